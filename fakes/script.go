@@ -1,0 +1,183 @@
+// Package fakes plays the world for a loop: a [Script] says what the model,
+// the tools and the user will say, and a [World] says it in virtual time.
+//
+// A script is a pure function of the seed, the request's number and what has
+// been said before: no draw depends on the order in which things happen to be
+// asked for. Each random number is keyed by what it belongs to (the request, or
+// the call and its try).
+package fakes
+
+import (
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// The latencies of a fake that does not say otherwise.
+const (
+	DefaultModelLatency = 2 * time.Second
+	DefaultToolLatency  = 200 * time.Millisecond
+)
+
+// A Script is a world as data.
+type Script struct {
+	Task  string
+	Tools []Tool
+	Model []Step
+	User  User
+}
+
+// A Tool is a tool and how it behaves.
+type Tool struct {
+	loop.ToolSpec
+	// Latency is how long an answer takes that does not say so itself; zero
+	// means DefaultToolLatency.
+	Latency Span
+	// IgnoresCancel makes a cancelled try go on as if nothing had been said.
+	IgnoresCancel bool
+	// Answers are tried in order: the first one that matches the arguments and
+	// is not used up answers. None: the script ran dry.
+	Answers []Answer
+}
+
+// An Answer is one way for a tool to answer.
+type Answer struct {
+	// When holds the arguments that must be there with these values; other
+	// arguments are free. nil matches every call.
+	When map[string]any
+	// Times is how many calls it answers before the next answer takes over; 0 =
+	// for ever. Tries of one call count once.
+	Times int
+	// Result is the text of a success. It may hold ${…} values.
+	Result string
+	// ResultChars pads Result to that many characters (by repeating it, or "x").
+	ResultChars int
+	// Error makes it a failure, with Text as its message.
+	Error loop.Code
+	Text  string
+	// Failures are what the first tries of each call get instead: the first
+	// try the first failure, and so on.
+	Failures []Failure
+	// Hang never answers (but acknowledges a cancel, unless the tool ignores it).
+	Hang bool
+	// Latency is how long it takes; zero means the tool's.
+	Latency Span
+}
+
+// A Failure is how one try of a call goes wrong.
+type Failure struct {
+	Error   loop.Code
+	Text    string
+	Hang    bool
+	Latency Span // zero means the answer's
+}
+
+// A Step is what the model says to one request, or to several in a row.
+type Step struct {
+	// When restricts the step to requests that come right after something: "" =
+	// always. A step with a When that holds answers before any without.
+	When When
+	// Repeat is the number of requests that the step answers, 0 meaning one;
+	// Forever has no end. The k-th request of a session is answered by the step
+	// whose span covers k; a request that a When step answered is counted too.
+	// Of When steps, the first one that holds answers, Repeat times in all.
+	Repeat int
+
+	Text   string
+	Calls  []StepCall
+	Finish string // "" = stop, or tool_calls where there are calls
+	// TokensIn, TokensOut and Cost (nano-dollars) are the reply's usage.
+	TokensIn, TokensOut, Cost int64
+	// Latency is how long the whole reply takes; zero means
+	// DefaultModelLatency.
+	Latency Span
+	// Chunks streams the text in that many pieces, the first after FirstToken,
+	// the rest evenly up to Latency. 0 = not streamed.
+	Chunks     int
+	FirstToken time.Duration
+	// Failures are what the first tries of each request get instead.
+	Failures []ModelFailure
+	// FailForever repeats the last failure without end.
+	FailForever bool
+}
+
+// Forever is a Repeat without end.
+const Forever = -1
+
+// A StepCall is a call that the model asks for.
+type StepCall struct {
+	// ID is the id on the wire. nil stands for a fresh one, "" for none.
+	ID   *string
+	Name string
+	// Args is the text of the arguments, as it would stand on the wire. It may
+	// hold ${…} values.
+	Args string
+}
+
+// A ModelFailure is how one try of a model request goes wrong.
+type ModelFailure struct {
+	Status     int           // HTTP status; 0 with Hang unset = lost connection
+	RetryAfter time.Duration // 0 = the server names none
+	Text       string
+	Hang       bool // no answer at all
+	// Chunks is how many pieces of the reply come before it fails or hangs.
+	Chunks  int
+	Latency Span // zero means the step's
+}
+
+// A When names what a request must come right after.
+type When string
+
+// The conditions. Each looks at the last batch of results, or the last user
+// message, in the history.
+const (
+	WhenAlways When = ""
+	WhenDenied When = "denied" // a gate denied one of the calls
+	WhenVetoed When = "vetoed" // one of the calls was vetoed or refused
+	WhenFailed When = "failed" // one of the calls did not succeed
+	WhenOK     When = "ok"     // all calls succeeded, and there was one
+	WhenCut    When = "cut"    // the loop said that the reply was cut off
+)
+
+// A User is what the user does.
+type User struct {
+	// Permissions answer the gates: the first that fits. None fits: allowed
+	// after DefaultToolLatency.
+	Permissions []PermissionAnswer
+	// Messages follow one another, each After the run before was done.
+	Messages []UserMessage
+	// Cancel is when the user gives up; nil = never.
+	Cancel *CancelAt
+}
+
+// A PermissionAnswer answers a gate.
+type PermissionAnswer struct {
+	Tool  string         // "" = any
+	When  map[string]any // as in [Answer]
+	Times int            // how many gates it answers; 0 = for ever
+	Deny  bool
+	Text  string // the reason
+	After Span   // zero means DefaultToolLatency
+	Hang  bool   // never answers
+}
+
+// A UserMessage is a follow-up message.
+type UserMessage struct {
+	Text  string
+	After time.Duration
+}
+
+// A CancelAt says when the user cancels: at an instant, or right after the
+// Call-th call of the session (counted by its number) started; the other is 0.
+type CancelAt struct {
+	At   time.Duration
+	Call int
+}
+
+// A Span is a latency: drawn evenly from Min to Max, or Min if Max is not above
+// it. The zero Span is "not said".
+type Span struct{ Min, Max time.Duration }
+
+// Random reports whether the script draws a random number anywhere: if not,
+// every seed gives the same trial.
+func (s *Script) Random() bool { return false }

@@ -1,0 +1,3 @@
+module github.com/agentbench-go/agentbench
+
+go 1.26

@@ -1,0 +1,97 @@
+package loop
+
+import "time"
+
+// An EffectKind says what the machine asks of the world.
+type EffectKind uint8
+
+// The closed set of effects. For each, the fields of [Effect] that it uses;
+// every other field is zero.
+const (
+	// AskModel requests a reply. Ref (with try), For, To; History and Offer for
+	// the world.
+	AskModel EffectKind = iota + 1
+	// CancelModel gives a request up: an answer to it is ignored. Ref, Text.
+	CancelModel
+	// OpenGate asks whether a call may run. Ref; Of, Name, Args.
+	OpenGate
+	// CallTool starts a try. Ref (with try), Name, Args; Budget for the world.
+	CallTool
+	// CancelTool asks a running try to end; it is done when its result comes.
+	// Ref (with try), Text.
+	CancelTool
+	// Put appends to the history. A result: Ref (c), Code, Why, Text. A user
+	// message that the loop itself wrote: Ref (u), Text.
+	Put
+	// Drop removes a message from the history. Ref: m, c or u.
+	Drop
+	// Note records something that changes nothing. Ref, Event, Text.
+	Note
+	// Halt ends the run. Outcome.
+	Halt
+)
+
+// A Purpose says what a model request is for.
+type Purpose string
+
+// ForReply asks for the next turn.
+const ForReply Purpose = "reply"
+
+// An Event names what a [Note] tells. Each word can stand in a scenario's
+// expect.events.
+type Event string
+
+// The events.
+const (
+	EventIgnored      Event = "ignored"       // an input whose number is not open
+	EventReplacedID   Event = "replaced-id"   // a call id was missing, empty or used before; Text is the new one
+	EventTrimmedName  Event = "trimmed-name"  // white space round a tool's name was cut; Text is the name
+	EventEmptyReply   Event = "empty-reply"   // a reply without text and calls; it is asked again
+	EventCutReply     Event = "cut-reply"     // a reply was cut off by the length limit
+	EventBrokenStream Event = "broken-stream" // deltas came, then no reply: they are discarded
+	EventTimeout      Event = "timeout"       // a model request ran into a timeout; Text says which
+	EventAbandoned    Event = "abandoned"     // a cancelled try did not end within time.grace
+	EventTruncated    Event = "truncated"     // a result was cut to history.max_result_chars
+	EventTrimmed      Event = "trimmed"       // messages were dropped from the history
+	EventAlsoStopped  Event = "also-stopped"  // a second rule would have stopped the run; Text names it
+	EventRefused      Event = "refused"       // a call was refused by a limit; Text names it
+	EventVetoed       Event = "vetoed"        // a call was vetoed by a detector; Text names it
+	EventGaveUp       Event = "gave-up"       // a retry was not made; Text says why
+)
+
+// A Why says why a call was not executed.
+type Why string
+
+// The reasons. The zero value means that it was executed.
+const (
+	Executed    Why = ""
+	Unknown     Why = "unknown"     // no tool has that name
+	InvalidArgs Why = "invalid"     // the arguments are no JSON object
+	Vetoed      Why = "vetoed"      // by a detector
+	Refused     Why = "refused"     // by a limit
+	Denied      Why = "denied"      // by a gate
+	NotStarted  Why = "not-started" // the run stopped before its turn came
+)
+
+// An Effect is one thing that the machine asks of the world. It is a flat
+// value: Kind says which fields mean anything.
+type Effect struct {
+	Kind    EffectKind
+	Ref     Ref
+	For     Purpose  // of AskModel
+	To      int      // of AskModel: messages in the history that it is asked with
+	Of      Ref      // of OpenGate: the call
+	Name    string   // of OpenGate and CallTool
+	Args    string   // of OpenGate and CallTool: a JSON object, as the model wrote it
+	Event   Event    // of Note
+	Code    Code     // of Put: how the call ended
+	Why     Why      // of Put: why the call was not executed
+	Text    string   // in full
+	Outcome *Outcome // of Halt
+
+	// The rest is for the world that carries the effect out. It follows from
+	// what stands above and before it, and is no part of a trace.
+
+	History []Message     // of AskModel: read only, valid until the next Step
+	Budget  time.Duration // of CallTool: time left for this try, 0 = no bound
+}

@@ -1,0 +1,77 @@
+package loop
+
+import "time"
+
+// An InputKind says what the world told the machine.
+type InputKind uint8
+
+// The closed set of inputs. For each, the fields of [Input] that it uses beside
+// At; every other field is zero.
+const (
+	// Started begins the first run of a session. Text: the user's message.
+	Started InputKind = iota + 1
+	// UserMessage begins the next run, after a halt. Text: the user's message.
+	UserMessage
+	// ModelDelta is a piece of a streamed reply. Ref; Text. It only shows that
+	// the model is alive: the reply comes whole in a ModelReply.
+	ModelDelta
+	// ModelReply is a whole reply. Ref, Text, Calls, Finish, TokensIn,
+	// TokensOut, Cost.
+	ModelReply
+	// ModelFailure is a failed model request. Ref, Status (0 = no HTTP answer:
+	// network, broken stream), RetryAfter, Text.
+	ModelFailure
+	// GateAnswer answers a gate. Ref; Allow; Text, a reason for a denial.
+	GateAnswer
+	// ToolResult ends a try. Ref; Code (None = success); Text.
+	ToolResult
+	// Tick tells the time and nothing else.
+	Tick
+	// Cancel ends the run. Cause.
+	Cancel
+)
+
+// Finish reasons of a reply, in the words of the OpenAI API. Others are kept as
+// they came and mean nothing to the machine.
+const (
+	FinishStop      = "stop"
+	FinishToolCalls = "tool_calls"
+	FinishLength    = "length" // cut off by the token limit
+)
+
+// A Cause says on whose behalf a Cancel input comes.
+type Cause string
+
+// The causes of a cancel. The zero value is the caller's.
+const (
+	ByCaller         Cause = ""                // the caller gave up: stop cancelled
+	ByCeiling        Cause = "ceiling"         // the harness's own bound on a runaway
+	ByRecordingEnded Cause = "recording-ended" // a recording has no further answer
+)
+
+// An Input is one thing that the world told the machine, and when. It is a
+// flat value: Kind says which fields mean anything.
+type Input struct {
+	At         time.Duration // since the session began; never decreases
+	Kind       InputKind
+	Ref        Ref           // what it answers
+	Text       string        // as the world said it, whole
+	Calls      []AskedCall   // of a ModelReply, in the model's order
+	Finish     string        // of a ModelReply: why the model stopped
+	TokensIn   int64         // of a ModelReply: tokens read
+	TokensOut  int64         // of a ModelReply: tokens written
+	Cost       int64         // of a ModelReply: in nano-dollars
+	Code       Code          // of a ToolResult
+	Status     int           // of a ModelFailure: HTTP status, 0 = none
+	RetryAfter time.Duration // of a ModelFailure: what the server asked for, 0 = nothing
+	Allow      bool          // of a GateAnswer
+	Cause      Cause         // of a Cancel
+}
+
+// An AskedCall is a call as the model asked for it: nothing in it can be
+// trusted. ID may be missing or used twice, Name unknown, Args no JSON.
+type AskedCall struct {
+	ID   string
+	Name string
+	Args string
+}

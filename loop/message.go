@@ -1,0 +1,57 @@
+package loop
+
+// A Role says who speaks in a [Message].
+type Role uint8
+
+// The roles. There is no system role: the system prompt is [Task.System], and
+// no trimming can lose it.
+const (
+	User Role = iota + 1
+	Assistant
+	ToolRole
+)
+
+// A Message is one entry of the history, in the shape that chat APIs take.
+type Message struct {
+	Ref    Ref // u1, m3 or c7
+	Role   Role
+	Text   string
+	Calls  []Call // of an assistant message
+	CallID string // of a tool message: the id of the call that it answers
+	Failed bool   // of a tool message: the call did not succeed
+}
+
+// A Call is a call as it stands in the history: its id is unique in the
+// session.
+type Call struct {
+	N    int    // its number: c7 is 7
+	ID   string // as on the wire
+	Name string
+	Args string // as the model wrote it; no JSON where it wrote none
+}
+
+// A Task is what a session is given at its beginning.
+type Task struct {
+	Text   string // the user's first message
+	System string // the system prompt, "" = none
+	Seed   uint64 // for jitter; the same seed gives the same waits
+}
+
+// A Permission says when the user is asked before a tool runs.
+type Permission string
+
+// The permissions. The zero value never asks.
+const (
+	AskNever Permission = ""
+	AskBatch Permission = "batch" // once for all calls of the tool in a batch
+	AskCall  Permission = "call"  // for each call
+)
+
+// A ToolSpec describes a tool to the machine and to the model.
+type ToolSpec struct {
+	Name        string // unique, without surrounding white space
+	Description string
+	Input       string // JSON Schema of the arguments, "" = any object
+	Permission  Permission
+	Idempotent  bool // may be retried after a try that was abandoned
+}

@@ -1,0 +1,46 @@
+package loop
+
+import "strconv"
+
+// A RefKind is the letter of a [Ref]: what sort of thing the number belongs to.
+type RefKind byte
+
+// The kinds of reference.
+const (
+	RefNone    RefKind = 0   // no reference
+	RefModel   RefKind = 'm' // a model request, and the reply to it
+	RefCall    RefKind = 'c' // a call, and the result of it
+	RefGate    RefKind = 'g' // a gate: a permission asked for
+	RefMessage RefKind = 'u' // a user message, from the user or from the loop itself
+)
+
+// A Ref numbers what an input answers and an effect opens: m3 is the third
+// model request of the session, m3#2 its second try, c7#2 the second try of the
+// seventh call, g4 the fourth gate, u1 the first user message. Numbers start at
+// one and go on over the runs of a session. The zero Ref refers to nothing.
+type Ref struct {
+	Kind RefKind
+	N    int
+	Try  int // 0 where the thing as a whole is meant, or has no tries
+}
+
+// String gives the text form, c7#2 or c7; "" for the zero Ref.
+func (r Ref) String() string {
+	if r.Kind == RefNone {
+		return ""
+	}
+	return string(r.append(nil))
+}
+
+func (r Ref) append(b []byte) []byte {
+	b = append(b, byte(r.Kind))
+	b = strconv.AppendInt(b, int64(r.N), 10)
+	if r.Try != 0 {
+		b = append(b, '#')
+		b = strconv.AppendInt(b, int64(r.Try), 10)
+	}
+	return b
+}
+
+// whole is the reference without its try.
+func (r Ref) whole() Ref { return Ref{Kind: r.Kind, N: r.N} }

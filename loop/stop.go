@@ -1,0 +1,87 @@
+package loop
+
+import "time"
+
+// A Stop says why a run ended. A detector's stop is the detector's own name.
+type Stop string
+
+// The stops that are no detector's.
+const (
+	StopDone           Stop = "done"            // the model answered without calls
+	StopTurnLimit      Stop = "turn-limit"      // limits.turns
+	StopCallLimit      Stop = "call-limit"      // limits.calls
+	StopTokenLimit     Stop = "token-limit"     // limits.tokens
+	StopCostLimit      Stop = "cost-limit"      // limits.cost_usd
+	StopTryLimit       Stop = "try-limit"       // limits.tries
+	StopRunDeadline    Stop = "run-deadline"    // time.run
+	StopErrorLimit     Stop = "error-limit"     // errors.max_consecutive
+	StopModelFailed    Stop = "model-failed"    // a failure that may not be retried, or retries spent
+	StopModelDeadline  Stop = "model-deadline"  // time.model, first_token or chunk, retries spent
+	StopEmptyReply     Stop = "empty-reply"     // model_retry.empty_replies
+	StopTruncatedReply Stop = "truncated-reply" // cut off by the length limit again and again
+	StopCancelled      Stop = "cancelled"       // the caller's cancel
+	StopCeiling        Stop = "ceiling"         // the harness's own bound: nothing stopped the run
+	StopRecordingEnded Stop = "recording-ended" // the recording has no further answer
+)
+
+// An EndState is the coarse class of a [Stop].
+type EndState string
+
+// The end states.
+const (
+	Done           EndState = "DONE"
+	BudgetExceeded EndState = "BUDGET_EXCEEDED"
+	LoopDetected   EndState = "LOOP_DETECTED"
+	ErrorLimit     EndState = "ERROR_LIMIT"
+	ModelFailed    EndState = "MODEL_FAILED"
+	WasCancelled   EndState = "CANCELLED"
+	Ceiling        EndState = "CEILING"
+	RecordingEnded EndState = "RECORDING_ENDED"
+)
+
+// EndState gives the class of a stop (decision D21). A word that is none of the
+// stops above is taken as the name of a detector.
+func (s Stop) EndState() EndState {
+	switch s {
+	case StopDone:
+		return Done
+	case StopTurnLimit, StopCallLimit, StopTokenLimit, StopCostLimit, StopTryLimit, StopRunDeadline:
+		return BudgetExceeded
+	case StopErrorLimit:
+		return ErrorLimit
+	case StopModelFailed, StopModelDeadline, StopEmptyReply, StopTruncatedReply:
+		return ModelFailed
+	case StopCancelled:
+		return WasCancelled
+	case StopCeiling:
+		return Ceiling
+	case StopRecordingEnded:
+		return RecordingEnded
+	}
+	return LoopDetected
+}
+
+// An Outcome says how a run ended and what it used. Counts are of this run
+// alone, whatever the scope of the limits.
+type Outcome struct {
+	Stop       Stop
+	End        EndState
+	Reason     string // why, as a sentence
+	Message    string // what the user is told beside the answer, "" after done
+	Answer     string // the model's last text
+	Incomplete bool   // the run was stopped: Answer is what there was
+
+	Turns      int           // replies that were accepted
+	ModelCalls int           // requests to the model: also tries and replies asked again
+	Asked      int           // calls that the model asked for: Calls + Vetoed + Denied + Invalid
+	Calls      int           // calls executed
+	Tries      int           // tries started
+	Errors     int           // executed calls that failed in the end
+	Vetoed     int           // calls vetoed, refused by a limit, or not started when the run stopped
+	Denied     int           // calls denied by a gate
+	Invalid    int           // calls of unknown tools or with arguments that are no JSON object
+	TokensIn   int64         //
+	TokensOut  int64         //
+	Cost       int64         // nano-dollars
+	Elapsed    time.Duration // from the user's message to the halt
+}

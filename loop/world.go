@@ -1,0 +1,61 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// A World answers a machine: it carries out effects and yields the next input.
+// Worlds are interchangeable and wrap each other.
+type World interface {
+	// Do is told what the machine was given and what it asks for in answer. It
+	// does not block, and keeps nothing of effects.
+	Do(ctx context.Context, in Input, effects []Effect)
+
+	// Next yields the next input. Where armed is true it never yields one at or
+	// after wake without yielding a Tick at wake first. It returns io.EOF when
+	// nothing is pending and nothing is armed: the session is over, or a script
+	// ran dry.
+	Next(ctx context.Context, wake time.Duration, armed bool) (Input, error)
+}
+
+// ErrDry says that a world had nothing to answer while the machine still
+// waited.
+var ErrDry = errors.New("the world ran dry")
+
+// Run drives a machine in a world to the end of the session, and returns the
+// outcome of its last run. An error means that the session broke off: the
+// outcome then tells how far it came.
+func Run(ctx context.Context, m *Machine, w World) (Outcome, error) {
+	in := m.Begin()
+	for {
+		w.Do(ctx, in, m.Step(in))
+		wake, armed := m.Wake()
+		next, err := w.Next(ctx, wake, armed)
+		switch {
+		case err == io.EOF && m.Halted():
+			return m.Outcome(), nil
+		case err == io.EOF:
+			return m.Outcome(), fmt.Errorf("%w: waiting for %s", ErrDry, m.waiting())
+		case err != nil:
+			return m.Outcome(), err
+		}
+		in = next
+	}
+}
+
+// Recording wraps a world and appends all that passes to t.
+func Recording(w World, t *Trace) World { return &recorder{World: w, trace: t} }
+
+type recorder struct {
+	World
+	trace *Trace
+}
+
+func (r *recorder) Do(ctx context.Context, in Input, effects []Effect) {
+	r.trace.Append(in, effects)
+	r.World.Do(ctx, in, effects)
+}
