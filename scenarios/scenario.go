@@ -1,0 +1,56 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// A Scenario is one script, its label and what must be true of the trace.
+// [Load] makes it from a file. It is read only: trials share it.
+type Scenario struct {
+	Suite       string // the name of its folder
+	Name        string // unique in its suite
+	Description string // one sentence: the failure it stands for
+	Label       Label
+	Source      string  // the public report or document it comes from, "" = none
+	Variant     Variant // the safety config it is meant for, with the scenario's own changes
+	Script      fakes.Script
+	Expect      Expect
+	File        string // as it was given, or its name in the embedded suites
+	Line        int    // of its name
+}
+
+// ID is the scenario's full name, suite/name.
+func (s *Scenario) ID() string { return s.Suite + "/" + s.Name }
+
+// A Label says what a scenario's world deserves.
+type Label string
+
+// The labels. The zero value stands in results of nothing that could be
+// labelled; it counts in no rate.
+const (
+	Runaway Label = "runaway" // should be stopped
+	Healthy Label = "healthy" // should finish
+)
+
+// Expect is what must be true of a trial under the scenario's own variant. The
+// zero Expect leaves the label to be judged, and the history, which is judged
+// always.
+type Expect struct {
+	EndState loop.EndState // "" = what the label asks for
+	Stop     loop.Stop     // "" = any
+	// Bounds on counts of [Result], over all runs of the session; nil = free.
+	Turns, ModelCalls, Calls, Tries, Errors, Vetoed, Denied, Invalid *Range
+	// Time bounds the virtual time of the session; nil = free.
+	Time *TimeRange
+	// Must and MustNot name events, see [Events].
+	Must, MustNot []string
+}
+
+// A Range is a count from Min to Max, both included.
+type Range struct{ Min, Max int }
+
+// A TimeRange is a duration from Min to Max, both included.
+type TimeRange struct{ Min, Max time.Duration }
