@@ -49,13 +49,10 @@ const (
 	EventEmptyReply   Event = "empty-reply"   // a reply without text and calls; it is asked again
 	EventCutReply     Event = "cut-reply"     // a reply was cut off by the length limit
 	EventBrokenStream Event = "broken-stream" // deltas came, then no reply: they are discarded
-	EventTimeout      Event = "timeout"       // a model request ran into a timeout; Text says which
 	EventAbandoned    Event = "abandoned"     // a cancelled try did not end within time.grace
 	EventTruncated    Event = "truncated"     // a result was cut to history.max_result_chars
 	EventTrimmed      Event = "trimmed"       // messages were dropped from the history
 	EventAlsoStopped  Event = "also-stopped"  // a second rule would have stopped the run; Text names it
-	EventRefused      Event = "refused"       // a call was refused by a limit; Text names it
-	EventVetoed       Event = "vetoed"        // a call was vetoed by a detector; Text names it
 	EventGaveUp       Event = "gave-up"       // a retry was not made; Text says why
 )
 

@@ -1,15 +1,314 @@
 package loop
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
 
-// A Machine is the loop as a value.
-type Machine struct{}
+// A Machine is one session of the loop as a value: feed it inputs with
+// [Machine.Step], carry out the effects that come back. It is not safe for use
+// by several goroutines at once.
+type Machine struct {
+	cfg   Config
+	task  Task
+	tools map[string]*ToolSpec
+	names []string // of the tools, as given
 
-func New(cfg Config, task Task, tools []ToolSpec) (*Machine, error) { return nil, nil }
-func (m *Machine) Begin() Input                                     { return Input{} }
-func (m *Machine) Step(in Input) []Effect                           { return nil }
-func (m *Machine) Wake() (at time.Duration, armed bool)             { return 0, false }
-func (m *Machine) Halted() bool                                     { return false }
-func (m *Machine) Outcome() Outcome                                 { return Outcome{} }
-func (m *Machine) History() []Message                               { return nil }
-func (m *Machine) waiting() string                                  { return "" }
+	phase   phase
+	now     time.Duration
+	effects []Effect
+	history []Message
+	numbers numbers
+	ids     map[string]struct{} // call ids used in the session
+	canon   canon
+
+	// Of the run.
+	out      Outcome
+	began    time.Duration
+	deadline time.Duration // never = none
+	draining bool          // a cancel or the deadline has come: nothing new starts
+	lastText string        // of the model, in this run
+	unusable int           // replies in a row that could not be used
+
+	// What limits and detectors count, over the run or the session.
+	spent    spent
+	failing  int // failing turns in a row
+	watchers []watcher
+
+	req   request
+	batch []call
+	gate  gate
+}
+
+type phase uint8
+
+const (
+	fresh     phase = iota // nothing has begun
+	asking                 // a model request is open, or waits to be tried again
+	gating                 // a gate is open
+	executing              // calls run
+	halted
+)
+
+// never is the instant of a timer that is not set.
+const never = time.Duration(math.MaxInt64)
+
+// numbers are the last ones given.
+type numbers struct{ message, model, call, gate int }
+
+// spent is what limits count.
+type spent struct {
+	turns, calls, tries int
+	tokens, cost        int64
+}
+
+// New makes a machine for one session. The error joins everything that is
+// wrong with config and tools.
+func New(config Config, task Task, tools []ToolSpec) (*Machine, error) {
+	m := &Machine{cfg: config, task: task, deadline: never, tools: make(map[string]*ToolSpec, len(tools)), ids: map[string]struct{}{}}
+	errs := []error{config.Validate()}
+	for i := range tools {
+		t := &tools[i]
+		switch {
+		case t.Name == "" || t.Name != strings.TrimSpace(t.Name):
+			errs = append(errs, fmt.Errorf("tools[%d]: %q is no name for a tool: it must not be empty or begin or end with white space", i, t.Name))
+		case m.tools[t.Name] != nil:
+			errs = append(errs, fmt.Errorf("tools[%d]: %q is used twice", i, t.Name))
+		}
+		m.tools[t.Name] = t
+		m.names = append(m.names, t.Name)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	m.watchers = newWatchers(m.cfg.Detectors)
+	return m, nil
+}
+
+// Begin gives the input that starts the session: the task's text at instant 0.
+func (m *Machine) Begin() Input { return Input{Kind: Started, Text: m.task.Text} }
+
+// Step takes one input and returns what it asks of the world, in order. The
+// slice is valid until the next Step.
+func (m *Machine) Step(in Input) []Effect {
+	m.effects = m.effects[:0]
+	m.now = max(m.now, in.At)
+	m.due()
+	m.take(&in)
+	m.due()
+	return m.effects
+}
+
+// Wake gives the instant at which the machine next needs a tick if nothing else
+// happens; armed is false if there is none.
+func (m *Machine) Wake() (at time.Duration, armed bool) {
+	at = never
+	switch m.phase {
+	case asking:
+		at = m.req.timer()
+	case executing:
+		for i := range m.batch {
+			at = min(at, m.batch[i].timer)
+		}
+	case fresh, halted:
+		return 0, false
+	}
+	if m.runs() {
+		at = min(at, m.deadline)
+	}
+	return at, at != never
+}
+
+// runs reports whether the clock of the run deadline runs.
+func (m *Machine) runs() bool { return !(m.phase == gating && m.cfg.Time.PauseForUser) }
+
+// Halted reports whether the last run has ended and none has begun since.
+func (m *Machine) Halted() bool { return m.phase == halted }
+
+// Outcome gives the outcome of the last run; of a run that has not halted, what
+// it used so far.
+func (m *Machine) Outcome() Outcome { return m.out }
+
+// History gives the messages that the model would be asked with. The slice is
+// valid until the next Step.
+func (m *Machine) History() []Message { return m.history }
+
+// waiting says what the machine waits for, for an error message.
+func (m *Machine) waiting() string {
+	switch m.phase {
+	case fresh:
+		return "a first message"
+	case asking:
+		return "the reply " + m.req.ref.String()
+	case gating:
+		return "the permission " + m.gate.ref.String()
+	}
+	var refs []string
+	for i := range m.batch {
+		if c := &m.batch[i]; c.state != final {
+			refs = append(refs, c.ref().String())
+		}
+	}
+	return "the result of " + strings.Join(refs, ", ")
+}
+
+// due handles all timers up to now, earliest first, and at one instant in the
+// order run deadline, model, calls.
+func (m *Machine) due() {
+	for {
+		at, armed := m.Wake()
+		if !armed || at > m.now {
+			return
+		}
+		switch {
+		case m.runs() && m.deadline <= at:
+			m.deadline = never
+			m.decide(StopRunDeadline, reasonDeadline(m.cfg.Time.Run), messageDeadline(m.cfg.Time.Run))
+			m.cutShort(textDeadline)
+		case m.phase == asking:
+			m.requestTimer(at)
+		default:
+			m.callTimer(at)
+		}
+	}
+}
+
+// take handles one input.
+func (m *Machine) take(in *Input) {
+	switch in.Kind {
+	case Started:
+		if m.phase == fresh {
+			m.begin(in.Text)
+			return
+		}
+	case UserMessage:
+		if m.phase == halted {
+			m.begin(in.Text)
+			return
+		}
+	case Tick:
+		return
+	case Cancel:
+		if m.phase != fresh && m.phase != halted {
+			m.decideCancel(in.Cause)
+			m.cutShort(textCancelled)
+			return
+		}
+	case ModelDelta, ModelReply, ModelFailure:
+		if m.phase == asking && m.req.open && in.Ref == m.req.ref {
+			m.answered(in)
+			return
+		}
+	case GateAnswer:
+		if m.phase == gating && in.Ref == m.gate.ref {
+			m.gateAnswered(in.Allow, in.Text)
+			return
+		}
+	case ToolResult:
+		if c := m.openCall(in.Ref); c != nil {
+			m.tryEnded(c, in.Code, in.Text)
+			m.pump()
+			return
+		}
+	}
+	m.note(in.Ref, EventIgnored, "")
+}
+
+// begin starts a run.
+func (m *Machine) begin(text string) {
+	m.appendUser(text)
+	m.out = Outcome{}
+	m.began, m.deadline = m.now, never
+	if m.cfg.Time.Run > 0 {
+		m.deadline = m.now + m.cfg.Time.Run
+	}
+	m.draining, m.lastText, m.unusable = false, "", 0
+	if m.cfg.Scope != ScopeSession {
+		m.spent, m.failing = spent{}, 0
+		for i := range m.watchers {
+			m.watchers[i].reset()
+		}
+	}
+	m.nextTurn()
+}
+
+// nextTurn asks for the next reply, unless the turn limit says otherwise.
+func (m *Machine) nextTurn() {
+	if limit := m.cfg.Limits.Turns; limit > 0 && m.spent.turns >= limit {
+		m.decide(StopTurnLimit, reasonTurns(limit), messageTurns)
+		m.halt()
+		return
+	}
+	m.ask()
+}
+
+// cutShort ends what is under way as soon as it can: after a cancel, or at the
+// run deadline.
+func (m *Machine) cutShort(why string) {
+	m.draining = true
+	switch m.phase {
+	case asking:
+		if m.req.open {
+			m.emit(Effect{Kind: CancelModel, Ref: m.req.ref, Text: why})
+		}
+		m.halt()
+	case gating:
+		m.cutBatch(why)
+	case executing:
+		m.cutBatch(why)
+	}
+}
+
+// decide makes stop the run's stop, unless another one came first.
+func (m *Machine) decide(stop Stop, reason, message string) {
+	switch {
+	case m.out.Stop == "":
+		m.out.Stop, m.out.Reason, m.out.Message = stop, reason, message
+	case m.out.Stop != stop:
+		m.note(Ref{}, EventAlsoStopped, string(stop))
+	}
+}
+
+func (m *Machine) decideCancel(cause Cause) {
+	switch cause {
+	case ByCeiling:
+		m.decide(StopCeiling, reasonCeiling, "")
+	case ByRecordingEnded:
+		m.decide(StopRecordingEnded, reasonRecordingEnded, "")
+	default:
+		m.decide(StopCancelled, reasonCancelled, messageCancelled)
+	}
+}
+
+// halt ends the run with the stop that was decided.
+func (m *Machine) halt() {
+	m.phase, m.deadline = halted, never
+	m.out.End = m.out.Stop.EndState()
+	m.out.Answer, m.out.Incomplete = m.lastText, m.out.Stop != StopDone
+	m.out.Elapsed = m.now - m.began
+	out := m.out
+	m.emit(Effect{Kind: Halt, Outcome: &out})
+}
+
+func (m *Machine) emit(e Effect) { m.effects = append(m.effects, e) }
+
+func (m *Machine) note(ref Ref, event Event, text string) {
+	m.emit(Effect{Kind: Note, Ref: ref, Event: event, Text: text})
+}
+
+// draw gives a number from [0, 1) that depends on the task's seed, on what it
+// is drawn for, and on nothing else (splitmix64, as in Steele, Lea and Flood,
+// "Fast Splittable Pseudorandom Number Generators", 2014).
+func (m *Machine) draw(ref Ref, k int) float64 {
+	x := m.task.Seed
+	for _, part := range [...]uint64{uint64(ref.Kind), uint64(ref.N), uint64(k)} {
+		x += part + 0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		x ^= x >> 31
+	}
+	return float64(x>>11) / (1 << 53)
+}

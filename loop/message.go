@@ -18,7 +18,7 @@ type Message struct {
 	Text   string
 	Calls  []Call // of an assistant message
 	CallID string // of a tool message: the id of the call that it answers
-	Failed bool   // of a tool message: the call did not succeed
+	Failed bool   // of a tool message: not executed, or ended with an error code or error text
 }
 
 // A Call is a call as it stands in the history: its id is unique in the

@@ -76,7 +76,7 @@ type Outcome struct {
 	Asked      int           // calls that the model asked for: Calls + Vetoed + Denied + Invalid
 	Calls      int           // calls executed
 	Tries      int           // tries started
-	Errors     int           // executed calls that failed in the end
+	Errors     int           // executed calls that ended with an error code, or a text that begins with errors.text_prefix
 	Vetoed     int           // calls vetoed, refused by a limit, or not started when the run stopped
 	Denied     int           // calls denied by a gate
 	Invalid    int           // calls of unknown tools or with arguments that are no JSON object

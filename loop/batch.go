@@ -1,0 +1,469 @@
+package loop
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A call is a call of the batch under way.
+type call struct {
+	Call
+	spec   *ToolSpec // nil: unknown tool
+	broken error     // the arguments are no JSON object
+	sig    signature // set where a detector wants it
+	why    Why       // set: it is not executed
+	text   string    // result, or why there is none
+	code   Code
+
+	state     callState
+	gated     bool // its gate has been answered, by itself or for another call
+	try       int
+	timedOut  bool          // the cancelled try ran into time.tool
+	abandoned bool          // the last try was
+	timer     time.Duration // of its state: try deadline, end of grace, next try
+}
+
+type callState uint8
+
+const (
+	queued callState = iota
+	running
+	cancelling // told to end, and not acknowledged yet
+	backingOff
+	final
+)
+
+func (c *call) ref() Ref { return Ref{Kind: RefCall, N: c.N} }
+
+func (c *call) tryRef() Ref { return Ref{Kind: RefCall, N: c.N, Try: c.try} }
+
+// block makes a call that nothing has blocked yet end without being executed.
+func (c *call) block(why Why, text string) {
+	if c.why == Executed {
+		c.why, c.text, c.state = why, text, final
+	}
+}
+
+// A gate is the permission that is being asked for.
+type gate struct {
+	ref    Ref
+	index  int // of the call in the batch
+	opened time.Duration
+}
+
+// openBatch handles the calls of a reply: the checks 6 to 9 of the package
+// comment, in its order, then permission.
+func (m *Machine) openBatch(in *Input, cut bool) {
+	m.readBatch(in)
+	m.appendReply(in.Text, m.batchCalls())
+	m.checkCut(cut)
+	m.checkBudget()
+	if m.out.Stop != "" {
+		m.blockAll(Refused, m.out.Reason)
+	}
+	m.checkCalls(cut)
+	m.detect()
+	m.checkCallLimits()
+	m.phase, m.gate.index = gating, -1
+	m.openGate()
+}
+
+// readBatch numbers the calls of a reply and gives them unique ids.
+func (m *Machine) readBatch(in *Input) {
+	m.batch = m.batch[:0]
+	for _, asked := range in.Calls {
+		m.numbers.call++
+		c := call{Call: Call{N: m.numbers.call, ID: asked.ID, Name: asked.Name, Args: asked.Args}, timer: never}
+		if name := strings.TrimSpace(c.Name); name != c.Name {
+			c.Name = name
+			m.note(c.ref(), EventTrimmedName, name)
+		}
+		if _, used := m.ids[c.ID]; used || c.ID == "" {
+			c.ID = m.freshID(c.N)
+			m.note(c.ref(), EventReplacedID, c.ID)
+		}
+		m.ids[c.ID] = struct{}{}
+		c.spec = m.tools[c.Name]
+		m.out.Asked++
+		m.batch = append(m.batch, c)
+	}
+}
+
+// freshID makes an id that the session has not used.
+func (m *Machine) freshID(n int) string {
+	id := "call_" + strconv.Itoa(n)
+	for _, used := m.ids[id]; used; _, used = m.ids[id] {
+		id += "_"
+	}
+	return id
+}
+
+func (m *Machine) batchCalls() []Call {
+	calls := make([]Call, len(m.batch))
+	for i := range m.batch {
+		calls[i] = m.batch[i].Call
+	}
+	return calls
+}
+
+func (m *Machine) blockAll(why Why, text string) {
+	for i := range m.batch {
+		m.batch[i].block(why, text)
+	}
+}
+
+// checkCut reads the arguments, and counts a reply that was cut off in the
+// middle of them.
+func (m *Machine) checkCut(cut bool) {
+	broken := false
+	for i := range m.batch {
+		c := &m.batch[i]
+		if len(m.watchers) > 0 {
+			c.sig, c.broken = m.canon.signature(c.Name, c.Args)
+		} else {
+			_, c.broken = m.canon.object(c.Args)
+		}
+		broken = broken || c.broken != nil
+	}
+	if !cut || !broken {
+		m.unusable = 0
+		return
+	}
+	m.note(m.req.ref.whole(), EventCutReply, "")
+	m.countUnusable(true)
+}
+
+// checkCalls blocks unknown tools and broken arguments.
+func (m *Machine) checkCalls(cut bool) {
+	for i := range m.batch {
+		switch c := &m.batch[i]; {
+		case c.why != Executed:
+		case c.spec == nil:
+			c.block(Unknown, m.textUnknown(c.Name))
+			c.code = NotFound
+		case c.broken != nil:
+			c.block(InvalidArgs, textInvalid(c.Name, c.broken, cut))
+			c.code = InvalidInput
+		}
+	}
+}
+
+// checkCallLimits refuses what the call limits do not allow.
+func (m *Machine) checkCallLimits() {
+	perTurn, total, taken := m.cfg.Limits.CallsPerTurn, m.cfg.Limits.Calls, 0
+	for i := range m.batch {
+		switch c := &m.batch[i]; {
+		case c.why != Executed:
+		case perTurn > 0 && taken >= perTurn:
+			c.block(Refused, textCallsPerTurn(perTurn))
+		case total > 0 && m.spent.calls >= total:
+			c.block(Refused, reasonCalls(total))
+			m.decide(StopCallLimit, reasonCalls(total), messageCalls)
+		default:
+			taken++
+			m.spent.calls++
+		}
+	}
+}
+
+// openGate asks for the next permission, or begins execution if there is none.
+func (m *Machine) openGate() {
+	for i := m.gate.index + 1; i < len(m.batch); i++ {
+		c := &m.batch[i]
+		if c.why != Executed || c.gated || c.spec.Permission == AskNever {
+			continue
+		}
+		m.numbers.gate++
+		m.gate = gate{ref: Ref{Kind: RefGate, N: m.numbers.gate}, index: i, opened: m.now}
+		m.emit(Effect{Kind: OpenGate, Ref: m.gate.ref, Of: c.ref(), Name: c.Name, Args: c.Args})
+		return
+	}
+	m.phase = executing
+	m.pump()
+}
+
+// gateAnswered applies the answer to the call that was asked for, and to the
+// others of its tool where one answer serves the batch.
+func (m *Machine) gateAnswered(allow bool, reason string) {
+	if m.cfg.Time.PauseForUser && m.deadline != never {
+		m.deadline += m.now - m.gate.opened
+	}
+	asked := &m.batch[m.gate.index]
+	for i := m.gate.index; i < len(m.batch); i++ {
+		c := &m.batch[i]
+		if c != asked && (c.spec != asked.spec || asked.spec.Permission != AskBatch || c.why != Executed) {
+			continue
+		}
+		c.gated = true
+		if !allow {
+			c.block(Denied, textDenied(reason))
+			c.code = Forbidden
+		}
+	}
+	m.openGate()
+}
+
+// pump starts what may start, and ends the batch when all of it is final.
+func (m *Machine) pump() {
+	active, open := 0, 0
+	for i := range m.batch {
+		switch m.batch[i].state {
+		case queued:
+			open++
+		case final:
+		default:
+			open++
+			active++
+		}
+	}
+	limit := m.cfg.Parallel.Max
+	for i := 0; i < len(m.batch) && open > active && (limit == 0 || active < limit); i++ {
+		if c := &m.batch[i]; c.state == queued {
+			m.startTry(c)
+			if c.state == final {
+				open--
+			} else {
+				active++
+			}
+		}
+	}
+	if open == 0 {
+		m.closeBatch()
+	}
+}
+
+// startTry starts a call's next try.
+func (m *Machine) startTry(c *call) {
+	if limit := m.cfg.Limits.Tries; limit > 0 && m.spent.tries >= limit {
+		m.decide(StopTryLimit, reasonTries(limit), messageCalls)
+		if c.try == 0 {
+			c.why, c.text = Refused, reasonTries(limit)
+		}
+		c.state, c.timer = final, never
+		return
+	}
+	c.try++
+	m.spent.tries++
+	m.out.Tries++
+	if c.try == 1 {
+		m.out.Calls++
+	}
+	c.state, c.timedOut, c.abandoned = running, false, false
+	c.timer = after(m.now, m.cfg.Time.Tool)
+	budget := m.cfg.Time.Tool
+	if left := m.deadline - m.now; m.deadline != never && (budget == 0 || left < budget) {
+		budget = left
+	}
+	m.emit(Effect{Kind: CallTool, Ref: c.tryRef(), Name: c.Name, Args: c.Args, Budget: budget})
+}
+
+// openCall finds the call whose open try ref names.
+func (m *Machine) openCall(ref Ref) *call {
+	if m.phase != executing || ref.Kind != RefCall || len(m.batch) == 0 {
+		return nil
+	}
+	i := ref.N - m.batch[0].N
+	if i < 0 || i >= len(m.batch) {
+		return nil
+	}
+	c := &m.batch[i]
+	if c.try != ref.Try || c.state != running && c.state != cancelling {
+		return nil
+	}
+	return c
+}
+
+// tryEnded handles the end of a try: an answer, an acknowledged cancel, or the
+// end of the grace.
+func (m *Machine) tryEnded(c *call, code Code, text string) {
+	if c.state == cancelling {
+		switch {
+		case c.timedOut:
+			code, text = Timeout, textTimedOut(m.cfg.Time.Tool)
+		case code.Failed():
+			code, text = Cancelled, textCancelled
+		}
+	}
+	c.code, c.text, c.timer = code, text, never
+	if !code.Failed() || !m.mayRetry(c) {
+		c.state = final
+		return
+	}
+	c.state = backingOff
+	r := &m.cfg.Retry
+	c.timer = m.now + r.Backoff.wait(r.Base, r.Cap, c.try, func(k int) float64 { return m.draw(c.ref(), k) })
+}
+
+func (m *Machine) mayRetry(c *call) bool {
+	r := &m.cfg.Retry
+	return !m.draining && c.try <= r.Max && slices.Contains(r.Codes, c.code) &&
+		(!c.timedOut || r.Timeouts) && (!c.abandoned || c.spec.Idempotent)
+}
+
+// callTimer handles the first call in request order whose timer is due.
+func (m *Machine) callTimer(at time.Duration) {
+	for i := range m.batch {
+		c := &m.batch[i]
+		if c.timer > at {
+			continue
+		}
+		switch c.state {
+		case running:
+			c.timedOut = true
+			m.cancelTry(c, textTimeout)
+		case cancelling:
+			c.abandoned = true
+			m.note(c.tryRef(), EventAbandoned, "")
+			m.tryEnded(c, Cancelled, textCancelled)
+		case backingOff:
+			m.startTry(c)
+		}
+		m.pump()
+		return
+	}
+}
+
+func (m *Machine) cancelTry(c *call, why string) {
+	c.state, c.timer = cancelling, m.now+m.cfg.Time.Grace
+	m.emit(Effect{Kind: CancelTool, Ref: c.tryRef(), Text: why})
+}
+
+// cutBatch ends the batch as soon as it can.
+func (m *Machine) cutBatch(why string) {
+	m.phase = executing
+	for i := range m.batch {
+		switch c := &m.batch[i]; c.state {
+		case queued:
+			c.block(NotStarted, textNotStarted)
+		case running:
+			m.cancelTry(c, why)
+		case backingOff:
+			c.state, c.timer = final, never
+		}
+	}
+	m.pump()
+}
+
+// closeBatch puts the results into the history, in request order, and goes on
+// to what follows a batch.
+func (m *Machine) closeBatch() {
+	considered, failed := 0, 0
+	for i := range m.batch {
+		c := &m.batch[i]
+		failure, counts := m.judge(c)
+		m.putResult(c, failure)
+		if c.why != NotStarted {
+			considered++
+			if counts {
+				failed++
+			}
+		}
+	}
+	m.checkErrors(considered, failed)
+	if m.out.Stop != "" {
+		m.halt()
+		return
+	}
+	m.nextTurn()
+}
+
+// judge counts a call in the outcome, and tells whether it failed and whether
+// that counts to the error limit.
+func (m *Machine) judge(c *call) (failure, counts bool) {
+	var kind ErrorKind
+	switch c.why {
+	case Unknown:
+		m.out.Invalid++
+		kind = KindUnknown
+	case InvalidArgs:
+		m.out.Invalid++
+		kind = KindInvalid
+	case Denied:
+		m.out.Denied++
+		kind = KindDenied
+	case Vetoed, Refused, NotStarted:
+		m.out.Vetoed++
+		kind = KindVetoed
+	default:
+		switch prefix := m.cfg.Errors.TextPrefix; {
+		case c.code.Failed():
+			kind = KindException
+		case prefix != "" && strings.HasPrefix(c.text, prefix):
+			kind = KindText
+		default:
+			return false, false
+		}
+		m.out.Errors++
+	}
+	return true, slices.Contains(m.cfg.Errors.Kinds, kind)
+}
+
+// putResult puts a call's result into the history.
+func (m *Machine) putResult(c *call, failure bool) {
+	text := c.text
+	if c.why != Executed || c.code.Failed() {
+		text = m.errorText(c)
+	}
+	if limit := m.cfg.History.MaxResultChars; limit > 0 {
+		if short, total := cutText(text, limit); total > 0 {
+			text = short + textTruncated(limit, total, c.Name)
+			m.note(c.ref(), EventTruncated, "")
+		}
+	}
+	m.history = append(m.history, Message{Ref: c.ref(), Role: ToolRole, Text: text, CallID: c.ID, Failed: failure})
+	m.emit(Effect{Kind: Put, Ref: c.ref(), Code: c.code, Why: c.why, Text: text})
+}
+
+// errorText is what the model reads of a call that failed.
+func (m *Machine) errorText(c *call) string {
+	prefix := m.cfg.Errors.TextPrefix
+	switch {
+	case c.why == Executed && c.try > 1:
+		return textAttempts(c.try, c.text)
+	case prefix == "":
+		return "Error: " + c.text
+	case strings.HasPrefix(c.text, prefix):
+		return c.text
+	}
+	return prefix + " " + c.text
+}
+
+// cutText cuts text to limit characters. total is its length, or 0 if it is
+// not longer than the limit.
+func cutText(text string, limit int) (short string, total int) {
+	if len(text) <= limit {
+		return text, 0
+	}
+	end := -1
+	for i := range text {
+		if total == limit {
+			end = i
+		}
+		total++
+	}
+	if end < 0 {
+		return text, 0
+	}
+	return text[:end], total
+}
+
+// checkErrors is the error limit.
+func (m *Machine) checkErrors(considered, failed int) {
+	if considered == 0 {
+		return
+	}
+	if failed == considered || failed > 0 && m.cfg.Errors.Batch == BatchAny {
+		m.failing++
+	} else {
+		m.failing = 0
+	}
+	limit := m.cfg.Errors.MaxConsecutive
+	if limit == 0 {
+		return
+	}
+	if m.failing > limit || m.failing == limit && m.cfg.Errors.Trip != TripExceeded {
+		m.decide(StopErrorLimit, reasonErrors(limit), messageErrors(limit))
+	}
+}

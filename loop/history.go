@@ -1,0 +1,56 @@
+package loop
+
+// appendUser appends a user message, the user's or the loop's own.
+func (m *Machine) appendUser(text string) {
+	m.numbers.message++
+	m.history = append(m.history, Message{Ref: Ref{Kind: RefMessage, N: m.numbers.message}, Role: User, Text: text})
+}
+
+// appendReply appends the reply to the last request.
+func (m *Machine) appendReply(text string, calls []Call) {
+	m.history = append(m.history, Message{Ref: m.req.ref.whole(), Role: Assistant, Text: text, Calls: calls})
+}
+
+// trim drops the oldest messages above history.max_messages, always whole
+// groups: a reply with its results, or a message that stands alone.
+func (m *Machine) trim() {
+	limit := m.cfg.History.MaxMessages
+	if limit == 0 || len(m.history) <= limit {
+		return
+	}
+	// Up to where messages may go: the newest group stays, and the last N.
+	end := max(0, min(lastGroup(m.history), len(m.history)-m.cfg.History.KeepLast))
+	excess, dropped := len(m.history)-limit, 0
+	kept := m.history[:0]
+	for i := 0; i < len(m.history); {
+		next := i + 1
+		for next < len(m.history) && m.history[next].Role == ToolRole {
+			next++
+		}
+		first := m.cfg.History.KeepFirst && m.history[i].Ref == Ref{Kind: RefMessage, N: 1}
+		if dropped < excess && next <= end && !first {
+			for _, msg := range m.history[i:next] {
+				m.emit(Effect{Kind: Drop, Ref: msg.Ref})
+			}
+			dropped += next - i
+		} else {
+			kept = append(kept, m.history[i:next]...)
+		}
+		i = next
+	}
+	clear(m.history[len(kept):])
+	m.history = kept
+	if dropped > 0 {
+		m.note(Ref{}, EventTrimmed, "")
+	}
+}
+
+// lastGroup is where the newest group begins: the last reply with calls and all
+// that follows it, or the last message if that comes from the user.
+func lastGroup(h []Message) int {
+	i := len(h) - 1
+	for i > 0 && h[i].Role == ToolRole {
+		i--
+	}
+	return i
+}

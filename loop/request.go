@@ -1,0 +1,184 @@
+package loop
+
+import (
+	"strings"
+	"time"
+)
+
+// A request is the model request under way: open, or waiting to be tried again.
+type request struct {
+	ref      Ref
+	open     bool
+	streamed bool          // a delta has come
+	whole    time.Duration // time.model runs out
+	idle     time.Duration // time.first_token or time.chunk runs out
+	retry    time.Duration // the next try begins
+}
+
+func (r *request) timer() time.Duration {
+	if r.open {
+		return min(r.whole, r.idle)
+	}
+	return r.retry
+}
+
+// ask requests the next reply.
+func (m *Machine) ask() {
+	m.trim()
+	m.phase = asking
+	m.numbers.model++
+	m.req = request{ref: Ref{Kind: RefModel, N: m.numbers.model}}
+	m.sendRequest()
+}
+
+// sendRequest starts the request's next try.
+func (m *Machine) sendRequest() {
+	r := &m.req
+	r.ref.Try++
+	r.open, r.streamed = true, false
+	r.whole, r.idle, r.retry = after(m.now, m.cfg.Time.Model), after(m.now, m.cfg.Time.FirstToken), never
+	m.out.ModelCalls++
+	m.emit(Effect{Kind: AskModel, Ref: r.ref, For: ForReply, To: len(m.history), History: m.history})
+}
+
+// after is the instant at which a deadline of d from now runs out; 0 = never.
+func after(now, d time.Duration) time.Duration {
+	if d == 0 {
+		return never
+	}
+	return now + d
+}
+
+// requestTimer handles the request's timer that is due.
+func (m *Machine) requestTimer(at time.Duration) {
+	r := &m.req
+	if !r.open {
+		m.sendRequest()
+		return
+	}
+	limit, what := m.cfg.Time.Model, textModelTimeout
+	if r.whole > at {
+		limit, what = m.cfg.Time.FirstToken, textFirstToken
+		if r.streamed {
+			limit, what = m.cfg.Time.Chunk, textChunk
+		}
+	}
+	m.emit(Effect{Kind: CancelModel, Ref: r.ref, Text: what})
+	m.requestFailed(0, 0, StopModelDeadline, reasonModelDeadline(what, limit))
+}
+
+// answered handles what the model said to the open request.
+func (m *Machine) answered(in *Input) {
+	switch in.Kind {
+	case ModelDelta:
+		m.req.streamed = true
+		m.req.idle = after(m.now, m.cfg.Time.Chunk)
+	case ModelFailure:
+		m.requestFailed(in.Status, in.RetryAfter, StopModelFailed, reasonModelFailed(in.Status, in.Text))
+	case ModelReply:
+		m.req.open, m.req.retry = false, never
+		m.replied(in)
+	}
+}
+
+// requestFailed tries the request again if that is allowed, or stops the run.
+func (m *Machine) requestFailed(status int, retryAfter time.Duration, stop Stop, reason string) {
+	r, cfg := &m.req, &m.cfg.ModelRetry
+	r.open, r.retry = false, never
+	if r.streamed {
+		m.note(r.ref, EventBrokenStream, "")
+	}
+	if r.ref.Try <= cfg.Max && cfg.retries(status) {
+		wait := retryAfter
+		if wait <= 0 {
+			wait = cfg.Backoff.wait(cfg.Base, cfg.Cap, r.ref.Try, func(k int) float64 { return m.draw(r.ref.whole(), k) })
+		}
+		switch {
+		case cfg.MaxWait > 0 && wait > cfg.MaxWait:
+			m.note(r.ref, EventGaveUp, textLongWait(wait, cfg.MaxWait))
+		case m.deadline != never && wait >= m.deadline-m.now:
+			m.note(r.ref, EventGaveUp, textPastDeadline(wait))
+		default:
+			r.retry = m.now + wait
+			return
+		}
+	}
+	m.decide(stop, reason, messageModelFailed)
+	m.halt()
+}
+
+// replied handles a whole reply.
+func (m *Machine) replied(in *Input) {
+	m.out.TokensIn += in.TokensIn
+	m.out.TokensOut += in.TokensOut
+	m.out.Cost += in.Cost
+	m.spent.tokens += in.TokensIn + in.TokensOut
+	m.spent.cost += in.Cost
+	blank := strings.TrimSpace(in.Text) == ""
+	if !blank {
+		m.lastText = in.Text
+	}
+	cut := in.Finish == FinishLength
+	if len(in.Calls) == 0 && (blank || cut) {
+		m.askAgain(in.Text, blank, cut)
+		return
+	}
+	m.spent.turns++
+	m.out.Turns++
+	if len(in.Calls) == 0 {
+		m.appendReply(in.Text, nil)
+		m.decide(StopDone, reasonDone, "")
+		m.halt()
+		return
+	}
+	m.openBatch(in, cut)
+}
+
+// askAgain handles a reply without calls that cannot be used.
+func (m *Machine) askAgain(text string, blank, cut bool) {
+	ref := m.req.ref.whole()
+	if blank {
+		m.emit(Effect{Kind: Drop, Ref: ref})
+	} else {
+		m.appendReply(text, nil)
+	}
+	if cut {
+		m.note(ref, EventCutReply, "")
+	} else {
+		m.note(ref, EventEmptyReply, "")
+	}
+	m.countUnusable(cut)
+	m.checkBudget()
+	if m.out.Stop != "" {
+		m.halt()
+		return
+	}
+	if cut {
+		m.appendUser(textCutReply)
+		m.emit(Effect{Kind: Put, Ref: Ref{Kind: RefMessage, N: m.numbers.message}, Text: textCutReply})
+	}
+	m.ask()
+}
+
+// countUnusable counts one more reply in a row that could not be used.
+func (m *Machine) countUnusable(cut bool) {
+	m.unusable++
+	if m.unusable <= m.cfg.ModelRetry.EmptyReplies {
+		return
+	}
+	if cut {
+		m.decide(StopTruncatedReply, reasonCutReplies(m.unusable), messageModelFailed)
+	} else {
+		m.decide(StopEmptyReply, reasonEmptyReplies(m.unusable), messageModelFailed)
+	}
+}
+
+// checkBudget checks the token and cost limits.
+func (m *Machine) checkBudget() {
+	if limit := m.cfg.Limits.Tokens; limit > 0 && m.spent.tokens > limit {
+		m.decide(StopTokenLimit, reasonTokens(limit), messageBudget)
+	}
+	if limit := m.cfg.Limits.CostUSD; limit > 0 && float64(m.spent.cost) > limit*1e9 {
+		m.decide(StopCostLimit, reasonCost(limit), messageBudget)
+	}
+}

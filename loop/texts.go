@@ -1,0 +1,173 @@
+package loop
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// All that the loop says, to the model, to the user and in an outcome, stands
+// in this file, in the seeds' wording where they have one.
+
+// To the model, instead of a result or as a user message.
+const (
+	textNotStarted = "This call was not started: the run is over."
+	textCancelled  = "cancelled"
+	textDeadline   = "deadline"
+	textTimeout    = "timeout"
+	textCutReply   = "Your last reply was cut off by the length limit. Answer again, and write less."
+)
+
+// Names of the model's timeouts.
+const (
+	textModelTimeout = "model-timeout"
+	textFirstToken   = "first-token-timeout"
+	textChunk        = "chunk-timeout"
+)
+
+// To the user.
+const (
+	messageTurns       = "Maximum iterations reached. Please try a simpler request."
+	messageCalls       = "Maximum function calls reached. Please try a simpler request."
+	messageBudget      = "The budget for this request is used up. Please try a simpler request."
+	messageModelFailed = "The model did not give a usable answer. Please try again later."
+	messageCancelled   = "The request was cancelled."
+)
+
+// In the outcome.
+const (
+	reasonDone           = "The model answered."
+	reasonCancelled      = "The caller cancelled the run."
+	reasonCeiling        = "Nothing stopped the run before the harness's own ceiling."
+	reasonRecordingEnded = "The recording has no further answer."
+)
+
+func reasonTurns(limit int) string {
+	return fmt.Sprintf("Maximum iterations (%d) reached. Terminating agent loop.", limit)
+}
+
+func reasonCalls(limit int) string {
+	return fmt.Sprintf("Maximum function calls (%d) reached. Terminating agent loop.", limit)
+}
+
+func reasonTries(limit int) string {
+	return fmt.Sprintf("Maximum tries (%d) reached. Terminating agent loop.", limit)
+}
+
+func reasonTokens(limit int64) string {
+	return fmt.Sprintf("Maximum tokens (%d) exceeded. Terminating agent loop.", limit)
+}
+
+func reasonCost(limit float64) string {
+	return fmt.Sprintf("Maximum cost ($%s) exceeded. Terminating agent loop.", strconv.FormatFloat(limit, 'f', -1, 64))
+}
+
+func reasonErrors(limit int) string {
+	return fmt.Sprintf("Exceeded maximum consecutive errors (%d)", limit)
+}
+
+func messageErrors(limit int) string {
+	return fmt.Sprintf("⚠️ Maximum consecutive errors (%d) exceeded. Stopping execution to prevent infinite error loop.", limit)
+}
+
+func reasonDeadline(limit time.Duration) string {
+	return "Request timed out after " + seconds(limit) + "s"
+}
+
+func messageDeadline(limit time.Duration) string {
+	return "I apologize, but the request timed out after " + seconds(limit) + " seconds. Please try a simpler request or break it into smaller parts."
+}
+
+func reasonBreaker(detector, tool string, count int) string {
+	what := "Circuit breaker triggered"
+	if detector != "circuit-breaker" {
+		what = "Detector " + detector + " triggered"
+	}
+	return fmt.Sprintf("%s: %s was asked for %d times in a row with the same arguments.", what, tool, count)
+}
+
+func reasonModelFailed(status int, text string) string {
+	what := "the connection was lost"
+	if status != 0 {
+		what = "HTTP status " + strconv.Itoa(status)
+	}
+	if text != "" {
+		what += ", " + text
+	}
+	return "The model request failed: " + what + "."
+}
+
+func reasonModelDeadline(what string, limit time.Duration) string {
+	return "The model did not answer in time: " + what + " after " + seconds(limit) + "s."
+}
+
+func reasonEmptyReplies(n int) string {
+	return fmt.Sprintf("The model gave %d empty replies in a row.", n)
+}
+
+func reasonCutReplies(n int) string {
+	return fmt.Sprintf("%d replies in a row were cut off by the length limit.", n)
+}
+
+func textLongWait(wait, limit time.Duration) string {
+	return "a wait of " + seconds(wait) + "s is above model_retry.max_wait of " + seconds(limit) + "s"
+}
+
+func textPastDeadline(wait time.Duration) string {
+	return "a wait of " + seconds(wait) + "s would not end before the run deadline"
+}
+
+func textTimedOut(limit time.Duration) string {
+	return "Function timed out after " + seconds(limit) + "s"
+}
+
+func (m *Machine) textUnknown(name string) string {
+	if len(m.names) == 0 {
+		return "Unknown tool: " + strconv.Quote(name) + ". There are no tools."
+	}
+	return "Unknown tool: " + strconv.Quote(name) + ". The tools are: " + strings.Join(m.names, ", ") + "."
+}
+
+func textInvalid(tool string, err error, cut bool) string {
+	text := "The arguments of " + tool + " are not valid: " + err.Error() + ". The call was not run."
+	if cut {
+		text += " The reply was cut off by the length limit: write less."
+	}
+	return text
+}
+
+func textCallsPerTurn(limit int) string {
+	return fmt.Sprintf("This call was not run: at most %d calls a reply are allowed. Ask for it again if it is still needed.", limit)
+}
+
+func textDenied(reason string) string {
+	if reason == "" {
+		return "Permission denied by the user."
+	}
+	return "Permission denied by the user: " + reason
+}
+
+func textAttempts(n int, text string) string {
+	return fmt.Sprintf("Error after %d attempts: %s", n, text)
+}
+
+// textTruncated is the notice at the end of a result that was cut.
+func textTruncated(shown, total int, tool string) string {
+	return fmt.Sprintf("\n[OUTPUT TRUNCATED: Showing %s of %s characters from %s]\nTo get the rest, call %s again for a smaller part: a range, a filter or the next page.",
+		thousands(shown), thousands(total), tool, tool)
+}
+
+// seconds writes a duration as seconds without trailing zeros: 30, 0.25.
+func seconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+}
+
+// thousands writes 120000 as 120,000.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
