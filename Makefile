@@ -1,0 +1,36 @@
+# What can be made. Every recipe is a command that can be typed by hand.
+.DEFAULT_GOAL := help
+.PHONY: help test race bench fuzz golden lint run
+
+GO ?= go
+FUZZTIME ?= 10s
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 12
+
+test: ## all tests
+	$(GO) test ./...
+
+race: ## all tests under the race detector
+	$(GO) test -race ./...
+
+bench: ## speed of the machine, the fakes and a run, beside a bare loop
+	$(GO) test -run '^$$' -bench . -benchmem ./loop ./fakes ./scenarios
+
+fuzz: ## every fuzz target for FUZZTIME (10s) each
+	@for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+golden: ## rewrite what tests compare with; read the diff before you commit it
+	UPDATE=1 $(GO) test ./...
+
+lint: ## format, vet and module tidiness
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w ."; exit 1; }
+	$(GO) vet ./...
+	$(GO) mod tidy -diff
+
+run: ## the embedded suites
+	$(GO) run ./cmd/agentbench run
