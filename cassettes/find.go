@@ -1,0 +1,94 @@
+package cassettes
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Find expands paths into the files to read: a file stands for itself, a folder
+// for the *.json and *.jsonl files in it and below (without those whose name,
+// or whose folder's, begins with a dot), and a glob for what it matches. Each
+// file comes once, in the order of the paths, those of a folder sorted.
+func Find(paths []string) ([]string, []*Problem) {
+	var f finder
+	for _, p := range paths {
+		f.add(p)
+	}
+	return f.files, f.problems
+}
+
+type finder struct {
+	files    []string
+	problems []*Problem
+}
+
+func (f *finder) problem(path, text string, args ...any) {
+	f.problems = append(f.problems, &Problem{File: filepath.ToSlash(path), Text: fmt.Sprintf(text, args...)})
+}
+
+func (f *finder) add(path string) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		f.folder(path)
+	case err == nil:
+		f.file(path)
+	case strings.ContainsAny(path, "*?["):
+		f.glob(path)
+	default:
+		f.problem(path, "%v", withoutPath(err))
+	}
+}
+
+func (f *finder) file(path string) {
+	if path = filepath.Clean(path); !slices.Contains(f.files, path) {
+		f.files = append(f.files, path)
+	}
+}
+
+func (f *finder) folder(root string) {
+	found := false
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		hidden := path != root && strings.HasPrefix(d.Name(), ".")
+		switch {
+		case err != nil:
+			f.problem(path, "%v", withoutPath(err))
+		case d.IsDir() && hidden:
+			return fs.SkipDir
+		case d.Type().IsRegular() && !hidden && isRecording(d.Name()):
+			found = true
+			f.file(path)
+		}
+		return nil
+	})
+	if err != nil {
+		f.problem(root, "%v", withoutPath(err))
+	} else if !found {
+		f.problem(root, "no *.json or *.jsonl file in this folder")
+	}
+}
+
+func isRecording(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".json", ".jsonl":
+		return true
+	}
+	return false
+}
+
+func (f *finder) glob(pattern string) {
+	matches, err := filepath.Glob(pattern)
+	switch {
+	case err != nil:
+		f.problem(pattern, "bad pattern: a bracket is not closed")
+	case len(matches) == 0:
+		f.problem(pattern, "no file matches")
+	}
+	for _, m := range matches {
+		f.add(m)
+	}
+}

@@ -1,0 +1,77 @@
+package cassettes
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// A format is a way in which recordings are written.
+type format struct {
+	name     string
+	expected string // what a file of it looks like, for people
+	// fits reports whether an object with these keys looks like a record of it.
+	fits func(keys map[string]json.RawMessage) bool
+	// read decodes a record. It gives nil for one that is no run.
+	read func(raw json.RawMessage) (*Recording, error)
+}
+
+// formats lists the most particular ones first: that is how they are told
+// apart.
+var formats = []*format{&tauBench, &agentDojo, &openAIChat}
+
+// Formats lists the names of the formats that [Read] knows.
+func Formats() []string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// formatOf recognises a record. An array of messages is a record as well.
+func formatOf(raw json.RawMessage) *format {
+	if isMessages(raw) {
+		return &openAIChat
+	}
+	var keys map[string]json.RawMessage
+	if !isObject(raw) || json.Unmarshal(raw, &keys) != nil {
+		return nil
+	}
+	for _, f := range formats {
+		if f.fits(keys) {
+			return f
+		}
+	}
+	return nil
+}
+
+// isMessages reports whether raw is an array that begins with a message.
+func isMessages(raw json.RawMessage) bool {
+	if !isArray(raw) {
+		return false
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.Token() // the bracket
+	var first struct{ Role *json.RawMessage }
+	return d.More() && d.Decode(&first) == nil && first.Role != nil
+}
+
+// expectations says what the formats look like, each on a line.
+func expectations() string {
+	var b strings.Builder
+	for _, f := range formats {
+		fmt.Fprintf(&b, "\n  %-11s %s", f.name, f.expected)
+	}
+	return b.String()
+}
+
+func isArray(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }
+
+func labelOf(success bool) Label {
+	if success {
+		return Success
+	}
+	return Failure
+}

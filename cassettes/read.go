@@ -1,0 +1,203 @@
+package cassettes
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What is read is bounded: the bytes of a file and of one record in it, how
+// deep its JSON is nested, and its name.
+const (
+	maxFile   = 512 << 20
+	maxRecord = 64 << 20
+	maxDepth  = 1000
+	maxName   = 80 // characters of a recording's name
+)
+
+// A Problem is a file, or a record in one, that could not be read.
+type Problem struct {
+	File string
+	Line int    // of the record, from 1; 0 = the file as a whole
+	Text string // what is wrong and what was expected; may have several lines
+}
+
+func (p *Problem) Error() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Text
+	}
+	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
+}
+
+// Read reads the recordings of one file. The format is one of [Formats], or ""
+// to recognise it by the first record that looks like one. A record that cannot
+// be read is a problem and does not hide the others; a file that holds no
+// record at all is one problem. Recordings and problems come in the file's
+// order.
+//
+// A file may have 512 MiB, a record 64 MiB and 100,000 messages, and JSON
+// nested 1,000 deep. The file is held in memory while it is read.
+func Read(path, format string) ([]*Recording, []*Problem) {
+	r := reader{file: filepath.ToSlash(path), names: map[string]bool{}}
+	if r.format = named(format); r.format == nil && format != "" {
+		r.problem(0, "unknown format %s (want %s)", quote(format), strings.Join(Formats(), ", "))
+		return nil, r.problems
+	}
+	data, err := readFile(path)
+	if err != nil {
+		r.problem(0, "%v", err)
+		return nil, r.problems
+	}
+	r.read(data)
+	return r.recordings, r.problems
+}
+
+func named(name string) *format {
+	if i := slices.IndexFunc(formats, func(f *format) bool { return f.name == name }); i >= 0 {
+		return formats[i]
+	}
+	return nil
+}
+
+// readFile reads a file whole. Its errors leave out the path.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, withoutPath(err)
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("larger than %d MiB: split it", maxFile>>20)
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New("the file is empty")
+	}
+	if !utf8.Valid(data) {
+		data = bytes.ToValidUTF8(data, []byte("\ufffd"))
+	}
+	return data, nil
+}
+
+func withoutPath(err error) error {
+	var p *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("no such file")
+	case errors.As(err, &p):
+		return p.Err
+	}
+	return err
+}
+
+type reader struct {
+	file       string
+	format     *format // nil until one is recognised
+	names      map[string]bool
+	recordings []*Recording
+	problems   []*Problem
+}
+
+func (r *reader) problem(line int, text string, args ...any) {
+	r.problems = append(r.problems, &Problem{File: r.file, Line: line, Text: fmt.Sprintf(text, args...)})
+}
+
+func (r *reader) read(data []byte) {
+	records := split(data)
+	if r.format == nil {
+		for _, rec := range records {
+			if r.format = formatOf(rec.raw); r.format != nil {
+				break
+			}
+		}
+	}
+	if r.format == nil {
+		r.problem(0, "no recorded run in it: it holds %s; expected one of%s", describe(records), expectations())
+		return
+	}
+	for _, rec := range records {
+		r.record(rec)
+	}
+	if len(r.recordings) == 0 && len(r.problems) == 0 {
+		r.problem(0, "no recorded run in it: expected %s", r.format.expected)
+	}
+}
+
+func (r *reader) record(rec record) {
+	if why := rec.invalid(); why != "" {
+		r.problem(rec.line, "%s", why)
+		return
+	}
+	got, err := r.format.read(rec.raw)
+	switch {
+	case err != nil:
+		r.problem(rec.line, "no %s record: %v", r.format.name, err)
+	case got == nil:
+	case len(got.Runs) == 0:
+		r.problem(rec.line, "nothing to replay: no message of a user and no call")
+	default:
+		got.File, got.Line = r.file, rec.line
+		got.Name = r.unique(got.Name, rec.line)
+		r.recordings = append(r.recordings, got)
+	}
+}
+
+// unique makes a name fit for a results line, and the only one in its file.
+func (r *reader) unique(name string, line int) string {
+	name = strings.Map(func(c rune) rune {
+		if c == '/' || !strconv.IsPrint(c) || unicode.IsSpace(c) {
+			return '-'
+		}
+		return c
+	}, name)
+	if runes := []rune(name); len(runes) > maxName {
+		name = string(runes[:maxName])
+	}
+	if name == "" {
+		name = fmt.Sprintf("line=%d", line)
+	}
+	for r.names[name] {
+		name = fmt.Sprintf("%s~%d", name, len(r.recordings)+1)
+	}
+	r.names[name] = true
+	return name
+}
+
+// describe says what a file that nobody knows holds.
+func describe(records []record) string {
+	raw := records[0].raw
+	var keys map[string]json.RawMessage
+	switch {
+	case isArray(raw):
+		return "an array"
+	case !isObject(raw) || json.Unmarshal(raw, &keys) != nil:
+		if why := records[0].invalid(); why != "" {
+			return why
+		}
+		return "no object"
+	}
+	const most = 6
+	var names []string
+	for k := range keys {
+		names = append(names, quote(k))
+	}
+	slices.Sort(names)
+	if len(names) > most {
+		names = append(names[:most], "…")
+	}
+	return "an object with " + strings.Join(names, ", ")
+}
