@@ -1,0 +1,320 @@
+package loop
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A signature is the identity of a call: two calls have the same one if they
+// are of the same tool with the same arguments as canonical JSON.
+type signature [sha256.Size]byte
+
+// What a signature's arguments were, so that a text that is no JSON object
+// never has the signature of one that is.
+const (
+	canonicalArgs = 'j'
+	rawArgs       = 'r'
+)
+
+// signature hashes a call. Where the arguments are no JSON object it hashes
+// them as they stand, and returns the error that says why.
+func (c *canon) signature(name, args string) (signature, error) {
+	c.out = append(c.out[:0], canonicalArgs)
+	c.out = binary.AppendUvarint(c.out, uint64(len(name)))
+	c.out = append(c.out, name...)
+	header := len(c.out)
+	err := c.scan(args)
+	if err != nil {
+		c.out[0] = rawArgs
+		c.out = append(c.out[:header], args...)
+	}
+	return sha256.Sum256(c.out), err
+}
+
+// maxDepth is how deep objects and arrays may be nested, the outermost object
+// counted.
+const maxDepth = 1000
+
+// A canon writes JSON objects in canonical form, so that two texts with the
+// same meaning have the same bytes:
+//
+//   - No white space. Keys are sorted by their UTF-16 code units; a key that
+//     appears twice is an error.
+//   - A number is its digits without leading and trailing zeros, and the power
+//     of ten that they are multiplied with, if it is not 1: 1.0, 1e0 and 10e-1
+//     are 1, 100 is 1e2, 0.5 is 5e-1, -0 is 0. The text is all that is worked
+//     on, so no number is too large, too long or rounded.
+//   - In strings only the quote, the backslash and control characters are
+//     escaped, in their shortest form. Bytes that are no UTF-8 stay as they
+//     are, and half a surrogate pair stays an escape. So strings are equal only
+//     where their characters are; a decoder that puts U+FFFD in place of these
+//     takes more of them as equal.
+//
+// It reads in one pass and reuses its buffers. An object whose keys are not in
+// order is moved once it is complete, so the work is at worst the text's length
+// times its depth, and that in plain copying. The zero value is ready.
+type canon struct {
+	src     string
+	pos     int
+	depth   int
+	err     *argsError
+	out     []byte
+	members []member // of the objects that are open, outermost first
+	moved   []byte
+	a, b    []uint16
+}
+
+// A member of an object that is being written, as offsets into out.
+type member struct {
+	start, key, end int  // of the key's quote, behind the key, behind the value
+	at              int  // the offset of the key in src
+	plain           bool // the order of the key's bytes is that of its UTF-16 units
+}
+
+// An argsError says why a text is no JSON object, and where.
+type argsError struct {
+	offset  int // in bytes, from 0
+	message string
+}
+
+func (e *argsError) Error() string { return e.message }
+
+// object gives the canonical form of src, which must be one JSON object; a src
+// with nothing but white space stands for {}. The result is valid until the
+// next call. An error is an [argsError].
+func (c *canon) object(src string) ([]byte, error) {
+	c.out = c.out[:0]
+	if err := c.scan(src); err != nil {
+		return nil, err
+	}
+	return c.out, nil
+}
+
+// scan appends the canonical form of src to out.
+func (c *canon) scan(src string) error {
+	c.src, c.pos, c.depth, c.err, c.members = src, 0, 0, nil, c.members[:0]
+	c.space()
+	switch {
+	case c.pos == len(src):
+		c.out = append(c.out, "{}"...)
+		return nil
+	case src[c.pos] != '{':
+		return &argsError{c.pos, "not a JSON object"}
+	case !c.value():
+		return c.err
+	}
+	if c.space(); c.pos < len(src) {
+		c.invalid("after the object")
+		return c.err
+	}
+	return nil
+}
+
+// The methods below read one thing at pos and append it to out. They report
+// false after an error.
+
+func (c *canon) value() bool {
+	if c.pos == len(c.src) {
+		return c.ended()
+	}
+	switch c.src[c.pos] {
+	case '"':
+		_, ok := c.str()
+		return ok
+	case '{':
+		return c.nested((*canon).braces)
+	case '[':
+		return c.nested((*canon).brackets)
+	case 't':
+		return c.literal("true")
+	case 'f':
+		return c.literal("false")
+	case 'n':
+		return c.literal("null")
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return c.number()
+	}
+	return c.invalid("at the beginning of a value")
+}
+
+// nested reads an object or an array, unless it lies too deep.
+func (c *canon) nested(read func(*canon) bool) bool {
+	if c.depth == maxDepth {
+		return c.fail(c.pos, "nested deeper than "+strconv.Itoa(maxDepth)+" levels")
+	}
+	c.depth++
+	ok := read(c)
+	c.depth--
+	return ok
+}
+
+func (c *canon) braces() bool {
+	first, body, sorted := len(c.members), len(c.out)+1, true
+	c.take()
+	if c.space(); c.at('}') {
+		c.take()
+		return true
+	}
+	for {
+		m, ok := c.member()
+		if !ok {
+			return false
+		}
+		if n := len(c.members); n > first && sorted {
+			order := c.compare(&c.members[n-1], &m)
+			if order == 0 {
+				return c.twice(&m)
+			}
+			sorted = order < 0
+		}
+		c.members = append(c.members, m)
+		switch c.space(); {
+		case c.at(','):
+			c.take()
+		case c.at('}'):
+			c.take()
+			ok = sorted || c.sort(c.members[first:], body)
+			c.members = c.members[:first]
+			return ok
+		default:
+			return c.invalid("after a value in an object")
+		}
+	}
+}
+
+func (c *canon) member() (m member, ok bool) {
+	c.space()
+	m.start, m.at = len(c.out), c.pos
+	if !c.at('"') {
+		return m, c.invalid("where a key should begin")
+	}
+	if m.plain, ok = c.str(); !ok {
+		return m, false
+	}
+	m.key = len(c.out)
+	if c.space(); !c.at(':') {
+		return m, c.invalid("after object key")
+	}
+	c.take()
+	c.space()
+	ok = c.value()
+	m.end = len(c.out)
+	return m, ok
+}
+
+func (c *canon) brackets() bool {
+	c.take()
+	if c.space(); c.at(']') {
+		c.take()
+		return true
+	}
+	for {
+		if c.space(); !c.value() {
+			return false
+		}
+		switch c.space(); {
+		case c.at(','):
+			c.take()
+		case c.at(']'):
+			c.take()
+			return true
+		default:
+			return c.invalid("after a value in an array")
+		}
+	}
+}
+
+func (c *canon) literal(word string) bool {
+	for i := range len(word) {
+		if !c.at(word[i]) {
+			return c.invalid("in the word " + word)
+		}
+		c.pos++
+	}
+	c.out = append(c.out, word...)
+	return true
+}
+
+// sort puts the members of an object, the text from body on, in order.
+func (c *canon) sort(members []member, body int) bool {
+	slices.SortFunc(members, func(a, b member) int {
+		return cmp.Or(c.compare(&a, &b), cmp.Compare(a.at, b.at))
+	})
+	c.moved = c.moved[:0]
+	for i := range members {
+		m := &members[i]
+		if i > 0 {
+			if c.compare(&members[i-1], m) == 0 {
+				return c.twice(m)
+			}
+			c.moved = append(c.moved, ',')
+		}
+		c.moved = append(c.moved, c.out[m.start:m.end]...)
+	}
+	copy(c.out[body:], c.moved)
+	return true
+}
+
+// compare orders members by the UTF-16 units of their keys. Keys whose units
+// are equal only because both have bytes that are no UTF-8 differ in bytes.
+func (c *canon) compare(a, b *member) int {
+	x, y := c.out[a.start+1:a.key-1], c.out[b.start+1:b.key-1]
+	if a.plain && b.plain {
+		return bytes.Compare(x, y)
+	}
+	c.a, c.b = appendUnits(c.a[:0], x), appendUnits(c.b[:0], y)
+	return cmp.Or(slices.Compare(c.a, c.b), bytes.Compare(x, y))
+}
+
+// space skips white space.
+func (c *canon) space() {
+	for c.pos < len(c.src) {
+		switch c.src[c.pos] {
+		case ' ', '\n', '\t', '\r':
+			c.pos++
+		default:
+			return
+		}
+	}
+}
+
+// at reports whether b stands at pos.
+func (c *canon) at(b byte) bool { return c.pos < len(c.src) && c.src[c.pos] == b }
+
+// take appends the byte at pos.
+func (c *canon) take() {
+	c.out = append(c.out, c.src[c.pos])
+	c.pos++
+}
+
+func (c *canon) fail(offset int, message string) bool {
+	c.err = &argsError{offset, message}
+	return false
+}
+
+// invalid says that the character at pos cannot stand there.
+func (c *canon) invalid(where string) bool {
+	if c.pos == len(c.src) {
+		return c.ended()
+	}
+	r, _ := utf8.DecodeRuneInString(c.src[c.pos:])
+	return c.fail(c.pos, "invalid character "+strconv.QuoteRune(r)+" "+where+" at position "+strconv.Itoa(c.pos))
+}
+
+func (c *canon) ended() bool {
+	return c.fail(len(c.src), "unexpected end at position "+strconv.Itoa(len(c.src)))
+}
+
+// twice says that the key of m is not the first of its name.
+func (c *canon) twice(m *member) bool {
+	const most = 40
+	key := utf16.Decode(appendUnits(nil, c.out[m.start+1:m.key-1]))
+	quoted := strconv.Quote(string(key[:min(len(key), most)]))
+	return c.fail(m.at, "key "+quoted+" appears twice at position "+strconv.Itoa(m.at))
+}
