@@ -1,0 +1,56 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A Model answers requests.
+type Model interface {
+	// Reply answers one request. It runs in a goroutine of its own, and ctx is
+	// cancelled when the loop gives the request up, with one of [ErrTimeout],
+	// [ErrDeadline] and [ErrCancelled] as [context.Cause]; the answer is
+	// dropped then. A retry does not wait for a Reply that ignores this.
+	//
+	// A model that streams tells delta of each piece as it comes, "" for a
+	// piece without text: the machine sees by it that the model is alive, and
+	// takes the reply itself from what is returned. delta never blocks and may
+	// be called from any goroutine, also when it is too late.
+	//
+	// A failure with an HTTP status is a [*ModelError]. Any other error, and a
+	// panic, is a lost connection. Reply itself must not retry.
+	Reply(ctx context.Context, req ModelRequest, delta func(text string)) (Reply, error)
+}
+
+// A ModelRequest is what a model is asked with. It belongs to the model: the
+// loop neither changes it nor sees what the model changes in it.
+type ModelRequest struct {
+	Ref     Ref // m3#2: the request's number and its try
+	For     Purpose
+	System  string // the system prompt, "" = none
+	History []Message
+	Tools   []ToolSpec // in the order they were given
+}
+
+// A Reply is a whole reply of a model.
+type Reply struct {
+	Text      string
+	Calls     []AskedCall // in the model's order
+	Finish    string      // why the model stopped: [FinishStop], …
+	TokensIn  int64       // tokens read
+	TokensOut int64       // tokens written
+	Cost      int64       // in nano-dollars
+}
+
+// A ModelError is a failed request that a server answered.
+type ModelError struct {
+	Status     int           // the HTTP status, 0 = none
+	RetryAfter time.Duration // the wait that the server asked for, 0 = it named none
+	Text       string        // what it said
+}
+
+func (e *ModelError) Error() string {
+	return strings.TrimSuffix(fmt.Sprintf("status %d: %s", e.Status, e.Text), ": ")
+}
