@@ -5,6 +5,17 @@
 // been said before: no draw depends on the order in which things happen to be
 // asked for. Each random number is keyed by what it belongs to (the request, or
 // the call and its try).
+//
+// # Values
+//
+// What the model and the tools say may hold ${…} values: ${turn} is the number
+// of the model request, ${call} the number of the call (in a reply's text, of
+// its first call), ${seed} the seed, ${rand:1..6} a whole number, ${pick:a|b}
+// one of the words. In arguments ${result:c3.items.0.id} is a field of the JSON
+// result of call 3, ${result:last.id} of the last result, as the history has
+// it: a string comes as it stands between the quotes of a JSON string, anything
+// else as JSON; without a field the whole text comes, as a string does. A
+// result that is not there makes the script run dry. $${ is a plain ${.
 package fakes
 
 import (
@@ -19,9 +30,10 @@ const (
 	DefaultToolLatency  = 200 * time.Millisecond
 )
 
-// A Script is a world as data.
+// A Script is a world as data. It is read only while a [World] plays it, and
+// any number of worlds may play one script.
 type Script struct {
-	Task  string
+	Task  string // the user's first message
 	Tools []Tool
 	Model []Step
 	User  User
@@ -52,7 +64,8 @@ type Answer struct {
 	Result string
 	// ResultChars pads Result to that many characters (by repeating it, or "x").
 	ResultChars int
-	// Error makes it a failure, with Text as its message.
+	// Error makes it a failure, with Text as its message, which may hold ${…}
+	// values.
 	Error loop.Code
 	Text  string
 	// Failures are what the first tries of each call get instead: the first
@@ -66,10 +79,10 @@ type Answer struct {
 
 // A Failure is how one try of a call goes wrong.
 type Failure struct {
-	Error   loop.Code
-	Text    string
-	Hang    bool
-	Latency Span // zero means the answer's
+	Error   loop.Code // "" means RetryableServer
+	Text    string    // may hold ${…} values
+	Hang    bool      // never answers; Error and Text mean nothing
+	Latency Span      // zero means the answer's
 }
 
 // A Step is what the model says to one request, or to several in a row.
@@ -83,7 +96,7 @@ type Step struct {
 	// Of When steps, the first one that holds answers, Repeat times in all.
 	Repeat int
 
-	Text   string
+	Text   string // may hold ${…} values
 	Calls  []StepCall
 	Finish string // "" = stop, or tool_calls where there are calls
 	// TokensIn, TokensOut and Cost (nano-dollars) are the reply's usage.
@@ -92,7 +105,9 @@ type Step struct {
 	// DefaultModelLatency.
 	Latency Span
 	// Chunks streams the text in that many pieces, the first after FirstToken,
-	// the rest evenly up to Latency. 0 = not streamed.
+	// the rest evenly up to Latency. 0 = not streamed. A FirstToken of 0 means
+	// that the first piece takes as long as each of the others; one above
+	// Latency is cut to it.
 	Chunks     int
 	FirstToken time.Duration
 	// Failures are what the first tries of each request get instead.
@@ -118,11 +133,12 @@ type StepCall struct {
 type ModelFailure struct {
 	Status     int           // HTTP status; 0 with Hang unset = lost connection
 	RetryAfter time.Duration // 0 = the server names none
-	Text       string
-	Hang       bool // no answer at all
-	// Chunks is how many pieces of the reply come before it fails or hangs.
+	Text       string        // may hold ${…} values
+	Hang       bool          // no answer at all; Status, RetryAfter and Text mean nothing
+	// Chunks is how many pieces of the reply come before it fails or hangs:
+	// spaced as those of a stream whose last piece is the failure.
 	Chunks  int
-	Latency Span // zero means the step's
+	Latency Span // until the failure; zero means the step's
 }
 
 // A When names what a request must come right after.
@@ -164,7 +180,7 @@ type PermissionAnswer struct {
 // A UserMessage is a follow-up message.
 type UserMessage struct {
 	Text  string
-	After time.Duration
+	After time.Duration // 0 = at once
 }
 
 // A CancelAt says when the user cancels: at an instant, or right after the
@@ -175,9 +191,35 @@ type CancelAt struct {
 }
 
 // A Span is a latency: drawn evenly from Min to Max, or Min if Max is not above
-// it. The zero Span is "not said".
+// it. It is drawn in whole milliseconds from Min on, or in nanoseconds where
+// Max is less than one above. The zero Span is "not said"; [Instantly] is no
+// time at all.
 type Span struct{ Min, Max time.Duration }
 
+// Instantly is the span of what takes no time.
+func Instantly() Span { return Span{Max: -1} }
+
+// Validate reports every value that cannot be played, each as a
+// [loop.FieldError] whose field begins as in a scenario: model[2].calls[0].args.
+// A world whose script has one yields nothing but that error.
+func (s *Script) Validate() error {
+	_, err := compile(s)
+	return err
+}
+
 // Random reports whether the script draws a random number anywhere: if not,
-// every seed gives the same trial.
-func (s *Script) Random() bool { return false }
+// every seed gives the same trial. (A config whose backoff has jitter draws
+// too.)
+func (s *Script) Random() bool {
+	p, _ := compile(s)
+	return p.random
+}
+
+// Specs gives the tools as the loop is told of them.
+func (s *Script) Specs() []loop.ToolSpec {
+	specs := make([]loop.ToolSpec, len(s.Tools))
+	for i := range s.Tools {
+		specs[i] = s.Tools[i].ToolSpec
+	}
+	return specs
+}

@@ -1,0 +1,120 @@
+package fakes
+
+import (
+	"context"
+	"strconv"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// turns is the length of the runs that are measured.
+const turns = 16
+
+// benchScript asks for one call a turn, with new arguments of 100 bytes, and
+// then answers.
+func benchScript() *Script {
+	return &Script{
+		Task: "Go through the pages.",
+		Tools: []Tool{{
+			ToolSpec: loop.ToolSpec{Name: "read_page"},
+			Answers:  []Answer{{Result: "the text of the page"}},
+		}},
+		Model: []Step{
+			{
+				Text: "I read on.", Repeat: turns - 1, TokensIn: 800, TokensOut: 30,
+				Calls: []StepCall{{Name: "read_page", Args: `{"path":"/srv/archive/2026/minutes/of/the/board/volume-one/chapter-two","page":${call},"lines":"1..200"}`}},
+			},
+			{Text: "Done.", TokensIn: 800, TokensOut: 30},
+		},
+	}
+}
+
+// every is a config with every net on, none of which the script runs into.
+func every() loop.Config {
+	c := loop.Default()
+	c.Limits = loop.Limits{Turns: 100, Calls: 100, CallsPerTurn: 10, Tokens: 1e6, CostUSD: 10, Tries: 100}
+	c.Time.Model, c.Time.FirstToken, c.Time.Chunk = c.Time.Tool, c.Time.Tool, c.Time.Tool
+	c.ModelRetry.Max = 3
+	c.Parallel.Max = 4
+	c.History.MaxMessages, c.History.MaxResultChars = 1000, 40_000
+	return c
+}
+
+// BenchmarkTurn measures a turn of the loop in the simulated world, beside one
+// of the bare loop. Each figure is per turn, the world's and the machine's
+// making included.
+func BenchmarkTurn(b *testing.B) {
+	script, cfg := benchScript(), every()
+	ctx := context.Background()
+	run := func(b *testing.B, once func()) float64 {
+		b.ReportAllocs()
+		for b.Loop() {
+			once()
+		}
+		perTurn := float64(b.Elapsed().Nanoseconds()) / float64(b.N) / turns
+		b.ReportMetric(perTurn, "ns/turn")
+		return perTurn
+	}
+	var bare float64
+	b.Run("bare", func(b *testing.B) {
+		bare = run(b, func() {
+			if n := len(bareLoop(bareModel, bareTools, "Go through the pages.")); n != 2*turns {
+				b.Fatalf("%d messages", n)
+			}
+		})
+	})
+	b.Run("agentbench", func(b *testing.B) {
+		guarded := run(b, func() {
+			outcomes, err := Run(ctx, script, cfg, 1, nil)
+			if err != nil || outcomes[0].Turns != turns {
+				b.Fatal(outcomes, err)
+			}
+		})
+		b.ReportMetric(guarded/bare, "x-bare")
+	})
+}
+
+// The bare loop: what a tool loop is without any net.
+
+type bareMessage struct {
+	role, text, id string
+	calls          []bareCall
+}
+
+type bareCall struct{ id, name, args string }
+
+type bareReply struct {
+	text  string
+	calls []bareCall
+}
+
+func bareLoop(model func(turn int, history []bareMessage) bareReply, tools map[string]func(args string) string, task string) []bareMessage {
+	history := []bareMessage{{role: "user", text: task}}
+	for turn := 1; ; turn++ {
+		reply := model(turn, history)
+		history = append(history, bareMessage{role: "assistant", text: reply.text, calls: reply.calls})
+		if len(reply.calls) == 0 {
+			return history
+		}
+		for _, c := range reply.calls {
+			history = append(history, bareMessage{role: "tool", id: c.id, text: tools[c.name](c.args)})
+		}
+	}
+}
+
+func bareModel(turn int, _ []bareMessage) bareReply {
+	if turn == turns {
+		return bareReply{text: "Done."}
+	}
+	n := strconv.Itoa(turn)
+	return bareReply{text: "I read on.", calls: []bareCall{{
+		id:   "call_" + n,
+		name: "read_page",
+		args: `{"path":"/srv/archive/2026/minutes/of/the/board/volume-one/chapter-two","page":` + n + `,"lines":"1..200"}`,
+	}}}
+}
+
+var bareTools = map[string]func(string) string{
+	"read_page": func(string) string { return "the text of the page" },
+}

@@ -1,0 +1,301 @@
+package fakes
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// What a script may ask for at most: it comes from a file.
+const (
+	maxLatency     = 10 * 365 * 24 * time.Hour
+	maxChunks      = 100_000
+	maxResultChars = 16 << 20
+)
+
+// A program is a script that has been read once, and how much of it is used
+// up.
+type program struct {
+	plain, when []step
+	tools       map[string]*tool
+	gates       []gate
+	covered     int    // how many requests the plain steps answer
+	fresh       string // what the fresh call ids begin with
+	random      bool
+}
+
+// A step is a [Step] with its texts read.
+type step struct {
+	*Step
+	last     int // of a plain step: the number of the last request that it covers
+	left     int // of a When step: how many more requests it answers
+	text     template
+	args     []template // of Calls
+	failures []template
+}
+
+// A tool is a [Tool] with its texts read.
+type tool struct {
+	*Tool
+	answers []answer
+}
+
+// An answer is an [Answer] with its texts read.
+type answer struct {
+	*Answer
+	matcher
+	result   template
+	text     template
+	failures []template
+}
+
+// A gate is a [PermissionAnswer], and how often it has answered.
+type gate struct {
+	*PermissionAnswer
+	matcher
+}
+
+// compile reads a script. The error joins all that cannot be played in it.
+func compile(s *Script) (*program, error) {
+	p := &program{tools: make(map[string]*tool, len(s.Tools)), fresh: freshPrefix(s)}
+	r := reader{program: p}
+	r.readModel(s.Model)
+	tools := make([]tool, len(s.Tools))
+	for i := range s.Tools {
+		r.at = place{list: "tools", i: i}
+		tools[i] = r.readTool(&s.Tools[i])
+		p.tools[s.Tools[i].Name] = &tools[i]
+	}
+	r.readUser(&s.User)
+	return p, errors.Join(r.errs...)
+}
+
+// A reader fills a program.
+type reader struct {
+	*program
+	at   place // of what is being read
+	errs []error
+}
+
+func (r *reader) readModel(model []Step) {
+	conditional := 0
+	for i := range model {
+		if model[i].When != WhenAlways {
+			conditional++
+		}
+	}
+	r.when = make([]step, 0, conditional)
+	r.plain = make([]step, 0, len(model)-conditional)
+	last := 0
+	for i := range model {
+		r.at = place{list: "model", i: i}
+		s := r.readStep(&model[i])
+		if s.When != WhenAlways {
+			r.when = append(r.when, s)
+			continue
+		}
+		last = advance(last, s.left)
+		s.last = last
+		r.plain = append(r.plain, s)
+	}
+	r.covered = last
+}
+
+// advance is the last of n numbers that follow last.
+func advance(last, n int) int {
+	if n > math.MaxInt-last {
+		return math.MaxInt
+	}
+	return last + n
+}
+
+func (r *reader) readStep(s *Step) step {
+	if !s.When.known() {
+		r.wrong("when", "no such condition: %q", clip(string(s.When)))
+	}
+	c := step{Step: s, left: s.Repeat}
+	switch {
+	case s.Repeat == 0:
+		c.left = 1
+	case s.Repeat == Forever:
+		c.left = math.MaxInt
+	case s.Repeat < 0:
+		r.wrong("repeat", "must be a number of requests or Forever, not %d", s.Repeat)
+	}
+	r.within("chunks", s.Chunks, maxChunks)
+	r.span("latency", s.Latency)
+	r.duration("first_token", s.FirstToken)
+	c.text = r.template("text", s.Text, false)
+	if len(s.Calls) > 0 {
+		c.args = make([]template, len(s.Calls))
+	}
+	for j := range s.Calls {
+		r.at.sub, r.at.j = "calls", j
+		c.args[j] = r.template("args", s.Calls[j].Args, true)
+	}
+	if len(s.Failures) > 0 {
+		c.failures = make([]template, len(s.Failures))
+	}
+	for j := range s.Failures {
+		f := &s.Failures[j]
+		r.at.sub, r.at.j = "failures", j
+		r.within("chunks", f.Chunks, maxChunks)
+		r.span("latency", f.Latency)
+		r.duration("retry_after", f.RetryAfter)
+		c.failures[j] = r.template("text", f.Text, false)
+	}
+	return c
+}
+
+func (w When) known() bool {
+	switch w {
+	case WhenAlways, WhenDenied, WhenVetoed, WhenFailed, WhenOK, WhenCut:
+		return true
+	}
+	return false
+}
+
+func (r *reader) readTool(t *Tool) tool {
+	r.span("latency", t.Latency)
+	c := tool{Tool: t, answers: make([]answer, len(t.Answers))}
+	for j := range t.Answers {
+		a := &t.Answers[j]
+		r.at.sub, r.at.j, r.at.deep = "answers", j, ""
+		r.within("result_chars", a.ResultChars, maxResultChars)
+		r.span("latency", a.Latency)
+		c.answers[j] = answer{Answer: a, matcher: r.matcher(a.When, a.Times)}
+		c.answers[j].result = r.template("result", a.Result, false)
+		c.answers[j].text = r.template("text", a.Text, false)
+		if len(a.Failures) > 0 {
+			c.answers[j].failures = make([]template, len(a.Failures))
+		}
+		for k := range a.Failures {
+			r.at.deep, r.at.k = "failures", k
+			r.span("latency", a.Failures[k].Latency)
+			c.answers[j].failures[k] = r.template("text", a.Failures[k].Text, false)
+		}
+	}
+	return c
+}
+
+func (r *reader) readUser(u *User) {
+	if len(u.Permissions) > 0 {
+		r.gates = make([]gate, len(u.Permissions))
+	}
+	for j := range u.Permissions {
+		a := &u.Permissions[j]
+		r.at = place{list: "user", i: -1, sub: "permissions", j: j}
+		r.span("after", a.After)
+		r.gates[j] = gate{PermissionAnswer: a, matcher: r.matcher(a.When, a.Times)}
+	}
+	for j := range u.Messages {
+		r.at = place{list: "user", i: -1, sub: "messages", j: j}
+		r.duration("after", u.Messages[j].After)
+	}
+	if u.Cancel != nil {
+		r.at = place{list: "user", i: -1}
+		r.duration("cancel.at", u.Cancel.At)
+		r.within("cancel.call", u.Cancel.Call, math.MaxInt)
+	}
+}
+
+// freshPrefix makes sure that a fresh id is never one that the script gives to
+// another call.
+func freshPrefix(s *Script) string {
+	prefix := "call_"
+	for i := range s.Model {
+		for _, c := range s.Model[i].Calls {
+			for c.ID != nil && strings.HasPrefix(*c.ID, prefix) {
+				prefix = "fresh_" + prefix
+			}
+		}
+	}
+	return prefix
+}
+
+// A place is a path in a script. It is written down only where something is
+// wrong.
+type place struct {
+	list string
+	i    int // -1 = no index
+	sub  string
+	j    int
+	deep string
+	k    int
+}
+
+func (p *place) field(name string) string {
+	b := []byte(p.list)
+	if p.i >= 0 {
+		b = fmt.Appendf(b, "[%d]", p.i)
+	}
+	if p.sub != "" {
+		b = fmt.Appendf(b, ".%s[%d]", p.sub, p.j)
+	}
+	if p.deep != "" {
+		b = fmt.Appendf(b, ".%s[%d]", p.deep, p.k)
+	}
+	return string(append(append(b, '.'), name...))
+}
+
+func (r *reader) wrong(field, format string, args ...any) {
+	r.errs = append(r.errs, &loop.FieldError{Field: r.at.field(field), Problem: fmt.Sprintf(format, args...)})
+}
+
+func (r *reader) template(field, text string, args bool) template {
+	t, err := parse(text, args)
+	if err != nil {
+		r.wrong(field, "%v", err)
+	}
+	r.random = r.random || t.random()
+	return t
+}
+
+func (r *reader) span(field string, s Span) {
+	r.duration(field, s.Min)
+	if s.Max > s.Min {
+		r.random = true
+		r.duration(field, s.Max)
+	}
+}
+
+func (r *reader) duration(field string, d time.Duration) {
+	if d < 0 || d > maxLatency {
+		r.wrong(field, "must be from 0 to ten years, not %v", d)
+	}
+}
+
+func (r *reader) within(field string, n, most int) {
+	switch {
+	case n < 0:
+		r.wrong(field, "must be 0 or more, not %d", n)
+	case n > most:
+		r.wrong(field, "must be at most %d, not %d", most, n)
+	}
+}
+
+func (r *reader) matcher(when map[string]any, times int) matcher {
+	m := matcher{left: times}
+	if times == 0 {
+		m.left = math.MaxInt
+	}
+	r.within("times", times, math.MaxInt)
+	if len(when) == 0 {
+		return m
+	}
+	text, err := json.Marshal(when)
+	if err == nil {
+		var value any
+		value, err = decode(string(text))
+		m.when, _ = value.(map[string]any)
+	}
+	if err != nil {
+		r.wrong("when", "cannot be written as JSON: %v", err)
+	}
+	return m
+}

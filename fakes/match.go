@@ -1,0 +1,90 @@
+package fakes
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// A matcher says which calls an answer is for.
+type matcher struct {
+	when map[string]any // as decode reads it; empty = every call
+	left int            // how many more it answers
+}
+
+// fits reports whether the answer is for a call with these arguments.
+func (m *matcher) fits(args *arguments) bool {
+	if m.left <= 0 {
+		return false
+	}
+	for name, want := range m.when {
+		if got, there := args.field(name); !there || !same(want, got) {
+			return false
+		}
+	}
+	return true
+}
+
+// arguments are a call's, read when somebody first asks for one.
+type arguments struct {
+	text   string
+	read   bool
+	fields map[string]any
+}
+
+func (a *arguments) field(name string) (value any, there bool) {
+	if !a.read {
+		a.read = true
+		if strings.TrimSpace(a.text) != "" {
+			value, _ := decode(a.text)
+			a.fields, _ = value.(map[string]any)
+		}
+	}
+	value, there = a.fields[name]
+	return value, there
+}
+
+// same compares two decoded JSON values; 1 and 1.0 are the same number.
+func same(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for name := range a {
+			if other, there := b[name]; !there || !same(a[name], other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !same(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	case json.Number:
+		b, ok := b.(json.Number)
+		return ok && sameNumber(a, b)
+	}
+	return a == b
+}
+
+func sameNumber(a, b json.Number) bool {
+	if a == b {
+		return true
+	}
+	i, errI := a.Int64()
+	j, errJ := b.Int64()
+	if errI == nil && errJ == nil {
+		return i == j
+	}
+	x, errX := a.Float64()
+	y, errY := b.Float64()
+	return errX == nil && errY == nil && x == y
+}

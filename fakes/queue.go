@@ -1,0 +1,96 @@
+package fakes
+
+import (
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// A queue holds what the world has yet to say, ordered by instant and then by
+// creation. It is a binary heap that keeps its memory: once it has been as
+// large as it gets, it allocates nothing.
+type queue struct {
+	heap []entry
+	made uint64
+}
+
+type entry struct {
+	in   loop.Input
+	made uint64 // the number of its creation
+}
+
+func (e *entry) before(o *entry) bool {
+	if e.in.At != o.in.At {
+		return e.in.At < o.in.At
+	}
+	return e.made < o.made
+}
+
+// push adds an input.
+func (q *queue) push(in loop.Input) {
+	q.made++
+	q.heap = append(q.heap, entry{in, q.made})
+	for i := len(q.heap) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !q.heap[i].before(&q.heap[up]) {
+			return
+		}
+		q.heap[i], q.heap[up] = q.heap[up], q.heap[i]
+		i = up
+	}
+}
+
+// first is the instant of the earliest input.
+func (q *queue) first() (at time.Duration, ok bool) {
+	if len(q.heap) == 0 {
+		return 0, false
+	}
+	return q.heap[0].in.At, true
+}
+
+// pop removes and gives the earliest input. There must be one.
+func (q *queue) pop() loop.Input {
+	in := q.heap[0].in
+	end := len(q.heap) - 1
+	q.heap[0] = q.heap[end]
+	q.heap[end] = entry{}
+	q.heap = q.heap[:end]
+	q.down(0)
+	return in
+}
+
+// drop removes every input that answers ref.
+func (q *queue) drop(ref loop.Ref) {
+	kept := q.heap[:0]
+	for i := range q.heap {
+		if q.heap[i].in.Ref != ref {
+			kept = append(kept, q.heap[i])
+		}
+	}
+	if len(kept) == len(q.heap) {
+		return
+	}
+	clear(q.heap[len(kept):])
+	q.heap = kept
+	for i := len(kept)/2 - 1; i >= 0; i-- {
+		q.down(i)
+	}
+}
+
+// down restores the order below entry i.
+func (q *queue) down(i int) {
+	for {
+		next := 2*i + 1
+		if next >= len(q.heap) {
+			return
+		}
+		if right := next + 1; right < len(q.heap) && q.heap[right].before(&q.heap[next]) {
+			next = right
+		}
+		if !q.heap[next].before(&q.heap[i]) {
+			return
+		}
+		q.heap[i], q.heap[next] = q.heap[next], q.heap[i]
+		i = next
+	}
+}

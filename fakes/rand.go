@@ -1,0 +1,71 @@
+package fakes
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// A key is what a random number is drawn by: a hash of the seed, of the thing
+// that the number belongs to, and of its purpose. There is no generator and no
+// order of draws: the same key always gives the same number.
+type key uint64
+
+// The purposes of the draws that belong to one thing.
+const (
+	forLatency = iota
+	forText
+	forArgs
+)
+
+// golden is 2^64 divided by the golden ratio, made odd.
+const golden = 0x9e3779b97f4a7c15
+
+func newKey(seed uint64) key { return key(mix(seed + golden)) }
+
+// of is the key of part n of what k belongs to.
+func (k key) of(n int) key { return key(mix(bits.RotateLeft64(uint64(k), 32) + golden*uint64(n+1))) }
+
+// ref is the key of a request, a call or a gate, whatever the try.
+func (k key) ref(r loop.Ref) key { return k.of(int(r.Kind)).of(r.N) }
+
+// below draws a number from [0, n).
+func (k key) below(n uint64) uint64 {
+	hi, _ := bits.Mul64(uint64(k), n)
+	return hi
+}
+
+// mix is the output function of SplitMix64 (Steele, Lea and Flood, "Fast
+// splittable pseudorandom number generators", 2014): a bijection in which each
+// bit of x moves every bit of the result.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// or is s, or what stands in for it where it was not said.
+func (s Span) or(other Span) Span {
+	if s == (Span{}) {
+		return other
+	}
+	return s
+}
+
+// draw gives a latency: in steps of a millisecond, so that traces stay
+// readable, or of a nanosecond where the span is shorter than that.
+func (s Span) draw(k key) time.Duration {
+	width := s.Max - s.Min
+	switch {
+	case width <= 0:
+		return s.Min
+	case width < time.Millisecond:
+		return s.Min + time.Duration(k.below(uint64(width)+1))
+	}
+	steps := uint64(width / time.Millisecond)
+	return s.Min + time.Duration(k.below(steps+1))*time.Millisecond
+}
+
+// exactly is the span of a fixed latency.
+func exactly(d time.Duration) Span { return Span{Min: d, Max: d} }

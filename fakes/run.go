@@ -1,0 +1,29 @@
+package fakes
+
+import (
+	"context"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// Run plays a script to a machine with that config, and returns how each run of
+// the session ended, in order. All that passes is appended to trace, unless
+// that is nil. An error means that the session broke off (the script ran dry,
+// the config cannot be meant, ctx ended); the last outcome then tells how far
+// its run came.
+func Run(ctx context.Context, s *Script, cfg loop.Config, seed uint64, trace *loop.Trace) ([]loop.Outcome, error) {
+	m, err := loop.New(cfg, loop.Task{Text: s.Task, Seed: seed}, s.Specs())
+	if err != nil {
+		return nil, err
+	}
+	w := NewWorld(s, seed)
+	var world loop.World = w
+	if trace != nil {
+		world = loop.Recording(w, trace)
+	}
+	last, err := loop.Run(ctx, m, world)
+	if err != nil {
+		return append(w.Outcomes(), last), err
+	}
+	return w.Outcomes(), nil
+}

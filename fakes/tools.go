@@ -1,0 +1,115 @@
+package fakes
+
+import (
+	"fmt"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// An openCall is a call that has been started: its tries all get the same
+// answer.
+type openCall struct {
+	tool   *tool
+	answer *answer
+}
+
+// call answers a try, or lets it fail or hang.
+func (w *World) call(e *loop.Effect) {
+	if c := w.user.Cancel; c != nil && c.Call == e.Ref.N && e.Ref.Try <= 1 {
+		w.queue.push(loop.Input{At: w.now, Kind: loop.Cancel})
+	}
+	c, started := w.open[e.Ref.N]
+	if !started {
+		if c = w.start(e); c.answer == nil {
+			return
+		}
+		w.open[e.Ref.N] = c
+	}
+	a, latency := c.answer, c.answer.Latency.or(c.tool.Latency).or(exactly(DefaultToolLatency))
+	k := w.key.ref(e.Ref).of(e.Ref.Try)
+	v := vars{turn: w.turn, call: e.Ref.N, seed: w.seed, key: k.of(forText)}
+	in := loop.Input{Kind: loop.ToolResult, Ref: e.Ref}
+	hang := a.Hang
+	switch i := max(e.Ref.Try, 1) - 1; {
+	case i < len(a.Failures):
+		f := &a.Failures[i]
+		in.Code, in.Text = f.Error, w.say(&a.failures[i], v)
+		if f.Error == loop.None {
+			in.Code = loop.RetryableServer
+		}
+		hang, latency = f.Hang, f.Latency.or(latency)
+	case hang:
+	case a.Error != loop.None:
+		in.Code, in.Text = a.Error, w.say(&a.text, v)
+	default:
+		in.Text = w.success(a, v)
+	}
+	if hang {
+		return
+	}
+	in.At = w.now + latency.draw(k.of(forLatency))
+	w.queue.push(in)
+}
+
+// start finds the answer for a call.
+func (w *World) start(e *loop.Effect) openCall {
+	t := w.tools[e.Name]
+	if t == nil {
+		w.fail(&DryError{e.Ref, fmt.Sprintf("call %v asks for %q, which is no tool of the script", e.Ref, clip(e.Name))})
+		return openCall{}
+	}
+	args := arguments{text: e.Args}
+	for i := range t.answers {
+		if a := &t.answers[i]; a.fits(&args) {
+			a.left--
+			return openCall{t, a}
+		}
+	}
+	w.fail(&DryError{e.Ref, fmt.Sprintf("no answer of tool %s fits call %v with %s (it has %d)", clip(e.Name), e.Ref, clip(e.Args), len(t.answers))})
+	return openCall{}
+}
+
+// success gives the text of an answer, made as long as it says.
+func (w *World) success(a *answer, v vars) string {
+	text := pad(w.say(&a.result, v), a.ResultChars)
+	if a.result.parts == nil {
+		a.result.text = text // so that a long text is only made once
+	}
+	return text
+}
+
+// cancelTool takes back what a try would have said. It ends at once, unless
+// the tool ignores that it was told to.
+func (w *World) cancelTool(e *loop.Effect) {
+	if c, started := w.open[e.Ref.N]; started && c.tool.IgnoresCancel {
+		return
+	}
+	w.queue.drop(e.Ref)
+	w.queue.push(loop.Input{At: w.now, Kind: loop.ToolResult, Ref: e.Ref, Code: loop.Cancelled, Text: "cancelled"})
+}
+
+// openGate answers for the user.
+func (w *World) openGate(e *loop.Effect) {
+	in := loop.Input{Kind: loop.GateAnswer, Ref: e.Ref, Allow: true}
+	after := exactly(DefaultToolLatency)
+	if g := w.permission(e); g != nil {
+		if g.Hang {
+			return
+		}
+		in.Allow, in.Text, after = !g.Deny, g.Text, g.After.or(after)
+	}
+	in.At = w.now + after.draw(w.key.ref(e.Ref).of(forLatency))
+	w.queue.push(in)
+}
+
+func (w *World) permission(e *loop.Effect) *gate {
+	args := arguments{text: e.Args}
+	for i := range w.gates {
+		g := &w.gates[i]
+		if (g.Tool == "" || g.Tool == e.Name) && g.fits(&args) {
+			g.left--
+			return g
+		}
+	}
+	return nil
+}
