@@ -67,6 +67,7 @@ type canon struct {
 	out     []byte
 	members []member // of the objects that are open, outermost first
 	moved   []byte
+	order   []*member // those that are being sorted
 	a, b    []uint16
 }
 
@@ -243,14 +244,17 @@ func (c *canon) literal(word string) bool {
 
 // sort puts the members of an object, the text from body on, in order.
 func (c *canon) sort(members []member, body int) bool {
-	slices.SortFunc(members, func(a, b member) int {
-		return cmp.Or(c.compare(&a, &b), cmp.Compare(a.at, b.at))
+	c.order = c.order[:0]
+	for i := range members {
+		c.order = append(c.order, &members[i])
+	}
+	slices.SortFunc(c.order, func(a, b *member) int {
+		return cmp.Or(c.compare(a, b), cmp.Compare(a.at, b.at))
 	})
 	c.moved = c.moved[:0]
-	for i := range members {
-		m := &members[i]
+	for i, m := range c.order {
 		if i > 0 {
-			if c.compare(&members[i-1], m) == 0 {
+			if c.compare(c.order[i-1], m) == 0 {
 				return c.twice(m)
 			}
 			c.moved = append(c.moved, ',')

@@ -1,0 +1,190 @@
+package loop
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A TraceError says where a text is not that of a trace, and what is wrong.
+type TraceError struct {
+	Line    int // from 1
+	Column  int // in bytes, from 1
+	Problem string
+}
+
+func (e *TraceError) Error() string {
+	return "line " + strconv.Itoa(e.Line) + ", column " + strconv.Itoa(e.Column) + ": " + e.Problem
+}
+
+// ParseTrace reads the text form of a trace. It accepts canonical text and
+// nothing else, so that the trace that it returns has exactly this text; ""
+// is an empty trace. An error is a [TraceError].
+func ParseTrace(text string) (Trace, error) {
+	var t Trace
+	var canonical []byte
+	for n := 1; text != ""; n++ {
+		line, rest, whole := strings.Cut(text, "\n")
+		l := traceLine{text: line}
+		if isEffect := strings.HasPrefix(strings.TrimLeft(line, " "), ">"); !isEffect {
+			in := l.input()
+			t = append(t, Record{In: in})
+			canonical = appendInput(canonical[:0], &in)
+		} else if len(t) == 0 {
+			l.fail(0, "expected an input: effects follow what they answer")
+		} else {
+			e := l.effect()
+			r := &t[len(t)-1]
+			r.Effects = append(r.Effects, e)
+			canonical = appendEffect(canonical[:0], &e)
+		}
+		l.compare(canonical)
+		if !whole {
+			l.fail(len(line), "expected a newline: the text is cut off here")
+		}
+		if l.err != nil {
+			l.err.Line = n
+			return nil, l.err
+		}
+		text = rest
+	}
+	return t, nil
+}
+
+func (l *traceLine) input() (in Input) {
+	l.skip(" ")
+	in.At = l.seconds()
+	l.expect(' ')
+	in.Kind = InputKind(l.word(inputWords[:]))
+	var tried bool
+	if in.Ref, tried = l.number(); in.Ref.Kind == RefModel && !tried {
+		in.Ref.Try = 1
+	}
+	for l.next() {
+		l.inputField(&in)
+	}
+	return in
+}
+
+func (l *traceLine) inputField(in *Input) {
+	switch key := l.key(); key {
+	case "ok", "deny": // the zero values of Code and Allow
+	case "allow":
+		in.Allow = true
+	case "code=":
+		in.Code = Code(l.value())
+	case "status=":
+		in.Status = int(l.integer())
+	case "retry_after=":
+		in.RetryAfter = l.seconds()
+	case "text=":
+		in.Text = l.value()
+	case "call=":
+		in.Calls = append(in.Calls, l.call())
+	case "finish=":
+		in.Finish = l.value()
+	case "in=":
+		in.TokensIn = l.integer()
+	case "out=":
+		in.TokensOut = l.integer()
+	case "cost=":
+		in.Cost = l.integer()
+	case "cause=":
+		in.Cause = Cause(l.value())
+	default:
+		l.fail(l.field, "an input has no "+excerpt(key)+"; expected ok, allow, deny, code=, status=, retry_after=, text=, "+
+			"call=, finish=, in=, out=, cost= or cause=")
+	}
+}
+
+func (l *traceLine) effect() (e Effect) {
+	l.skip(" ")
+	l.expect('>')
+	l.expect(' ')
+	e.Kind = EffectKind(l.word(effectWords[:]))
+	e.Ref, _ = l.number()
+	switch {
+	case e.Kind == CancelModel && e.Ref.Kind != RefModel:
+		e.Kind = CancelTool
+	case e.Kind == Halt:
+		e.Outcome = new(Outcome)
+	}
+	for l.next() {
+		if e.Outcome != nil {
+			l.outcomeField(e.Outcome)
+		} else {
+			l.effectField(&e)
+		}
+	}
+	return e
+}
+
+func (l *traceLine) effectField(e *Effect) {
+	switch key := l.key(); key {
+	case "for=":
+		e.For = Purpose(l.value())
+	case "to=":
+		e.To = int(l.integer())
+	case "of=":
+		e.Of, _ = l.ref()
+	case "name=":
+		e.Name = l.value()
+	case "args=":
+		e.Args = l.value()
+	case "event=":
+		e.Event = Event(l.value())
+	case "code=":
+		e.Code = Code(l.value())
+	case "why=":
+		e.Why = Why(l.value())
+	case "text=":
+		e.Text = l.value()
+	default:
+		l.fail(l.field, "an effect has no "+excerpt(key)+"; expected for=, to=, of=, name=, args=, event=, code=, why= or text=")
+	}
+}
+
+func (l *traceLine) outcomeField(o *Outcome) {
+	switch key := l.key(); key {
+	case "stop=":
+		o.Stop = Stop(l.value())
+	case "end=":
+		o.End = EndState(l.value())
+	case "reason=":
+		o.Reason = l.value()
+	case "message=":
+		o.Message = l.value()
+	case "answer=":
+		o.Answer = l.value()
+	case "incomplete":
+		o.Incomplete = true
+	case "turns=":
+		o.Turns = int(l.integer())
+	case "model_calls=":
+		o.ModelCalls = int(l.integer())
+	case "asked=":
+		o.Asked = int(l.integer())
+	case "calls=":
+		o.Calls = int(l.integer())
+	case "tries=":
+		o.Tries = int(l.integer())
+	case "errors=":
+		o.Errors = int(l.integer())
+	case "vetoed=":
+		o.Vetoed = int(l.integer())
+	case "denied=":
+		o.Denied = int(l.integer())
+	case "invalid=":
+		o.Invalid = int(l.integer())
+	case "in=":
+		o.TokensIn = l.integer()
+	case "out=":
+		o.TokensOut = l.integer()
+	case "cost=":
+		o.Cost = l.integer()
+	case "elapsed=":
+		o.Elapsed = l.seconds()
+	default:
+		l.fail(l.field, "a halt has no "+excerpt(key)+"; expected stop=, end=, reason=, message=, answer=, incomplete, "+
+			"turns=, model_calls=, asked=, calls=, tries=, errors=, vetoed=, denied=, invalid=, in=, out=, cost= or elapsed=")
+	}
+}
