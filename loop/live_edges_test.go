@@ -1,0 +1,418 @@
+package loop_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// The first try is silent, the second one falls silent. What the first says
+// after it was given up is dropped.
+func TestLiveStreamTimeouts(t *testing.T) {
+	cfg := loop.Off()
+	cfg.Time.FirstToken, cfg.Time.Chunk = 5*time.Second, 3*time.Second
+	cfg.ModelRetry.Max = 1
+	bubble(t, func(t *testing.T) {
+		causes := make(chan error, 2)
+		model := modelFunc(func(ctx context.Context, req loop.ModelRequest, delta func(string)) (loop.Reply, error) {
+			if req.Ref.Try == 1 {
+				<-ctx.Done() // at 5 s
+				causes <- context.Cause(ctx)
+				time.Sleep(2500 * time.Millisecond)
+				delta("late")
+				return answer("too late"), nil
+			}
+			for _, piece := range []string{"Hel", "lo"} {
+				time.Sleep(time.Second)
+				delta(piece)
+			}
+			<-ctx.Done()
+			causes <- context.Cause(ctx)
+			return loop.Reply{}, ctx.Err()
+		})
+		out, trace := run(t, t.Context(), cfg, goTask, model, nil, loop.LiveOptions{})
+		check(t, trace, `
+   0.000s started text=go
+          > ask m1#1 for=reply to=1
+   5.000s tick
+          > cancel m1#1 text=first-token-timeout
+   6.000s tick
+          > ask m1#2 for=reply to=1
+   7.000s delta m1#2 text=Hel
+   8.000s delta m1#2 text=lo
+  11.000s tick
+          > cancel m1#2 text=chunk-timeout
+          > note m1#2 event=broken-stream
+`)
+		if out.Stop != loop.StopModelDeadline {
+			t.Errorf("stop %v", out.Stop)
+		}
+		for range 2 {
+			if cause := <-causes; cause != loop.ErrTimeout {
+				t.Errorf("cause %v", cause)
+			}
+		}
+	})
+}
+
+// A stream that stays alive is taken as it is returned, whole. After that
+// nothing more is heard of it.
+func TestLiveStream(t *testing.T) {
+	cfg := loop.Off()
+	cfg.Time.FirstToken, cfg.Time.Chunk = 2*time.Second, 2*time.Second
+	bubble(t, func(t *testing.T) {
+		model := modelFunc(func(ctx context.Context, req loop.ModelRequest, delta func(string)) (loop.Reply, error) {
+			if req.Ref.N == 2 {
+				return answer("done"), pause(ctx, time.Second)
+			}
+			time.Sleep(time.Second)
+			delta("") // a call's name, without text
+			time.Sleep(time.Second)
+			go func() { time.Sleep(time.Millisecond); delta("stray") }()
+			r := ask("1:quick")
+			r.Text, r.Finish, r.TokensIn, r.TokensOut, r.Cost = "look", loop.FinishToolCalls, 812, 33, 5000
+			return r, nil
+		})
+		_, trace := run(t, t.Context(), cfg, goTask, model, []loop.Tool{takes("quick", time.Second)}, loop.LiveOptions{})
+		check(t, trace, `
+   0.000s started text=go
+          > ask m1#1 for=reply to=1
+   1.000s delta m1
+   2.000s reply m1 text=look call=1:quick("{}") finish=tool_calls in=812 out=33 cost=5000
+          > call c1#1 name=quick args="{}"
+   3.000s result c1#1 ok text="quick done"
+          > put c1 text="quick done"
+          > ask m2#1 for=reply to=3
+   4.000s reply m2 text=done
+`)
+	})
+}
+
+// The model panics, then the server names a wait, then the connection is lost.
+func TestLiveModelFailures(t *testing.T) {
+	cfg := loop.Off()
+	cfg.ModelRetry.Max = 3
+	bubble(t, func(t *testing.T) {
+		model := modelFunc(func(ctx context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {
+			time.Sleep(time.Second)
+			switch req.Ref.Try {
+			case 1:
+				panic("no choices")
+			case 2:
+				return loop.Reply{}, fmt.Errorf("chat: %w", &loop.ModelError{Status: 429, RetryAfter: 5 * time.Second, Text: "slow down"})
+			case 3:
+				return loop.Reply{}, io.ErrUnexpectedEOF
+			}
+			return answer("done"), nil
+		})
+		// The waits of the formula are 1, 2 and 4 s; the server's own comes
+		// instead of the second.
+		_, trace := run(t, t.Context(), cfg, goTask, model, nil, loop.LiveOptions{})
+		check(t, trace, `
+   0.000s started text=go
+          > ask m1#1 for=reply to=1
+   1.000s failure m1 text="panic: no choices"
+   2.000s tick
+          > ask m1#2 for=reply to=1
+   3.000s failure m1#2 status=429 retry_after=5s text="slow down"
+   8.000s tick
+          > ask m1#3 for=reply to=1
+   9.000s failure m1#3 text="unexpected EOF"
+  13.000s tick
+          > ask m1#4 for=reply to=1
+  14.000s reply m1#4 text=done
+`)
+	})
+}
+
+// How the error of a tool becomes a code and a text.
+func TestLiveToolErrors(t *testing.T) {
+	var none *loop.ToolError
+	tests := []struct {
+		err  error
+		code loop.Code
+		text string
+	}{
+		{&loop.ToolError{Code: loop.NotFound, Text: "no such file"}, loop.NotFound, "no such file"},
+		{fmt.Errorf("read: %w", &loop.ToolError{Code: loop.RateLimited, Text: "wait"}), loop.RateLimited, "wait"},
+		{&loop.ToolError{Code: loop.NoResults, Text: "no hits"}, loop.NoResults, "no hits"},
+		{&loop.ToolError{Code: loop.Forbidden}, loop.Forbidden, "Forbidden"},
+		{&loop.ToolError{Text: "an error without a code"}, loop.ToolBug, "an error without a code"},
+		{&loop.ToolError{Code: "Weird", Text: "not in the taxonomy"}, loop.ToolBug, "not in the taxonomy"},
+		{errors.New("index out of step"), loop.ToolBug, "index out of step"},
+		{context.DeadlineExceeded, loop.Timeout, "context deadline exceeded"}, // its own: nobody cancelled it
+		{context.Canceled, loop.ToolBug, "context canceled"},
+		{none, loop.ToolBug, "panic: runtime error: invalid memory address or nil pointer dereference"},
+	}
+	for _, tt := range tests {
+		bubble(t, func(t *testing.T) {
+			failing := tool("failing", func(context.Context) (string, error) { return "not this", tt.err })
+			_, trace := run(t, t.Context(), loop.Off(), goTask, says(ask("1:failing"), answer("done")), []loop.Tool{failing}, loop.LiveOptions{})
+			if got := trace[2].In; got.Kind != loop.ToolResult || got.Code != tt.code || got.Text != tt.text {
+				t.Errorf("%T %v: got %s", tt.err, tt.err, trace[2])
+			}
+		})
+	}
+}
+
+func TestLivePanics(t *testing.T) {
+	guarded := loop.ToolSpec{Name: "guarded", Permission: loop.AskCall}
+	tools := []loop.Tool{
+		tool("panics", func(context.Context) (string, error) { panic(fmt.Errorf("kaput")) }),
+		tool("leaves", func(context.Context) (string, error) { runtime.Goexit(); return "", nil }), // as t.FailNow does
+		loop.FuncTool(guarded, func(context.Context, struct{}) (string, error) { return "it ran", nil }),
+	}
+	opts := loop.LiveOptions{Approve: func(context.Context, string, string) (bool, string) { panic("no terminal") }}
+	bubble(t, func(t *testing.T) {
+		out, trace := run(t, t.Context(), loop.Off(), goTask, says(ask("1:panics", "2:guarded"), ask("3:leaves"), answer("done")), tools, opts)
+		check(t, trace, `
+   0.000s started text=go
+          > ask m1#1 for=reply to=1
+   1.000s reply m1 call=1:panics("{}") call=2:guarded("{}")
+          > gate g1 of=c2 name=guarded args="{}"
+   1.000s gate g1 deny text="panic: no terminal"
+          > call c1#1 name=panics args="{}"
+   1.000s result c1#1 code=ToolBug text="panic: kaput"
+          > put c1 code=ToolBug text="Error: panic: kaput"
+          > put c2 code=Forbidden why=denied text="Error: Permission denied by the user: panic: no terminal"
+          > ask m2#1 for=reply to=4
+   2.000s reply m2 call=3:leaves("{}")
+          > call c3#1 name=leaves args="{}"
+   2.000s result c3#1 code=ToolBug text="ended without an answer"
+          > put c3 code=ToolBug text="Error: ended without an answer"
+          > ask m3#1 for=reply to=6
+   3.000s reply m3 text=done
+`)
+		if out.Stop != loop.StopDone || out.Errors != 2 || out.Denied != 1 {
+			t.Errorf("outcome %+v", out)
+		}
+	})
+}
+
+// Approve gets the tool and the arguments; nil allows all.
+func TestLiveApprove(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		rm := loop.FuncTool(loop.ToolSpec{Name: "rm", Permission: loop.AskCall}, func(context.Context, struct{}) (string, error) { return "gone", nil })
+		var asked string
+		opts := loop.LiveOptions{Approve: func(ctx context.Context, tool, args string) (bool, string) {
+			asked = tool + " " + args
+			return false, "not today"
+		}}
+		out, _ := run(t, t.Context(), loop.Off(), goTask, says(ask("1:rm"), answer("done")), []loop.Tool{rm}, opts)
+		if out.Denied != 1 || out.Calls != 0 || asked != "rm {}" {
+			t.Errorf("outcome %+v, asked %q", out, asked)
+		}
+		out, _ = run(t, t.Context(), loop.Off(), goTask, says(ask("1:rm"), answer("done")), []loop.Tool{rm}, loop.LiveOptions{})
+		if out.Denied != 0 || out.Calls != 1 {
+			t.Errorf("outcome %+v", out)
+		}
+	})
+}
+
+// A session is one history and one clock.
+func TestLiveSession(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var answers []string
+		opts := loop.LiveOptions{FollowUp: func(ctx context.Context, last loop.Outcome) (string, bool) {
+			answers = append(answers, last.Answer)
+			time.Sleep(10 * time.Second)
+			return "and now?", len(answers) == 1
+		}}
+		_, trace := run(t, t.Context(), loop.Off(), goTask, says(answer("first"), answer("second")), nil, opts)
+		check(t, trace, `
+   0.000s started text=go
+          > ask m1#1 for=reply to=1
+   1.000s reply m1 text=first
+  11.000s message text="and now?"
+          > ask m2#1 for=reply to=3
+  12.000s reply m2 text=second
+`)
+		if strings.Join(answers, " ") != "first second" {
+			t.Errorf("answers %q", answers)
+		}
+	})
+}
+
+// A cancel between two runs ends the session with the outcome of the last one.
+func TestLiveCancelBetweenRuns(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		opts := loop.LiveOptions{FollowUp: func(ctx context.Context, _ loop.Outcome) (string, bool) {
+			cancel()
+			<-ctx.Done()
+			return "never said", true
+		}}
+		out, trace := run(t, ctx, loop.Off(), goTask, says(answer("first")), nil, opts)
+		if out.Stop != loop.StopDone || len(trace) != 2 {
+			t.Errorf("stop %v\n%s", out.Stop, trace)
+		}
+	})
+}
+
+// A context that is done from the start still gives an outcome.
+func TestLiveCancelledFromTheStart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		out, err := loop.RunLive(ctx, loop.Default(), goTask, says(answer("done")), nil, loop.LiveOptions{})
+		if err != nil || out.Stop != loop.StopCancelled || out.Elapsed != 0 {
+			t.Errorf("outcome %+v, error %v", out, err)
+		}
+	})
+}
+
+// What a request holds is the model's own: it stays as it is, and what the
+// model does to it changes nothing.
+func TestLiveRequestIsACopy(t *testing.T) {
+	task := loop.Task{Text: "go", System: "be brief"}
+	bubble(t, func(t *testing.T) {
+		var requests []loop.ModelRequest
+		replies := says(ask("1:quick"), ask("2:quick"), answer("done"))
+		model := modelFunc(func(ctx context.Context, req loop.ModelRequest, delta func(string)) (loop.Reply, error) {
+			requests = append(requests, req)
+			if req.Ref.N == 2 {
+				req.History[0].Text, req.History[1].Calls[0].Name, req.Tools[0].Name = "x", "x", "x"
+			}
+			return replies.Reply(ctx, req, delta)
+		})
+		run(t, t.Context(), loop.Off(), task, model, []loop.Tool{takes("quick", time.Second)}, loop.LiveOptions{})
+		if len(requests) != 3 {
+			t.Fatalf("%d requests", len(requests))
+		}
+		first, last := requests[0], requests[2]
+		if first.System != "be brief" || first.For != loop.ForReply || len(first.History) != 1 || first.Tools[0].Name != "quick" {
+			t.Errorf("first request %+v", first)
+		}
+		if h := last.History; len(h) != 5 || h[0].Text != "go" || h[1].Calls[0].Name != "quick" || last.Tools[0].Name != "quick" {
+			t.Errorf("last request %+v", last)
+		}
+	})
+}
+
+// What a tool sees of the caller's context are its values, and no arguments
+// are an empty object.
+func TestLiveWhatAToolSees(t *testing.T) {
+	type key struct{}
+	bubble(t, func(t *testing.T) {
+		var value any
+		var bounded bool
+		var text string
+		see := loop.FuncTool(loop.ToolSpec{Name: "see"}, func(ctx context.Context, args json.RawMessage) (string, error) {
+			value, text = ctx.Value(key{}), string(args)
+			_, bounded = ctx.Deadline()
+			return "ok", nil
+		})
+		r := loop.Reply{Calls: []loop.AskedCall{{ID: "1", Name: "see"}}}
+		run(t, context.WithValue(t.Context(), key{}, "mine"), loop.Off(), goTask, says(r, answer("done")), []loop.Tool{see}, loop.LiveOptions{})
+		if value != "mine" || text != "{}" || bounded {
+			t.Errorf("value %v, arguments %q, a deadline: %v", value, text, bounded)
+		}
+	})
+}
+
+func TestFuncTool(t *testing.T) {
+	type args struct {
+		Path string `json:"path"`
+		Line struct {
+			From int `json:"from"`
+		} `json:"line"`
+	}
+	read := loop.FuncTool(loop.ToolSpec{Name: "read"}, func(_ context.Context, a args) (string, error) {
+		return fmt.Sprintf("%s from %d", a.Path, a.Line.From), nil
+	})
+	if got, err := read.Call(t.Context(), `{"path":"a.txt","line":{"from":7}}`); got != "a.txt from 7" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for text, want := range map[string]string{
+		`{"path":5}`:                "InvalidInput: the arguments do not fit: path cannot be a JSON number",
+		`{"line":{"from":"seven"}}`: "InvalidInput: the arguments do not fit: line.from cannot be a JSON string",
+		`[]`:                        "InvalidInput: the arguments do not fit: they cannot be a JSON array",
+	} {
+		if _, err := read.Call(t.Context(), text); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestRunLiveRefuses(t *testing.T) {
+	bad := loop.Default()
+	bad.Limits.Turns = -1
+	for want, run := range map[string]func() (loop.Outcome, error){
+		"model: must not be nil": func() (loop.Outcome, error) {
+			return loop.RunLive(t.Context(), loop.Default(), goTask, nil, nil, loop.LiveOptions{})
+		},
+		"limits.turns: must be 0 (off) or more, not -1": func() (loop.Outcome, error) {
+			return loop.RunLive(t.Context(), bad, goTask, says(), nil, loop.LiveOptions{})
+		},
+		`tools[1]: "a" is used twice`: func() (loop.Outcome, error) {
+			return loop.RunLive(t.Context(), loop.Default(), goTask, says(), []loop.Tool{takes("a", 0), takes("a", 0)}, loop.LiveOptions{})
+		},
+	} {
+		if _, err := run(); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// A machine that knows other tools than its world gets an answer.
+func TestLiveToolOfAnotherWorld(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		m, err := loop.New(loop.Off(), goTask, []loop.ToolSpec{{Name: "elsewhere"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := loop.Run(t.Context(), m, loop.NewLive(goTask, says(ask("1:elsewhere"), answer("done")), nil, loop.LiveOptions{}))
+		if err != nil || out.Errors != 1 || m.History()[2].Text != "Error: the world has no tool elsewhere" {
+			t.Errorf("outcome %+v, error %v, history %+v", out, err, m.History())
+		}
+	})
+}
+
+// With nothing asked for and nothing to wait for there is no next input.
+func TestLiveNothingPending(t *testing.T) {
+	live := loop.NewLive(goTask, says(), nil, loop.LiveOptions{})
+	live.Do(t.Context(), loop.Input{}, nil)
+	if in, err := live.Next(t.Context(), 0, false); err != io.EOF {
+		t.Errorf("got %v, %v", in, err)
+	}
+}
+
+// Many goroutines answer at once, on the real clock; run checks the order of
+// the instants, and the race detector the rest.
+func TestLiveManyAtOnce(t *testing.T) {
+	const calls, pieces = 50, 20
+	first := loop.Reply{}
+	for i := range calls {
+		first.Calls = append(first.Calls, loop.AskedCall{ID: fmt.Sprint(i), Name: "quick"})
+	}
+	model := modelFunc(func(_ context.Context, req loop.ModelRequest, delta func(string)) (loop.Reply, error) {
+		var all sync.WaitGroup
+		for range pieces {
+			all.Go(func() { delta("x") })
+		}
+		all.Wait()
+		if req.Ref.N == 1 {
+			return first, nil
+		}
+		return answer("done"), nil
+	})
+	out, trace := run(t, t.Context(), loop.Off(), goTask, model, []loop.Tool{takes("quick", 0)}, loop.LiveOptions{})
+	deltas := 0
+	for _, r := range trace {
+		if r.In.Kind == loop.ModelDelta {
+			deltas++
+		}
+	}
+	if out.Calls != calls || deltas != 2*pieces {
+		t.Errorf("%d calls, %d deltas", out.Calls, deltas)
+	}
+}
