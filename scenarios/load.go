@@ -1,19 +1,236 @@
 package scenarios
 
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A folder is a suite, except variantFolder.
+//
+//go:embed */*.yaml
+var embedded embed.FS
+
+const (
+	variantFolder = "variants"
+	// projectFile is the tool's own configuration, which may lie beside suites.
+	projectFile = "agentbench.yaml"
+)
+
+//go:embed scenario.schema.json
+var schema []byte
+
+// Schema gives the JSON Schema of a scenario file, for editors.
+func Schema() []byte { return bytes.Clone(schema) }
+
 // Load reads scenarios: each path is a file, or a folder that is searched with
-// all folders below it. Without a path it gives the embedded suites. They come
-// in the order of their ids. The error is of type [Mistakes] and holds what is
-// wrong with any file; then there are no scenarios.
-func Load(paths ...string) ([]*Scenario, error) { return nil, nil }
+// all folders below it for .yaml and .yml files. Folders named variants or
+// beginning with a dot are left out. Without a path it gives the embedded
+// suites. The scenarios come in the order of their ids. The error is of type
+// [Mistakes] and holds what is wrong with any file; then there are no
+// scenarios.
+func Load(paths ...string) ([]*Scenario, error) {
+	l := loader{files: map[string]bool{}, ids: map[string]*Scenario{}, variants: map[string]*Variant{}}
+	if len(paths) == 0 {
+		l.embedded()
+	}
+	for _, p := range paths {
+		l.path(p)
+	}
+	if err := l.mistakes.err(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(l.loaded, func(a, b *Scenario) int {
+		return cmp.Or(cmp.Compare(a.Suite, b.Suite), cmp.Compare(a.Name, b.Name))
+	})
+	return l.loaded, nil
+}
+
+type loader struct {
+	files    map[string]bool // read already
+	ids      map[string]*Scenario
+	variants map[string]*Variant // nil for one that cannot be read
+	loaded   []*Scenario
+	mistakes Mistakes
+}
+
+func (l *loader) embedded() {
+	names, err := fs.Glob(embedded, "*/*.yaml")
+	if err != nil {
+		l.whole("", err.Error())
+	}
+	for _, name := range names {
+		if suite := path.Dir(name); suite != variantFolder {
+			l.add(opener(embedded.Open).read(name, "scenarios/"+name), suite)
+		}
+	}
+}
+
+// path reads a file or a folder.
+func (l *loader) path(root string) {
+	info, err := os.Stat(root)
+	if err != nil {
+		l.whole(root, plainError(err).Error())
+		return
+	}
+	if !info.IsDir() {
+		l.file(root)
+		return
+	}
+	found := false
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			l.whole(name, plainError(err).Error())
+		case name != root && strings.HasPrefix(d.Name(), "."), d.IsDir() && name != root && d.Name() == variantFolder:
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		case !d.IsDir() && isYAML(name) && d.Name() != projectFile:
+			found = true
+			l.file(name)
+		}
+		return nil
+	})
+	if err != nil {
+		l.whole(root, plainError(err).Error())
+	}
+	if !found {
+		l.whole(root, "there is no scenario in this folder or below it: a scenario is a .yaml file")
+	}
+}
+
+// file reads a file, once. Its folder is its suite.
+func (l *loader) file(name string) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		l.whole(name, err.Error())
+		return
+	}
+	if l.files[abs] {
+		return
+	}
+	l.files[abs] = true
+	l.add(opener(osOpen).read(name, filepath.ToSlash(name)), filepath.Base(filepath.Dir(abs)))
+}
+
+// add takes the scenario of a file, or what is wrong with it.
+func (l *loader) add(s *source, suite string) {
+	if s.root != nil {
+		l.scenario(s, suite)
+	}
+	l.mistakes = append(l.mistakes, s.mistakes...)
+}
+
+func (l *loader) scenario(s *source, suite string) {
+	file := scenarioFile{Variant: DefaultVariant}
+	s.decode(s.root, reflectValue(&file), "a scenario")
+	s.check(&file)
+	sc := &Scenario{Suite: suite, Name: file.Name, Description: file.Description, Label: Label(file.Label),
+		Source: file.Source, Script: file.script(), Expect: file.Expect.expect(),
+		File: s.file, Line: position(find(s.root, "name")).Line}
+	s.fields("", sc.Script.Validate())
+	if v := l.variant(s, file.Variant); v != nil {
+		sc.Variant, sc.Config = *v, v.Config
+		if file.Config.node != nil {
+			s.decode(file.Config.node, reflectValue(&sc.Config), "config")
+			s.fields("config", sc.Config.Validate())
+		}
+		s.checkExpect(&file.Expect, &sc.Config)
+	}
+	s.distinct()
+	if first := l.ids[sc.ID()]; first != nil {
+		s.failAt("name", fmt.Sprintf("the suite %s has a second scenario %s", suite, quoted(sc.Name)),
+			fmt.Sprintf("the first is in %s:%d", first.File, first.Line))
+		return
+	}
+	l.ids[sc.ID()] = sc
+	l.loaded = append(l.loaded, sc)
+}
+
+// variant gives a variant for a file, nil where it has reported a mistake. A
+// path is seen from the file.
+func (l *loader) variant(s *source, name string) *Variant {
+	if isPath(name) && !filepath.IsAbs(name) {
+		name = path.Join(path.Dir(s.file), name)
+	}
+	if v, ok := l.variants[name]; ok {
+		return v
+	}
+	v, err := LoadVariant(name)
+	switch e := err.(type) {
+	case nil:
+		l.variants[name] = &v
+		return &v
+	case Mistakes:
+		l.variants[name] = nil
+		l.mistakes = append(l.mistakes, e...)
+	case *UnknownVariantError:
+		s.failAt("variant", e.problem(), hintWord(name, Presets()))
+	}
+	return nil
+}
+
+func (l *loader) whole(file, problem string) {
+	l.mistakes = append(l.mistakes, &Mistake{File: file, Problem: problem})
+}
+
+func isYAML(name string) bool {
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+}
 
 // Suites lists the suites of some scenarios, sorted.
-func Suites(all []*Scenario) []string { return nil }
+func Suites(all []*Scenario) []string {
+	var suites []string
+	for _, s := range all {
+		suites = append(suites, s.Suite)
+	}
+	slices.Sort(suites)
+	return slices.Compact(suites)
+}
 
 // Select keeps the scenarios that are in one of the suites (none = all) and
 // whose id holds pattern; a pattern with *, ? or [ must match the whole id, in
 // the form of [path.Match]. The error names a suite that there is not, with the
 // nearest names, or a malformed pattern. An empty selection is no error.
-func Select(all []*Scenario, suites []string, pattern string) ([]*Scenario, error) { return nil, nil }
+func Select(all []*Scenario, suites []string, pattern string) ([]*Scenario, error) {
+	known := Suites(all)
+	for _, suite := range suites {
+		if !slices.Contains(known, suite) {
+			return nil, fmt.Errorf("there is no suite %s%s", quoted(suite), trailing(hintWord(suite, known)))
+		}
+	}
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("the pattern %s is malformed: a [ needs its ]", quoted(pattern))
+	}
+	var out []*Scenario
+	for _, s := range all {
+		if (len(suites) == 0 || slices.Contains(suites, s.Suite)) && matches(pattern, s.ID()) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
 
-// Schema gives the JSON Schema of a scenario file, for editors.
-func Schema() []byte { return nil }
+func matches(pattern, id string) bool {
+	if !strings.ContainsAny(pattern, "*?[") {
+		return strings.Contains(id, pattern)
+	}
+	ok, _ := path.Match(pattern, id)
+	return ok
+}
+
+// trailing puts a hint behind a message.
+func trailing(hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return "; " + hint
+}

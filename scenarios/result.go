@@ -1,7 +1,12 @@
 package scenarios
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -24,6 +29,14 @@ type Header struct {
 	Trials    int                        `json:"trials"`
 }
 
+// add names a variant, once.
+func (h *Header) add(v Variant) {
+	if _, ok := h.Variants[v.Name]; !ok {
+		h.Order = append(h.Order, v.Name)
+		h.Variants[v.Name] = v.JSON()
+	}
+}
+
 // A Result is what came of one trial: one line of a results file. Counts are
 // over all runs of its session.
 type Result struct {
@@ -33,7 +46,7 @@ type Result struct {
 	Label      Label          `json:"label"`
 	Variant    string         `json:"variant"`
 	Seed       uint64         `json:"seed"`
-	EndState   loop.EndState  `json:"end_state"` // of the first bad stop, else of the last run; "" if it never stopped
+	EndState   loop.EndState  `json:"end_state"` // of the first bad stop, else of the last run; "" if the session broke off
 	Stop       loop.Stop      `json:"stop"`      // the same run's
 	Turns      int            `json:"turns"`
 	ModelCalls int            `json:"model_calls"`
@@ -46,7 +59,7 @@ type Result struct {
 	SchemaOK   int            `json:"schema_ok"` // executed calls whose answer did not break its schema
 	Repairs    int            `json:"repairs"`
 	RepairsOK  int            `json:"repairs_ok"`
-	ToolMS     []Latency      `json:"tool_ms"`    // how long executed calls took, their retries among it
+	ToolMS     []Latency      `json:"tool_ms"`    // how long executed calls took, with their retries
 	VirtualMS  int64          `json:"virtual_ms"` // from the first message to the last stop
 	TokensIn   int64          `json:"tokens_in"`
 	TokensOut  int64          `json:"tokens_out"`
@@ -57,7 +70,7 @@ type Result struct {
 	Asked      int            `json:"asked"`  // Calls + Vetoed + Denied + Invalid
 	Denied     int            `json:"denied"`
 	Invalid    int            `json:"invalid"`
-	Random     bool           `json:"random"` // other seeds may give other results
+	Random     bool           `json:"random"` // another seed may give another result
 	File       string         `json:"file,omitempty"`
 	Line       int            `json:"line,omitempty"`
 	Trace      string         `json:"trace,omitempty"`   // canonical text
@@ -72,24 +85,92 @@ type Verdict string
 const (
 	Pass         Verdict = "pass"
 	Fail         Verdict = "fail"
-	Inconclusive Verdict = "inconclusive" // the script ran dry, a fault never fired, a panic in a check
+	Inconclusive Verdict = "inconclusive" // the script ran dry, a fault never fired, a panic
 	Unjudged     Verdict = "unjudged"     // reported only
 )
 
 // A Finding is one thing that a check found wrong.
 type Finding struct {
-	Rule    string `json:"rule"`
+	Rule    string `json:"rule"` // a key of expect, or label, history, audit, ran-dry, not-fired, interrupted, invalid, panic
 	Message string `json:"message"`
-	At      string `json:"at"` // where in the trace: a time, or a number such as c7
+	At      string `json:"at"` // where in the trace: a number such as c7, "" = nowhere in particular
 	Want    string `json:"want"`
 	Got     string `json:"got"`
 }
 
-// A Latency is a bucket of a histogram: N calls took at most UpperMS, and more
+// A Latency is a bucket of a histogram: N calls took UpperMS at most, and more
 // than the bound below it. The bounds are fixed: 1, 1.05, 1.1 … 2, 2.1, 2.2 …
 // 10 times a power of ten, so that none is more than 5 % above what it stands
 // for. In JSON [upper_ms, n].
 type Latency struct {
 	UpperMS float64
 	N       int
+}
+
+// MarshalJSON gives [upper_ms, n].
+func (l Latency) MarshalJSON() ([]byte, error) {
+	return json.Marshal([2]float64{l.UpperMS, float64(l.N)})
+}
+
+// UnmarshalJSON reads [upper_ms, n].
+func (l *Latency) UnmarshalJSON(b []byte) error {
+	var pair []float64
+	if err := json.Unmarshal(b, &pair); err != nil {
+		return err
+	}
+	if len(pair) != 2 || pair[0] < 0 || pair[1] < 0 || pair[1] != math.Trunc(pair[1]) {
+		return fmt.Errorf("tool_ms: %.40s is not [upper_ms, count]", b)
+	}
+	l.UpperMS, l.N = pair[0], int(pair[1])
+	return nil
+}
+
+// find adds a finding.
+func (r *Result) find(rule, at, message string) { r.compare(rule, at, message, "", "") }
+
+func (r *Result) compare(rule, at, message, want, got string) {
+	r.Findings = append(r.Findings, Finding{Rule: rule, At: at, Message: message, Want: want, Got: got})
+}
+
+// count fills in the totals over the runs of a session and its first bad stop.
+func (r *Result) count(runs []loop.Outcome, f facts) {
+	var cost int64
+	ended := true // well, so far
+	for i := range runs {
+		o := &runs[i]
+		if ended {
+			r.EndState, r.Stop = o.End, o.Stop
+			ended = endedWell(o.End)
+		}
+		r.Turns += o.Turns
+		r.ModelCalls += o.ModelCalls
+		r.Calls += o.Calls
+		r.Tries += o.Tries
+		r.Errors += o.Errors
+		r.Vetoed += o.Vetoed
+		r.Asked += o.Asked
+		r.Denied += o.Denied
+		r.Invalid += o.Invalid
+		r.TokensIn += o.TokensIn
+		r.TokensOut += o.TokensOut
+		cost += o.Cost
+	}
+	r.CostUSD = float64(cost) / 1e9
+	r.VirtualMS = f.end.Round(time.Millisecond).Milliseconds()
+	r.SchemaOK = f.schemaOK
+	for code, n := range f.codes {
+		r.Codes[codeName(code)] = n
+	}
+	for upper, n := range f.took {
+		r.ToolMS = append(r.ToolMS, Latency{UpperMS: float64(upper) / 1e6, N: n})
+	}
+	slices.SortFunc(r.ToolMS, func(a, b Latency) int { return cmp.Compare(a.UpperMS, b.UpperMS) })
+}
+
+// codeName is a code as results files have it.
+func codeName(c loop.Code) string {
+	if c == loop.None {
+		return "None"
+	}
+	return string(c)
 }

@@ -1,23 +1,158 @@
 package scenarios
 
-import "io"
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
 
 // A ResultWriter writes a results file: JSON Lines, a header and then one line
-// a trial.
-type ResultWriter struct{}
+// a trial. The same header and results give the same bytes. Each line goes out
+// in one piece.
+type ResultWriter struct {
+	w   io.Writer
+	buf bytes.Buffer
+	enc *json.Encoder
+}
 
 // NewResultWriter writes the header to w.
-func NewResultWriter(w io.Writer, h Header) (*ResultWriter, error) { return nil, nil }
+func NewResultWriter(w io.Writer, h Header) (*ResultWriter, error) {
+	rw := &ResultWriter{w: w}
+	rw.enc = json.NewEncoder(&rw.buf)
+	rw.enc.SetEscapeHTML(false)
+	return rw, rw.line(h)
+}
 
 // Write appends a line.
-func (w *ResultWriter) Write(r *Result) error { return nil }
+func (w *ResultWriter) Write(r *Result) error { return w.line(r) }
+
+func (w *ResultWriter) line(v any) error {
+	w.buf.Reset()
+	if err := w.enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.w.Write(w.buf.Bytes())
+	return err
+}
+
+// maxLine bounds a line of a results file: a trace can be long.
+const maxLine = 64 << 20
 
 // ReadResults reads a results file and hands its lines to header and each; name
 // stands in errors, which begin with name:line. Keys that it does not know are
-// left out, as are lines of other types; a line without type, scenario, label,
-// variant, end_state or calls is an error, as is one scenario, variant and seed
-// twice. A file may hold several headers, as shards laid end to end do. An
-// error of each ends the reading.
+// left out, as are empty lines and lines of other types; a trial without
+// scenario, label, variant, end_state or calls is an error, as is one scenario,
+// variant and seed twice. There may be several headers, or none. An error of
+// header or each ends the reading.
 func ReadResults(r io.Reader, name string, header func(*Header) error, each func(*Result) error) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	seen := map[trialKey]int{}
+	n := 0
+	for lines.Scan() {
+		n++
+		if err := readLine(lines.Bytes(), n, seen, header, each); err != nil {
+			return fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("%s:%d: the line is longer than %d bytes", name, n+1, maxLine)
+	} else if err != nil {
+		return fmt.Errorf("%s:%d: %w", name, n+1, plainError(err))
+	}
 	return nil
+}
+
+// A trialKey is what no two trials of a file share.
+type trialKey struct {
+	scenario, variant string
+	seed              uint64
+}
+
+func readLine(line []byte, n int, seen map[trialKey]int, header func(*Header) error, each func(*Result) error) error {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return nil
+	}
+	var kind struct {
+		Type *string `json:"type"`
+	}
+	switch err := decodeLine(line, &kind); {
+	case err != nil:
+		return err
+	case kind.Type == nil:
+		return errors.New("the line has no type: it is no line of a results file")
+	case *kind.Type == "header":
+		var h Header
+		if err := decodeLine(line, &h); err != nil {
+			return err
+		}
+		if h.Schema != ResultsSchema {
+			return fmt.Errorf("the file's schema is %s; this version reads %s", quoted(h.Schema), ResultsSchema)
+		}
+		return header(&h)
+	case *kind.Type == "trial":
+		t, err := readTrial(line)
+		if err != nil {
+			return err
+		}
+		key := trialKey{t.Scenario, t.Variant, t.Seed}
+		if first := seen[key]; first > 0 {
+			return fmt.Errorf("%s under %s with seed %d stands twice, first in line %d", quoted(t.Scenario), quoted(t.Variant), t.Seed, first)
+		}
+		seen[key] = n
+		return each(t)
+	}
+	return nil
+}
+
+// readTrial reads the line of a trial.
+func readTrial(line []byte) (*Result, error) {
+	var t struct {
+		Result
+		Scenario *string        `json:"scenario"`
+		Label    *Label         `json:"label"`
+		Variant  *string        `json:"variant"`
+		EndState *loop.EndState `json:"end_state"`
+		Calls    *int           `json:"calls"`
+	}
+	if err := decodeLine(line, &t); err != nil {
+		return nil, err
+	}
+	for _, required := range []struct {
+		key     string
+		missing bool
+	}{{"scenario", t.Scenario == nil}, {"label", t.Label == nil}, {"variant", t.Variant == nil},
+		{"end_state", t.EndState == nil}, {"calls", t.Calls == nil}} {
+		if required.missing {
+			return nil, fmt.Errorf("the trial has no %s", required.key)
+		}
+	}
+	r := &t.Result
+	r.Scenario, r.Label, r.Variant, r.EndState, r.Calls = *t.Scenario, *t.Label, *t.Variant, *t.EndState, *t.Calls
+	switch {
+	case r.Label != Runaway && r.Label != Healthy && r.Label != "":
+		return nil, fmt.Errorf("label must be %s, %s or empty, not %s", Runaway, Healthy, quoted(string(r.Label)))
+	case r.Calls < 0:
+		return nil, fmt.Errorf("calls must be 0 or more, not %d", r.Calls)
+	}
+	return r, nil
+}
+
+// decodeLine reads JSON, and says what is wrong with it in its own words.
+func decodeLine(line []byte, v any) error {
+	err := json.Unmarshal(line, v)
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("the line is no JSON: at byte %d: %s", syntax.Offset, printable(syntax.Error()))
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s cannot be a %s", kind.Field, kind.Value)
+	}
+	return err
 }

@@ -2,15 +2,18 @@ package scenarios
 
 import (
 	"context"
-
-	"github.com/agentbench-go/agentbench/loop"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"runtime"
+	"sync"
 )
 
 // Options say which trials [Run] makes, and how.
 type Options struct {
 	Scenarios []*Scenario
-	// Variants are tried one after another on each scenario. Empty: each scenario
-	// under the one it is meant for.
+	// Variants are tried one after another on each scenario; their names differ.
+	// Empty: each scenario under the one it is meant for.
 	Variants []Variant
 	// Seeds is the number of trials of each scenario under each variant, with the
 	// seeds Seed, Seed+1 …; 0 = 1. A scenario that draws no random number has one
@@ -37,22 +40,161 @@ const (
 	KeepAll
 )
 
-// Header gives the first line of the results that these options make.
-func (o *Options) Header(tool string) Header { return Header{} }
-
-// Run makes the trials and hands each result to each, in the order of scenario,
-// variant and seed, from one goroutine. It stops at the first error of each,
-// and when ctx ends, and returns that error; results are then missing, but
-// those handed over stand.
-func Run(ctx context.Context, o Options, each func(*Result) error) error { return nil }
-
-// A Trial is one run of a scenario under a variant with a seed.
-type Trial struct {
-	Scenario *Scenario
-	Variant  Variant
-	Seed     uint64
+func (k Keep) keeps(v Verdict) bool {
+	return k == KeepAll || k == KeepFailed && (v == Fail || v == Inconclusive)
 }
 
-// Run makes the trial and judges it. A panic below it is caught, and makes the
-// verdict inconclusive.
-func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) { return nil, nil }
+// trials gives the trials in their order.
+func (o *Options) trials() iter.Seq[Trial] {
+	return func(yield func(Trial) bool) {
+		for _, s := range o.Scenarios {
+			variants := o.Variants
+			if len(variants) == 0 {
+				variants = []Variant{s.Variant}
+			}
+			for _, v := range variants {
+				t := Trial{Scenario: s, Variant: v, Seed: o.Seed}
+				seeds := 1
+				if t.random() {
+					seeds = max(1, o.Seeds)
+				}
+				for range seeds {
+					if !yield(t) {
+						return
+					}
+					t.Seed++
+				}
+			}
+		}
+	}
+}
+
+// A job is a few trials in a row, so that handing them over costs little beside
+// making them.
+type job struct {
+	trials  []Trial
+	results []*Result
+	done    chan struct{}
+}
+
+const (
+	trialsPerJob  = 16
+	jobsPerWorker = 4 // that wait for their turn at most
+)
+
+// Run makes the trials and hands each result to each, in the order of scenario,
+// variant and seed, from the calling goroutine. It stops at the first error of
+// each, and when ctx ends, and returns that error; what was handed over by then
+// stands.
+func Run(ctx context.Context, o Options, each func(*Result) error) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	workers := o.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel(nil)
+
+	todo := make(chan *job)
+	inOrder := make(chan *job, workers*jobsPerWorker)
+	all.Go(func() { o.share(ctx, todo, inOrder) })
+	for range workers {
+		all.Go(func() {
+			for j := range todo {
+				o.work(ctx, j)
+			}
+		})
+	}
+	for j := range inOrder {
+		<-j.done
+		for _, r := range j.results {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := each(r); err != nil {
+				return err
+			}
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// check refuses variants that results could not tell apart.
+func (o *Options) check() error {
+	seen := map[string]bool{}
+	for _, v := range o.Variants {
+		if seen[v.Name] {
+			return fmt.Errorf("two variants are called %s", quoted(v.Name))
+		}
+		seen[v.Name] = true
+	}
+	return nil
+}
+
+// share cuts the trials into jobs, and hands each out twice: to who works it
+// off, and in order to who waits for it.
+func (o *Options) share(ctx context.Context, todo, inOrder chan<- *job) {
+	defer close(todo)
+	defer close(inOrder)
+	hand := func(trials []Trial) bool {
+		j := &job{trials: trials, done: make(chan struct{})}
+		for _, to := range []chan<- *job{inOrder, todo} {
+			select {
+			case to <- j:
+			case <-ctx.Done():
+				close(j.done)
+				return false
+			}
+		}
+		return true
+	}
+	var trials []Trial
+	for t := range o.trials() {
+		if trials = append(trials, t); len(trials) == trialsPerJob {
+			if !hand(trials) {
+				return
+			}
+			trials = nil
+		}
+	}
+	if len(trials) > 0 {
+		hand(trials)
+	}
+}
+
+// work makes the trials of a job.
+func (o *Options) work(ctx context.Context, j *job) {
+	defer close(j.done)
+	for _, t := range j.trials {
+		if ctx.Err() != nil {
+			return
+		}
+		r, trace := t.Run(ctx)
+		if o.Unjudged {
+			r.Verdict = Unjudged
+		}
+		if o.Keep.keeps(r.Verdict) {
+			r.Trace = trace.String()
+		}
+		j.results = append(j.results, r)
+	}
+}
+
+// Header gives the first line of the results that these options make. tool is
+// the version of what makes them.
+func (o *Options) Header(tool string) Header {
+	h := Header{Type: "header", Schema: ResultsSchema, Kind: "run", Tool: tool, Seed: o.Seed, Seeds: max(1, o.Seeds),
+		Variants: map[string]json.RawMessage{}, Scenarios: len(o.Scenarios)}
+	for _, v := range o.Variants {
+		h.add(v)
+	}
+	for t := range o.trials() {
+		h.Trials++
+		h.add(t.Variant)
+	}
+	return h
+}

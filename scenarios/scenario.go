@@ -14,11 +14,12 @@ type Scenario struct {
 	Name        string // unique in its suite
 	Description string // one sentence: the failure it stands for
 	Label       Label
-	Source      string  // the public report or document it comes from, "" = none
-	Variant     Variant // the safety config it is meant for, with the scenario's own changes
+	Source      string      // the public report or document it comes from, "" = none
+	Variant     Variant     // the safety config it is meant for
+	Config      loop.Config // that of Variant, with the scenario's own changes
 	Script      fakes.Script
 	Expect      Expect
-	File        string // as it was given, or its name in the embedded suites
+	File        string // as it was given; of an embedded one, its path in the repository
 	Line        int    // of its name
 }
 
@@ -28,20 +29,20 @@ func (s *Scenario) ID() string { return s.Suite + "/" + s.Name }
 // A Label says what a scenario's world deserves.
 type Label string
 
-// The labels. The zero value stands in results of nothing that could be
-// labelled; it counts in no rate.
+// The labels. The zero value stands in results of what has no label: it counts
+// in no rate.
 const (
 	Runaway Label = "runaway" // should be stopped
 	Healthy Label = "healthy" // should finish
 )
 
-// Expect is what must be true of a trial under the scenario's own variant. The
-// zero Expect leaves the label to be judged, and the history, which is judged
-// always.
+// Expect is what must be true of a trial under the scenario's own variant,
+// beside a clean history. Where it names neither an end state nor a stop, the
+// label is judged too.
 type Expect struct {
-	EndState loop.EndState // "" = what the label asks for
+	EndState loop.EndState // "" = any
 	Stop     loop.Stop     // "" = any
-	// Bounds on counts of [Result], over all runs of the session; nil = free.
+	// Bounds on the counts of a [Result]; nil = free.
 	Turns, ModelCalls, Calls, Tries, Errors, Vetoed, Denied, Invalid *Range
 	// Time bounds the virtual time of the session; nil = free.
 	Time *TimeRange

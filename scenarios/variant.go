@@ -1,25 +1,146 @@
 package scenarios
 
-import "github.com/agentbench-go/agentbench/loop"
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/goccy/go-yaml/ast"
+)
 
 // A Variant is one named safety config.
 type Variant struct {
-	Name   string // a preset's name, or the path of its file
+	Name   string // a preset's, or that of its file without folder and extension
 	Config loop.Config
 }
 
 // DefaultVariant is the preset of scenarios that name none.
 const DefaultVariant = "hpd-agent"
 
+// baseVariant is what a variant extends that does not say.
+const baseVariant = "none"
+
+// An UnknownVariantError says that there is no preset of a name.
+type UnknownVariantError struct{ Name string }
+
+func (e *UnknownVariantError) problem() string {
+	return fmt.Sprintf("there is no variant %s", quoted(e.Name))
+}
+
+func (e *UnknownVariantError) Error() string {
+	return e.problem() + trailing(hintWord(e.Name, Presets())) + " (a file's path holds a slash or ends in .yaml)"
+}
+
 // LoadVariant gives the preset with that name, or reads the YAML file at that
 // path: anything that holds a slash or ends in .yaml or .yml is a path. The
-// error of an unknown name tells the nearest ones, that of a broken file is of
-// type [Mistakes].
-func LoadVariant(nameOrPath string) (Variant, error) { return Variant{}, nil }
+// error is an [*UnknownVariantError], or of type [Mistakes] for a broken file.
+func LoadVariant(nameOrPath string) (Variant, error) {
+	if !isPath(nameOrPath) {
+		return preset(nameOrPath, nil)
+	}
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(nameOrPath), ".yaml"), ".yml")
+	if slices.Contains(Presets(), name) {
+		return Variant{}, Mistakes{{File: nameOrPath, Problem: fmt.Sprintf("the name %s is a preset's", quoted(name)), Hint: "rename the file"}}
+	}
+	cfg, err := readVariant(opener(osOpen).read(nameOrPath, nameOrPath), nil)
+	return Variant{Name: name, Config: cfg}, err
+}
 
 // Presets lists the names of the presets, sorted.
-func Presets() []string { return nil }
+func Presets() []string {
+	entries, _ := embedded.ReadDir(variantFolder) // cannot fail: it is in the binary
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	slices.Sort(names)
+	return names
+}
 
 // PresetText gives the YAML of a preset, with the comment that says where its
 // values come from; "" if there is none of that name.
-func PresetText(name string) string { return "" }
+func PresetText(name string) string {
+	text, _ := embedded.ReadFile(presetFile(name))
+	return string(text)
+}
+
+func presetFile(name string) string { return path.Join(variantFolder, name+".yaml") }
+
+// shownPreset names a preset's file in messages.
+func shownPreset(name string) string { return "scenarios/" + presetFile(name) }
+
+func isPath(s string) bool { return strings.ContainsAny(s, `/\`) || isYAML(s) }
+
+// preset reads a preset. below are the files that extend it.
+func preset(name string, below []string) (Variant, error) {
+	if !slices.Contains(Presets(), name) {
+		return Variant{}, &UnknownVariantError{Name: name}
+	}
+	cfg, err := readVariant(opener(embedded.Open).read(presetFile(name), shownPreset(name)), below)
+	return Variant{Name: name, Config: cfg}, err
+}
+
+// A variantFile is one safety config: what it changes of another.
+type variantFile struct {
+	// Extends is the variant that this one changes: a preset, or the path of a
+	// file, seen from this one. The default is none, where everything is off.
+	Extends     string `yaml:"extends"`
+	loop.Config `yaml:",inline"`
+}
+
+func readVariant(s *source, below []string) (loop.Config, error) {
+	var f variantFile
+	if s.root != nil {
+		var known bool
+		f.Config, known = s.base(append(below, s.file))
+		s.decode(s.root, reflectValue(&f), "a variant")
+		if known {
+			s.fields("", f.Config.Validate())
+		}
+		s.distinct()
+	}
+	return f.Config, s.mistakes.err()
+}
+
+// base gives the config that a variant's file extends, if it can be read.
+func (s *source) base(files []string) (cfg loop.Config, known bool) {
+	name := baseVariant
+	if n, ok := child(s.root, "extends").(*ast.StringNode); ok {
+		name = n.Value
+	}
+	cfg, err := s.extended(name, files)
+	known = err == nil
+	switch e := err.(type) {
+	case Mistakes:
+		s.mistakes = append(s.mistakes, e...)
+	case *UnknownVariantError:
+		s.failAt("extends", e.problem(), hintWord(name, Presets()))
+	}
+	return cfg, known
+}
+
+// extended reads the variant that is extended by the last of the files. The
+// preset none alone extends nothing: it says every value itself.
+func (s *source) extended(name string, files []string) (loop.Config, error) {
+	file := name
+	switch {
+	case s.file == shownPreset(baseVariant):
+		return loop.Config{}, nil
+	case !isPath(name):
+		file = shownPreset(name)
+	case !filepath.IsAbs(name):
+		file = path.Join(path.Dir(s.file), name)
+	}
+	if slices.Contains(files, file) {
+		s.failAt("extends", "variants extend each other in a circle: "+strings.Join(append(files, file), " → "), "")
+		return loop.Config{}, nil
+	}
+	if !isPath(name) {
+		v, err := preset(name, files)
+		return v.Config, err
+	}
+	return readVariant(opener(osOpen).read(file, file), files)
+}

@@ -1,0 +1,90 @@
+package scenarios
+
+import (
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// script gives the world that a file describes.
+func (f *scenarioFile) script() fakes.Script {
+	out := fakes.Script{Task: f.Task}
+	for i := range f.Tools {
+		out.Tools = append(out.Tools, f.Tools[i].tool())
+	}
+	for i := range f.Model {
+		out.Model = append(out.Model, f.Model[i].step())
+	}
+	out.User = f.User.user()
+	return out
+}
+
+func (t *toolEntry) tool() fakes.Tool {
+	out := fakes.Tool{
+		ToolSpec: loop.ToolSpec{Name: t.Name, Description: t.Description, Input: string(t.Input),
+			Permission: loop.Permission(t.Permission), Idempotent: t.Idempotent},
+		Latency:       fakes.Span(t.Latency),
+		IgnoresCancel: t.IgnoresCancel,
+	}
+	for i := range t.Answers {
+		out.Answers = append(out.Answers, t.Answers[i].answer())
+	}
+	return out
+}
+
+func (a *answerEntry) answer() fakes.Answer {
+	out := fakes.Answer{When: a.When, Times: a.Times, ResultChars: a.ResultChars, Error: loop.Code(a.Error),
+		Text: a.Text, Hang: a.Hang, Latency: fakes.Span(a.Latency)}
+	if a.Result != nil {
+		out.Result = *a.Result
+	}
+	for _, f := range a.Failures {
+		out.Failures = append(out.Failures, fakes.Failure{Error: loop.Code(f.Error), Text: f.Text, Hang: f.Hang, Latency: fakes.Span(f.Latency)})
+	}
+	return out
+}
+
+func (e *stepEntry) step() fakes.Step {
+	out := fakes.Step{When: fakes.When(e.When), Repeat: int(e.Repeat), Text: e.Text, Finish: e.Finish,
+		TokensIn: e.TokensIn, TokensOut: e.TokensOut, Cost: int64(e.CostUSD), Latency: fakes.Span(e.Latency),
+		Chunks: e.Chunks, FirstToken: e.FirstToken, FailForever: e.FailForever}
+	for _, c := range e.Calls {
+		out.Calls = append(out.Calls, fakes.StepCall{ID: c.ID, Name: c.Name, Args: string(c.Args)})
+	}
+	for _, f := range e.Failures {
+		out.Failures = append(out.Failures, fakes.ModelFailure{Status: f.Status, RetryAfter: f.RetryAfter, Text: f.Text,
+			Hang: f.Hang, Chunks: f.Chunks, Latency: fakes.Span(f.Latency)})
+	}
+	return out
+}
+
+func (u *userEntry) user() fakes.User {
+	var out fakes.User
+	for _, p := range u.Permissions {
+		out.Permissions = append(out.Permissions, fakes.PermissionAnswer{Tool: p.Tool, When: p.When, Times: p.Times,
+			Deny: p.Answer == deny, Text: p.Text, After: fakes.Span(p.After), Hang: p.Hang})
+	}
+	for _, m := range u.Messages {
+		out.Messages = append(out.Messages, fakes.UserMessage(m))
+	}
+	if u.Cancel != nil {
+		out.Cancel = &fakes.CancelAt{At: u.Cancel.At, Call: u.Cancel.Call}
+	}
+	return out
+}
+
+func (e *expectEntry) expect() Expect {
+	return Expect{
+		EndState: loop.EndState(e.EndState), Stop: loop.Stop(e.Stop),
+		Turns: e.Turns, ModelCalls: e.ModelCalls, Calls: e.Calls, Tries: e.Tries,
+		Errors: e.Errors, Vetoed: e.Vetoed, Denied: e.Denied, Invalid: e.Invalid,
+		Time: e.Time, Must: words(e.Events.Must), MustNot: words(e.Events.MustNot),
+	}
+}
+
+func words[T ~string](list []T) []string {
+	var out []string
+	for _, w := range list {
+		out = append(out, string(w))
+	}
+	return out
+}

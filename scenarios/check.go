@@ -1,0 +1,213 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/goccy/go-yaml/ast"
+)
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// check reports what each value may be by itself, but not beside the others.
+func (s *source) check(f *scenarioFile) {
+	if !validName.MatchString(f.Name) {
+		s.failAt("name", fmt.Sprintf("name must be letters, digits, dots and hyphens, not %s", quoted(f.Name)), "such as same-call-forever")
+	}
+	s.checkTools(f.Tools)
+	s.checkModel(f.Model)
+	s.checkUser(f)
+}
+
+func (s *source) checkTools(tools []toolEntry) {
+	seen := map[string]bool{}
+	for i := range tools {
+		t, at := &tools[i], fmt.Sprintf("tools[%d]", i)
+		switch {
+		case t.Name == "" || strings.TrimSpace(t.Name) != t.Name:
+			s.failAt(at+".name", fmt.Sprintf("the name of a tool must not be empty or begin or end with white space: %s", quoted(t.Name)), "")
+		case seen[t.Name]:
+			s.failAt(at+".name", fmt.Sprintf("there is a second tool %s", quoted(t.Name)), "")
+		}
+		seen[t.Name] = true
+		if child(find(s.root, at), "answers") != nil && len(t.Answers) == 0 {
+			s.failAt(at+".answers", "answers must not be empty", "a tool that never answers has [{hang: true}]")
+		}
+		s.checkAnswers(at+".answers", t.Answers)
+	}
+}
+
+func (s *source) checkAnswers(at string, answers []answerEntry) {
+	last := -1 // the answer that no other comes after
+	for i := range answers {
+		a, here := &answers[i], fmt.Sprintf("%s[%d]", at, i)
+		if last >= 0 {
+			s.failAt(here, fmt.Sprintf("this answer is never given: answer %d takes every call", last+1), "give the other one times or when, or put it last")
+		} else if a.When == nil && a.Times == 0 && s.has(here, "when", "times") == "" {
+			last = i
+		}
+		s.oneKey(here, "an answer", "result", "error", "hang")
+		s.needs(here, "text", "error")
+		if s.has(here, "result_chars") != "" && s.has(here, "error", "hang") != "" {
+			s.failAt(here+".result_chars", "result_chars goes with a result only", "")
+		}
+		for j := range a.Failures {
+			s.notBoth(fmt.Sprintf("%s.failures[%d]", here, j), "hang", "error", "text")
+		}
+	}
+}
+
+func (s *source) checkModel(model []stepEntry) {
+	if s.has("", "model") != "" && len(model) == 0 {
+		s.failAt("model", "model must not be empty", "")
+	}
+	last := -1 // the entry that no other comes after
+	for i := range model {
+		e, at := &model[i], fmt.Sprintf("model[%d]", i)
+		if m, ok := find(s.root, at).(*ast.MappingNode); ok && len(m.Values) == 0 {
+			s.failAt(at, "an entry of model must say something", `an empty reply is {text: ""}`)
+		}
+		switch unconditional := s.has(at, "when") == ""; {
+		case unconditional && last >= 0:
+			s.failAt(at, fmt.Sprintf("the model never comes here: entry %d repeats forever", last+1), "put this entry first, or give the other one a number")
+		case unconditional && e.Repeat == fakes.Forever:
+			last = i
+		}
+		s.needs(at, "first_token", "chunks")
+		s.needs(at, "fail_forever", "failures")
+		if most := max(e.Latency.Min, e.Latency.Max); most > 0 && e.FirstToken > most {
+			s.failAt(at+".first_token", fmt.Sprintf("the first piece comes after %v, the whole reply after %v", e.FirstToken, most), "latency counts from the request on")
+		}
+		for j := range e.Failures {
+			s.notBoth(fmt.Sprintf("%s.failures[%d]", at, j), "hang", "status", "retry_after", "text")
+		}
+	}
+}
+
+func (s *source) checkUser(f *scenarioFile) {
+	var names []string
+	asks := map[string]bool{}
+	for i := range f.Tools {
+		names = append(names, f.Tools[i].Name)
+		asks[f.Tools[i].Name] = f.Tools[i].Permission != ""
+	}
+	last := -1
+	for i := range f.User.Permissions {
+		p, at := &f.User.Permissions[i], fmt.Sprintf("user.permissions[%d]", i)
+		asked, known := asks[p.Tool]
+		switch {
+		case p.Tool != "" && !known:
+			s.failAt(at+".tool", fmt.Sprintf("there is no tool %s", quoted(p.Tool)), hintWord(p.Tool, names))
+		case p.Tool != "" && !asked:
+			s.failAt(at+".tool", fmt.Sprintf("nobody asks the user about %s", quoted(p.Tool)), "give the tool permission: batch or permission: call")
+		case last >= 0:
+			s.failAt(at, fmt.Sprintf("this answer is never given: answer %d fits everything", last+1), "give the other one a tool, when or times, or put it last")
+		}
+		if last < 0 && s.has(at, "tool", "when", "times") == "" {
+			last = i
+		}
+		s.oneKey(at, "an entry of permissions", "answer", "hang")
+	}
+	if f.User.Cancel != nil {
+		s.oneKey("user.cancel", "cancel", "at", "call")
+	}
+}
+
+// checkExpect compares what is expected with what there can be.
+func (s *source) checkExpect(e *expectEntry, cfg *loop.Config) {
+	if e.Stop == "" {
+		return
+	}
+	words := stops()
+	for _, d := range cfg.Detectors {
+		words = append(words, d.Name)
+	}
+	stop := loop.Stop(e.Stop)
+	switch {
+	case !slices.Contains(words, e.Stop):
+		s.failAt("expect.stop", fmt.Sprintf("there is no stop %s", quoted(e.Stop)), hintWord(e.Stop, words))
+	case e.EndState != "" && stop.EndState() != loop.EndState(e.EndState):
+		s.failAt("expect.stop", fmt.Sprintf("the stop %s ends a run as %s, not as %s", e.Stop, stop.EndState(), e.EndState), "")
+	}
+}
+
+// stops lists the stops that are no detector's and can end a scenario.
+func stops() []string {
+	return words([]loop.Stop{loop.StopDone, loop.StopTurnLimit, loop.StopCallLimit, loop.StopTokenLimit, loop.StopCostLimit,
+		loop.StopTryLimit, loop.StopRunDeadline, loop.StopErrorLimit, loop.StopModelFailed, loop.StopModelDeadline,
+		loop.StopEmptyReply, loop.StopTruncatedReply, loop.StopCancelled, loop.StopCeiling})
+}
+
+// has gives the first of the keys that the mapping at a path has, "" if none.
+func (s *source) has(at string, keys ...string) string {
+	n := find(s.root, at)
+	for _, key := range keys {
+		if child(n, key) != nil {
+			return key
+		}
+	}
+	return ""
+}
+
+// oneKey wants exactly one of the keys.
+func (s *source) oneKey(at, what string, keys ...string) {
+	n, found := find(s.root, at), ""
+	for _, key := range keys {
+		switch {
+		case child(n, key) == nil:
+		case found != "":
+			s.failAt(at+"."+key, fmt.Sprintf("%s has both %s and %s", what, found, key), "it is one or the other")
+			return
+		default:
+			found = key
+		}
+	}
+	if _, ok := n.(*ast.MappingNode); ok && found == "" && s.has(at, "result_chars") == "" {
+		s.fail(n, fmt.Sprintf("%s has none of %s", what, strings.Join(keys, ", ")), "")
+	}
+}
+
+// notBoth refuses keys beside one that makes them mean nothing.
+func (s *source) notBoth(at, key string, others ...string) {
+	if other := s.has(at, others...); other != "" && s.has(at, key) != "" {
+		s.failAt(at+"."+other, fmt.Sprintf("%s means nothing beside %s", other, key), "take one of them out")
+	}
+}
+
+// needs refuses a key without the one that gives it a meaning.
+func (s *source) needs(at, key, other string) {
+	if s.has(at, key) != "" && s.has(at, other) == "" {
+		s.failAt(at+"."+key, fmt.Sprintf("%s means nothing without %s", key, other), "")
+	}
+}
+
+var oneOf = regexp.MustCompile(`^must be one of (.+), not "(.*)"$`)
+
+// fields reports the [loop.FieldError]s of a joined error; at is the path that
+// their fields belong to, "" for the whole file.
+func (s *source) fields(at string, err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			s.fields(at, e)
+		}
+		return
+	}
+	var f *loop.FieldError
+	if !errors.As(err, &f) {
+		if err != nil {
+			s.failAt(at, err.Error(), "")
+		}
+		return
+	}
+	name := f.Field[strings.LastIndexByte(f.Field, '.')+1:]
+	hint := ""
+	if m := oneOf.FindStringSubmatch(f.Problem); m != nil {
+		hint = hintWord(m[2], strings.Split(m[1], ", "))
+	}
+	s.failAt(at+"."+f.Field, name+" "+f.Problem, hint)
+}

@@ -1,0 +1,60 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// JSON gives the variant's config as a JSON object with the keys of a variant's
+// file, in their order. Durations are texts such as 5m.
+func (v *Variant) JSON() json.RawMessage { return appendConfig(nil, reflect.ValueOf(v.Config)) }
+
+// appendConfig writes a value of a config.
+func appendConfig(b []byte, v reflect.Value) []byte {
+	if d, ok := v.Interface().(time.Duration); ok {
+		return appendJSONText(b, shortDuration(d))
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		b = append(b, '{')
+		for i, key := range planOf(v.Type()).keys {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendJSONText(b, key), ':')
+			b = appendConfig(b, v.FieldByIndex(planOf(v.Type()).fields[key].index))
+		}
+		return append(b, '}')
+	case reflect.Slice:
+		b = append(b, '[')
+		for i := range v.Len() {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendConfig(b, v.Index(i))
+		}
+		return append(b, ']')
+	case reflect.String:
+		return appendJSONText(b, v.String())
+	case reflect.Bool:
+		return strconv.AppendBool(b, v.Bool())
+	case reflect.Float64:
+		return strconv.AppendFloat(b, v.Float(), 'f', -1, 64)
+	}
+	return strconv.AppendInt(b, v.Int(), 10)
+}
+
+// shortDuration writes 5m0s as 5m.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if short, ok := strings.CutSuffix(s, "m0s"); ok {
+		s = short + "m"
+	}
+	if short, ok := strings.CutSuffix(s, "h0m"); ok {
+		s = short + "h"
+	}
+	return s
+}

@@ -1,0 +1,138 @@
+package scenarios
+
+import (
+	"slices"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// facts is what a trace tells beside the outcomes of its runs.
+type facts struct {
+	end      time.Duration         // when the last run stopped, or the session broke off
+	events   map[string]bool       // that appeared
+	codes    map[loop.Code]int     // final codes of executed calls
+	took     map[time.Duration]int // how long executed calls took, by the bound of their bucket
+	acted    bool                  // a call was vetoed
+	schemaOK int
+}
+
+// Events lists the words of expect.events. Beside what the loop notes (see
+// [loop.Event]) they are: run-started, run-ended; call-started, call-retried,
+// call-cancelled; model-retried, model-cancelled; permission-asked.
+func Events() []string { return slices.Clone(events) }
+
+const (
+	runStarted      = "run-started"
+	runEnded        = "run-ended"
+	callStarted     = "call-started"
+	callRetried     = "call-retried"
+	callCancelled   = "call-cancelled"
+	modelRetried    = "model-retried"
+	modelCancelled  = "model-cancelled"
+	permissionAsked = "permission-asked"
+)
+
+var events = append([]string{runStarted, runEnded, callStarted, callRetried, callCancelled, modelRetried, modelCancelled, permissionAsked},
+	words([]loop.Event{loop.EventIgnored, loop.EventReplacedID, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply,
+		loop.EventBrokenStream, loop.EventAbandoned, loop.EventTruncated, loop.EventTrimmed, loop.EventAlsoStopped, loop.EventGaveUp})...)
+
+// read gathers the facts of a trace.
+func read(trace loop.Trace) facts {
+	f := facts{events: map[string]bool{}, codes: map[loop.Code]int{}, took: map[time.Duration]int{}}
+	spans := map[int]span{}
+	for i := range trace {
+		in := &trace[i].In
+		f.end = in.At
+		switch in.Kind {
+		case loop.Started, loop.UserMessage:
+			f.events[runStarted] = true
+		case loop.ToolResult:
+			if !ignored(&trace[i]) {
+				spans[in.Ref.N] = spans[in.Ref.N].until(in.At)
+			}
+		}
+		for j := range trace[i].Effects {
+			f.effect(in.At, &trace[i].Effects[j], spans)
+		}
+	}
+	return f
+}
+
+// ignored reports whether a record's input changed nothing.
+func ignored(r *loop.Record) bool {
+	return len(r.Effects) == 1 && r.Effects[0].Kind == loop.Note && r.Effects[0].Event == loop.EventIgnored
+}
+
+// A span is the time from a call's first try to the end of its last.
+type span struct{ from, to time.Duration }
+
+func (s span) until(at time.Duration) span { return span{s.from, at} }
+
+func (f *facts) effect(at time.Duration, e *loop.Effect, spans map[int]span) {
+	switch e.Kind {
+	case loop.AskModel:
+		if e.Ref.Try > 1 {
+			f.events[modelRetried] = true
+		}
+	case loop.CancelModel:
+		f.events[modelCancelled] = true
+	case loop.OpenGate:
+		f.events[permissionAsked] = true
+	case loop.CallTool:
+		if e.Ref.Try > 1 {
+			f.events[callRetried] = true
+		} else {
+			f.events[callStarted] = true
+			spans[e.Ref.N] = span{at, at}
+		}
+	case loop.CancelTool:
+		f.events[callCancelled] = true
+	case loop.Note:
+		f.events[string(e.Event)] = true
+		if e.Event == loop.EventAbandoned {
+			spans[e.Ref.N] = spans[e.Ref.N].until(at)
+		}
+	case loop.Put:
+		f.put(e, spans)
+	case loop.Halt:
+		f.events[runEnded] = true
+	}
+}
+
+// put counts a call that has ended.
+func (f *facts) put(e *loop.Effect, spans map[int]span) {
+	if e.Ref.Kind != loop.RefCall {
+		return
+	}
+	if e.Why == loop.Vetoed {
+		f.acted = true
+	}
+	s, started := spans[e.Ref.N]
+	delete(spans, e.Ref.N)
+	if e.Why != loop.Executed || !started {
+		return
+	}
+	f.codes[e.Code]++
+	if e.Code != loop.OutputSchemaMismatch {
+		f.schemaOK++
+	}
+	f.took[bucket(s.to-s.from)]++
+}
+
+// bucket gives the upper bound of the bucket that a latency falls into: two
+// digits and a half, so that none is more than 5 % above what it stands for.
+func bucket(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	step := 10 * unit // d is from 200 to 1000 units
+	switch {
+	case d/unit < 100:
+		return d // only below 100 ns: as it is
+	case d/unit < 200:
+		step = 5 * unit
+	}
+	return (d + step - 1) / step * step
+}

@@ -1,0 +1,214 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// The structs below are the scenario language: their yaml tags are its keys,
+// their jsonschema tags its constraints, their comments what an editor shows.
+// The published JSON Schema is made from them.
+
+// A scenarioFile is one scenario.
+type scenarioFile struct {
+	// Name is unique within the suite, which is the file's folder.
+	Name string `yaml:"name" jsonschema:"required"`
+	// Description is one sentence: the failure that the scenario stands for.
+	Description string `yaml:"description" jsonschema:"required"`
+	// Label says whether the run should be stopped (runaway) or should finish
+	// (healthy).
+	Label labelWord `yaml:"label" jsonschema:"required"`
+	// Source is the public report or document that the scenario comes from.
+	Source string `yaml:"source"`
+	// Variant is the safety config that the scenario is meant for: a preset, or
+	// the path of a file, seen from this one. The default is hpd-agent.
+	Variant string `yaml:"variant"`
+	// Config holds changes to the variant, with the keys of a variant. A list
+	// takes the place of the variant's.
+	Config configNode `yaml:"config"`
+	// Task is the user's first message.
+	Task string `yaml:"task" jsonschema:"required"`
+	// Tools are the tools that the model is told of, and how they behave.
+	Tools []toolEntry `yaml:"tools"`
+	// Model is what the model says. One entry answers one request, unless repeat
+	// says otherwise.
+	Model []stepEntry `yaml:"model" jsonschema:"required"`
+	// User is what the user does beside the task.
+	User userEntry `yaml:"user"`
+	// Expect is what must be true of the trace under the scenario's own variant.
+	Expect expectEntry `yaml:"expect"`
+}
+
+// A toolEntry is a tool and how it behaves.
+type toolEntry struct {
+	Name        string `yaml:"name" jsonschema:"required"`
+	Description string `yaml:"description"`
+	// Input is the JSON Schema of the arguments; any object without it.
+	Input jsonObject `yaml:"input"`
+	// Permission says when the user is asked before the tool runs: never (the
+	// default), once per batch, or for each call.
+	Permission permissionWord `yaml:"permission"`
+	// Idempotent tools may be tried again after a try was abandoned.
+	Idempotent bool `yaml:"idempotent"`
+	// IgnoresCancel makes a cancelled try go on as if nothing had been said.
+	IgnoresCancel bool `yaml:"ignores_cancel"`
+	// Latency is how long an answer takes that does not say so itself; 200ms by
+	// default.
+	Latency latency `yaml:"latency"`
+	// Answers are tried in order: the first that matches and is not used up
+	// answers.
+	Answers []answerEntry `yaml:"answers" jsonschema:"required"`
+}
+
+// An answerEntry is one way for a tool to answer. It has one of result, error
+// and hang.
+type answerEntry struct {
+	// When holds arguments that must be there with these values.
+	When jsonValues `yaml:"when"`
+	// Times is how many calls it answers before the next one takes over; for ever
+	// without it.
+	Times int `yaml:"times" jsonschema:"minimum=1"`
+	// Result is the text of a success.
+	Result *string `yaml:"result"`
+	// ResultChars repeats the result up to that many characters.
+	ResultChars int `yaml:"result_chars" jsonschema:"minimum=1"`
+	// Error makes it a failure.
+	Error codeWord `yaml:"error"`
+	// Text is the error's message.
+	Text string `yaml:"text"`
+	// Failures are what the first tries of each call get instead.
+	Failures []failureEntry `yaml:"failures"`
+	// Hang never answers.
+	Hang bool `yaml:"hang"`
+	// Latency is how long it takes; the tool's without it.
+	Latency latency `yaml:"latency"`
+}
+
+// A failureEntry is how one try of a call goes wrong: error or hang.
+type failureEntry struct {
+	Error   codeWord `yaml:"error"`
+	Text    string   `yaml:"text"`
+	Hang    bool     `yaml:"hang"`
+	Latency latency  `yaml:"latency"`
+}
+
+// A stepEntry is what the model says to one request, or to several in a row.
+type stepEntry struct {
+	// When restricts the entry to requests that come right after something; it
+	// then goes before those without.
+	When whenWord `yaml:"when"`
+	// Repeat is the number of requests that it answers, or forever; 1 by default.
+	Repeat repeat `yaml:"repeat"`
+	// Text is what the model says.
+	Text string `yaml:"text"`
+	// Calls are what it asks for: {tool: arguments}, the arguments a mapping or
+	// the raw text of broken ones.
+	Calls []callEntry `yaml:"calls"`
+	// Finish is why the model stopped; stop or tool_calls by default.
+	Finish string `yaml:"finish"`
+	// TokensIn is the number of tokens read.
+	TokensIn int64 `yaml:"tokens_in" jsonschema:"minimum=0,maximum=1000000000000"`
+	// TokensOut is the number of tokens written.
+	TokensOut int64 `yaml:"tokens_out" jsonschema:"minimum=0,maximum=1000000000000"`
+	// CostUSD is what the reply costs, in US dollars.
+	CostUSD dollars `yaml:"cost_usd"`
+	// Latency is how long the whole reply takes; 2s by default.
+	Latency latency `yaml:"latency"`
+	// Chunks streams the text in that many pieces.
+	Chunks int `yaml:"chunks" jsonschema:"minimum=1"`
+	// FirstToken is when the first piece comes.
+	FirstToken time.Duration `yaml:"first_token"`
+	// Failures are what the first tries of each request get instead.
+	Failures []modelFailureEntry `yaml:"failures"`
+	// FailForever repeats the last failure without end.
+	FailForever bool `yaml:"fail_forever"`
+}
+
+// A modelFailureEntry is how one try of a request goes wrong. Without status
+// and hang the connection is lost.
+type modelFailureEntry struct {
+	// Status is the HTTP status.
+	Status int `yaml:"status" jsonschema:"minimum=400,maximum=599"`
+	// RetryAfter is what the server asks for.
+	RetryAfter time.Duration `yaml:"retry_after"`
+	Text       string        `yaml:"text"`
+	// Hang never answers.
+	Hang bool `yaml:"hang"`
+	// Chunks is how many pieces of the reply come before.
+	Chunks int `yaml:"chunks" jsonschema:"minimum=1"`
+	// Latency is how long it takes until the failure; the entry's without it.
+	Latency latency `yaml:"latency"`
+}
+
+// A userEntry is what the user does.
+type userEntry struct {
+	// Permissions answer what the user is asked: the first that fits. Without
+	// one the user allows it after 200ms.
+	Permissions []permissionEntry `yaml:"permissions"`
+	// Messages follow one another, each after the run before was done.
+	Messages []messageEntry `yaml:"messages"`
+	// Cancel is when the user gives up.
+	Cancel *cancelEntry `yaml:"cancel"`
+}
+
+// A permissionEntry answers a question of the loop: answer or hang.
+type permissionEntry struct {
+	// Tool is the tool that it is about; any without it.
+	Tool string `yaml:"tool"`
+	// When holds arguments that must be there with these values.
+	When jsonValues `yaml:"when"`
+	// Times is how many questions it answers; for ever without it.
+	Times int `yaml:"times" jsonschema:"minimum=1"`
+	// Answer is allow or deny.
+	Answer allowWord `yaml:"answer"`
+	// Text is the reason for a denial.
+	Text string `yaml:"text"`
+	// After is how long the user takes; 200ms by default.
+	After latency `yaml:"after"`
+	// Hang never answers.
+	Hang bool `yaml:"hang"`
+}
+
+// A messageEntry is a follow-up message, or its text alone.
+type messageEntry struct {
+	Text string `yaml:"text" jsonschema:"required"`
+	// After is how long the user takes.
+	After time.Duration `yaml:"after"`
+}
+
+func (m *messageEntry) decode(s *source, n ast.Node, what string) {
+	type entry messageEntry
+	decodeEither(s, n, what, &m.Text, (*entry)(m))
+}
+
+// A cancelEntry is when the user gives up: at an instant, or right after a call
+// started.
+type cancelEntry struct {
+	At   time.Duration `yaml:"at"`
+	Call int           `yaml:"call" jsonschema:"minimum=1"`
+}
+
+// An expectEntry is what must be true of the trace.
+type expectEntry struct {
+	EndState   endStateWord `yaml:"end_state"`
+	Stop       string       `yaml:"stop"`
+	Turns      *Range       `yaml:"turns"`
+	ModelCalls *Range       `yaml:"model_calls"`
+	Calls      *Range       `yaml:"calls"`
+	Tries      *Range       `yaml:"tries"`
+	Errors     *Range       `yaml:"errors"`
+	Vetoed     *Range       `yaml:"vetoed"`
+	Denied     *Range       `yaml:"denied"`
+	Invalid    *Range       `yaml:"invalid"`
+	// Time is the virtual time of the session.
+	Time *TimeRange `yaml:"time"`
+	// Events are what must and must not appear.
+	Events eventsEntry `yaml:"events"`
+}
+
+// An eventsEntry names events.
+type eventsEntry struct {
+	Must    []eventWord `yaml:"must"`
+	MustNot []eventWord `yaml:"must_not"`
+}

@@ -1,0 +1,129 @@
+package scenarios
+
+import (
+	"fmt"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// judge gives the verdict on a trial, and adds what speaks against it to the
+// findings. A trial whose session broke off can only fail by its history: what
+// it would have come to is not known.
+func (t *Trial) judge(r *Result, f facts, trace loop.Trace, err error) Verdict {
+	t.checkTrace(r, trace)
+	if err != nil {
+		failed := len(r.Findings) > 0
+		rule, message := broke(err)
+		r.find(rule, "", message)
+		if failed {
+			return Fail
+		}
+		return Inconclusive
+	}
+	e := &t.Scenario.Expect
+	if t.own() {
+		e.judge(r, f)
+	}
+	if !t.own() || e.EndState == "" && e.Stop == "" {
+		t.judgeLabel(r, f)
+	}
+	if len(r.Findings) > 0 {
+		return Fail
+	}
+	if t.own() || endedWell(r.EndState) {
+		t.checkFaults(r, trace)
+	}
+	if len(r.Findings) > 0 {
+		return Inconclusive
+	}
+	return Pass
+}
+
+// endedWell reports whether the loop let a run come to its end.
+func endedWell(s loop.EndState) bool { return s == loop.Done }
+
+// judgeLabel asks of a runaway that it was caught: stopped by a rule of the
+// loop, or done after a veto. It asks of a healthy run that it came to its end,
+// or to the cancel that its script has.
+func (t *Trial) judgeLabel(r *Result, f facts) {
+	switch {
+	case r.Label == Runaway && !caught(r.EndState, f):
+		r.compare("label", "", "the runaway was not caught", "stopped by a rule, or done after a veto", ending(r))
+	case r.Label == Healthy && !endedWell(r.EndState) && !(r.Stop == loop.StopCancelled && t.Scenario.Script.User.Cancel != nil):
+		r.compare("label", "", "a healthy run was stopped", "done", ending(r))
+	}
+}
+
+func caught(s loop.EndState, f facts) bool {
+	switch s {
+	case loop.Done:
+		return f.acted
+	case loop.WasCancelled, loop.Ceiling, loop.RecordingEnded, "":
+		return false
+	}
+	return true
+}
+
+func ending(r *Result) string { return fmt.Sprintf("%s (%s)", r.EndState, r.Stop) }
+
+// judge compares a result with what was expected of it.
+func (e *Expect) judge(r *Result, f facts) {
+	expectWord(r, "end_state", e.EndState, r.EndState)
+	expectWord(r, "stop", e.Stop, r.Stop)
+	for _, c := range []struct {
+		rule string
+		want *Range
+		got  int
+	}{
+		{"turns", e.Turns, r.Turns}, {"model_calls", e.ModelCalls, r.ModelCalls}, {"calls", e.Calls, r.Calls},
+		{"tries", e.Tries, r.Tries}, {"errors", e.Errors, r.Errors}, {"vetoed", e.Vetoed, r.Vetoed},
+		{"denied", e.Denied, r.Denied}, {"invalid", e.Invalid, r.Invalid},
+	} {
+		if c.want != nil && (c.got < c.want.Min || c.got > c.want.Max) {
+			mismatch(r, c.rule, c.want.String(), fmt.Sprint(c.got))
+		}
+	}
+	if e.Time != nil && (f.end < e.Time.Min || f.end > e.Time.Max) {
+		mismatch(r, "time", e.Time.String(), shortDuration(f.end))
+	}
+	for _, event := range e.Must {
+		if !f.events[event] {
+			r.compare("events", "", fmt.Sprintf("the event %s did not appear", event), event, "")
+		}
+	}
+	for _, event := range e.MustNot {
+		if f.events[event] {
+			r.compare("events", "", fmt.Sprintf("the event %s appeared", event), "", event)
+		}
+	}
+}
+
+func expectWord[T ~string](r *Result, rule string, want, got T) {
+	if want != "" && want != got {
+		mismatch(r, rule, string(want), string(got))
+	}
+}
+
+func mismatch(r *Result, rule, want, got string) {
+	shown := got
+	if shown == "" {
+		shown = "nothing"
+	}
+	r.compare(rule, "", fmt.Sprintf("%s: want %s, got %s", rule, want, shown), want, got)
+}
+
+// String gives 3, or 3..5.
+func (r Range) String() string {
+	if r.Min == r.Max {
+		return fmt.Sprint(r.Min)
+	}
+	return fmt.Sprintf("%d..%d", r.Min, r.Max)
+}
+
+// String gives 3s, or 3s..5s.
+func (r TimeRange) String() string {
+	if r.Min == r.Max {
+		return shortDuration(r.Min)
+	}
+	return shortDuration(r.Min) + ".." + shortDuration(r.Max)
+}

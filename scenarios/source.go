@@ -1,0 +1,294 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// What a file may be at most. The parser's time grows with the square of the
+// depth and of the keys of one mapping.
+const (
+	maxFileBytes = 1 << 20
+	maxDepth     = 100
+	maxKeys      = 1000
+	maxMistakes  = 100 // that are reported
+)
+
+// A source is the text of a file, and what was found wrong with it.
+type source struct {
+	file     string
+	content  string
+	root     ast.Node // nil if it cannot be read at all
+	mistakes Mistakes
+}
+
+// An opener gives a file by its name: os.Open, or that of the embedded files.
+type opener func(name string) (fs.File, error)
+
+func osOpen(name string) (fs.File, error) { return os.Open(name) }
+
+// read reads and parses a file. Without a root there are mistakes.
+func (open opener) read(name, shown string) *source {
+	s := &source{file: shown}
+	text, err := open.text(name)
+	if err != nil {
+		s.whole(err.Error())
+		return s
+	}
+	s.parse(text)
+	return s
+}
+
+// text reads a file that is not too large, whatever its size is said to be.
+func (open opener) text(name string) (string, error) {
+	file, err := open(name)
+	if err != nil {
+		return "", plainError(err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return "", errors.New("is a folder, not a file")
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err != nil {
+		return "", plainError(err)
+	}
+	if len(data) > maxFileBytes {
+		return "", fmt.Errorf("is larger than %d bytes", maxFileBytes)
+	}
+	return string(data), nil
+}
+
+// plainError takes the operation and the path off an error, since both are
+// known to its reader.
+func plainError(err error) error {
+	var p *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("there is no such file or folder")
+	case errors.As(err, &p):
+		return p.Err
+	}
+	return err
+}
+
+func (s *source) parse(text string) {
+	s.content = strings.TrimPrefix(text, "\ufeff")
+	if !s.checkCharacters() {
+		return
+	}
+	tokens := lexer.Tokenize(s.content)
+	if !s.checkNesting(tokens) {
+		return
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		s.syntax(err)
+		return
+	}
+	var bodies []ast.Node
+	for _, doc := range file.Docs {
+		if doc.Body != nil && doc.Body.Type() != ast.CommentType {
+			bodies = append(bodies, doc.Body)
+		}
+	}
+	switch {
+	case len(bodies) == 0:
+		s.whole("holds nothing")
+	case len(bodies) > 1:
+		s.fail(bodies[1], "a second document begins here", "a file is one document: take out the lines --- and %")
+	default:
+		s.root = bodies[0]
+		s.checkNode(s.root)
+	}
+}
+
+// checkCharacters refuses what YAML does not allow, before the parser sees it.
+func (s *source) checkCharacters() bool {
+	for i, r := range s.content {
+		var problem string
+		switch {
+		case r == utf8.RuneError && isBroken(s.content[i:]):
+			problem = fmt.Sprintf("the byte %#02x is no UTF-8", s.content[i])
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r == 0x7f:
+			problem = fmt.Sprintf("the control character U+%04X may not stand in a file", r)
+		default:
+			continue
+		}
+		line := strings.Count(s.content[:i], "\n") + 1
+		start := strings.LastIndexByte(s.content[:i], '\n') + 1
+		s.add(line, utf8.RuneCountInString(s.content[start:i])+1, problem,
+			`in double quotes, \x1b or \u001b stand for such a character`)
+		return false
+	}
+	return true
+}
+
+// isBroken reports whether text begins with a byte that is no UTF-8.
+func isBroken(text string) bool {
+	r, size := utf8.DecodeRuneInString(text)
+	return r == utf8.RuneError && size == 1
+}
+
+// checkNesting refuses depth and width that the parser would take long for.
+func (s *source) checkNesting(tokens token.Tokens) bool {
+	type level struct{ column, keys int }
+	var block []level // the columns of the block collections that are open
+	flow := 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow = max(0, flow-1)
+		case token.SequenceEntryType, token.MappingValueType, token.MappingKeyType:
+			if flow > 0 {
+				continue
+			}
+			column := t.Position.Column
+			if t.Type == token.MappingValueType && t.Prev != nil {
+				column = t.Prev.Position.Column
+			}
+			for len(block) > 0 && block[len(block)-1].column > column {
+				block = block[:len(block)-1]
+			}
+			if len(block) == 0 || block[len(block)-1].column < column {
+				block = append(block, level{column: column})
+			}
+			if t.Type != token.SequenceEntryType {
+				block[len(block)-1].keys++
+			}
+			if block[len(block)-1].keys > maxKeys {
+				s.add(t.Position.Line, column, fmt.Sprintf("more than %d keys in one mapping", maxKeys), "")
+				return false
+			}
+		}
+		if flow+len(block) > maxDepth {
+			s.add(t.Position.Line, t.Position.Column, fmt.Sprintf("nested more than %d deep", maxDepth), "")
+			return false
+		}
+	}
+	return true
+}
+
+// syntax reports what the parser could not read.
+func (s *source) syntax(err error) {
+	var e yaml.Error
+	if !errors.As(err, &e) || e.GetToken() == nil {
+		s.whole("is no YAML: " + printable(err.Error()))
+		return
+	}
+	at := e.GetToken().Position
+	s.add(at.Line, at.Column, printable(e.GetMessage()), syntaxHint(e.GetMessage()))
+}
+
+// syntaxHint explains the parser's most frequent complaints.
+func syntaxHint(message string) string {
+	switch {
+	case strings.HasPrefix(message, "mapping value is not allowed"):
+		return `a text that holds ": " needs quotes; keys of one mapping stand in one column`
+	case strings.HasPrefix(message, "found a tab") || strings.HasPrefix(message, "tab character"):
+		return "indent with spaces"
+	case strings.Contains(message, "reserved character"):
+		return "a text that begins with this character needs quotes"
+	case strings.HasPrefix(message, "sequence end token"):
+		return "a list that begins with [ ends with ]"
+	case strings.HasPrefix(message, "could not find flow map"):
+		return "a mapping that begins with { ends with }"
+	case strings.HasPrefix(message, "could not find end character"):
+		return "a text that begins with a quote ends with the same quote"
+	}
+	return ""
+}
+
+// checkNode refuses what no file may hold: anchors and aliases, which can make
+// a small file huge, tags, merges, and keys that stand twice.
+func (s *source) checkNode(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.AnchorNode:
+		s.fail(n, "anchors are not allowed", "write the value out where it is needed")
+	case *ast.AliasNode:
+		s.fail(n, "aliases are not allowed", "write the value out")
+	case *ast.TagNode:
+		s.fail(n, "tags are not allowed", "put a text that looks like a number in quotes")
+	case *ast.DirectiveNode:
+		s.fail(n, "directives are not allowed", "")
+	case *ast.SequenceNode:
+		for _, item := range n.Values {
+			s.checkNode(item)
+		}
+	case *ast.MappingNode:
+		seen := make(map[string]*token.Token, len(n.Values))
+		for _, entry := range n.Values {
+			s.checkKey(entry.Key, seen)
+			s.checkNode(entry.Value)
+		}
+	}
+}
+
+func (s *source) checkKey(key ast.MapKeyNode, seen map[string]*token.Token) {
+	switch key.(type) {
+	case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
+	case *ast.MergeKeyNode:
+		s.fail(key, "merges are not allowed", "write the keys out")
+		return
+	default:
+		s.fail(key, "a key must be a plain word", "")
+		return
+	}
+	t := key.GetToken()
+	if first := seen[t.Value]; first != nil {
+		s.fail(key, fmt.Sprintf("the key %s stands twice", quoted(t.Value)), fmt.Sprintf("it stands in line %d too", first.Position.Line))
+		return
+	}
+	seen[t.Value] = t
+}
+
+// fail reports what is wrong with a node.
+func (s *source) fail(n ast.Node, problem, hint string) {
+	at := position(n)
+	s.add(at.Line, at.Column, problem, hint)
+}
+
+func (s *source) add(line, column int, problem, hint string) {
+	if len(s.mistakes) == maxMistakes {
+		return
+	}
+	s.mistakes = append(s.mistakes, &Mistake{File: s.file, Line: line, Column: column,
+		Problem: problem, Hint: hint, Excerpt: excerpt(s.line(line), line, column)})
+}
+
+// whole reports what is wrong with the file as such.
+func (s *source) whole(problem string) {
+	s.mistakes = append(s.mistakes, &Mistake{File: s.file, Problem: problem})
+}
+
+// line gives the n-th line.
+func (s *source) line(n int) string {
+	rest := s.content
+	for ; n > 1; n-- {
+		_, rest, _ = strings.Cut(rest, "\n")
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSuffix(line, "\r")
+}
+
+// position is where a node begins. A block mapping's own token is its first
+// colon.
+func position(n ast.Node) *token.Position {
+	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+		return m.Values[0].Key.GetToken().Position
+	}
+	return n.GetToken().Position
+}

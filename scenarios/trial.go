@@ -1,0 +1,78 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// A Trial is one run of a scenario under a variant with a seed.
+type Trial struct {
+	Scenario *Scenario
+	Variant  Variant
+	Seed     uint64
+}
+
+// own reports whether the variant is the one that the scenario is meant for.
+func (t *Trial) own() bool { return t.Variant.Name == t.Scenario.Variant.Name }
+
+// config gives what the loop runs with: the scenario's own changes apply under
+// its own variant only.
+func (t *Trial) config() *loop.Config {
+	if t.own() {
+		return &t.Scenario.Config
+	}
+	return &t.Variant.Config
+}
+
+// random reports whether another seed may give another result.
+func (t *Trial) random() bool {
+	cfg := t.config()
+	return cfg.Retry.Max > 0 && jitters(cfg.Retry.Backoff) ||
+		cfg.ModelRetry.Max > 0 && jitters(cfg.ModelRetry.Backoff) ||
+		t.Scenario.Script.Random()
+}
+
+func jitters(b loop.Backoff) bool { return b == loop.FullJitter || b == loop.DecorrelatedJitter }
+
+// Run makes the trial and judges it. A panic below it is caught: the trial is
+// then inconclusive.
+func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) {
+	s := t.Scenario
+	r := &Result{Type: "trial", Scenario: s.ID(), Suite: s.Suite, Label: s.Label, Variant: t.Variant.Name, Seed: t.Seed,
+		Codes: map[string]int{}, ToolMS: []Latency{}, Findings: []Finding{}, Golden: "off", File: s.File, Line: s.Line}
+	var trace loop.Trace
+	t.run(ctx, r, &trace)
+	return r, trace
+}
+
+// run fills a result and the trace below it.
+func (t *Trial) run(ctx context.Context, r *Result, trace *loop.Trace) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.Verdict = Inconclusive
+			r.find("panic", "", "the trial panicked: "+printable(fmt.Sprint(p)))
+		}
+	}()
+	r.Random = t.random()
+	s := t.Scenario
+	runs, err := fakes.Run(ctx, &s.Script, *t.config(), t.Seed, trace)
+	facts := read(*trace)
+	r.count(runs, facts)
+	r.Verdict = t.judge(r, facts, *trace, err)
+}
+
+// broke says why a session broke off, as a finding's rule and message.
+func broke(err error) (rule, message string) {
+	switch {
+	case errors.Is(err, loop.ErrDry):
+		return "ran-dry", err.Error()
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return "interrupted", "the trial was interrupted"
+	}
+	return "invalid", strings.ReplaceAll(err.Error(), "\n", "; ")
+}

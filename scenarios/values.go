@@ -1,0 +1,357 @@
+package scenarios
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// The values of the scenario language that are no plain text, number or list.
+
+// decodeWord reads one of some words.
+func decodeWord[T ~string](s *source, n ast.Node, what string, into *T, words []T) {
+	text, ok := s.text(n, what)
+	if !ok {
+		return
+	}
+	names := make([]string, len(words))
+	for i, w := range words {
+		names[i] = string(w)
+		if text == names[i] {
+			*into = w
+			return
+		}
+	}
+	s.fail(n, fmt.Sprintf("there is no %s %s", what, quoted(text)), hintWord(text, names))
+}
+
+type labelWord Label
+
+func labels() []labelWord { return []labelWord{labelWord(Runaway), labelWord(Healthy)} }
+
+func (w *labelWord) decode(s *source, n ast.Node, what string) { decodeWord(s, n, what, w, labels()) }
+
+type permissionWord loop.Permission
+
+const neverWord permissionWord = "never"
+
+func permissions() []permissionWord {
+	return []permissionWord{neverWord, permissionWord(loop.AskBatch), permissionWord(loop.AskCall)}
+}
+
+func (w *permissionWord) decode(s *source, n ast.Node, what string) {
+	decodeWord(s, n, what, w, permissions())
+	if *w == neverWord {
+		*w = permissionWord(loop.AskNever)
+	}
+}
+
+type codeWord loop.Code
+
+// codes lists what can be scripted as an error: every code that is one, and
+// NoResults.
+func codes() []codeWord {
+	var words []codeWord
+	for _, c := range loop.Codes() {
+		if c != loop.None {
+			words = append(words, codeWord(c))
+		}
+	}
+	return words
+}
+
+func (w *codeWord) decode(s *source, n ast.Node, what string) { decodeWord(s, n, what, w, codes()) }
+
+type whenWord fakes.When
+
+func whens() []whenWord {
+	return []whenWord{whenWord(fakes.WhenDenied), whenWord(fakes.WhenVetoed), whenWord(fakes.WhenFailed),
+		whenWord(fakes.WhenOK), whenWord(fakes.WhenCut)}
+}
+
+func (w *whenWord) decode(s *source, n ast.Node, what string) { decodeWord(s, n, what, w, whens()) }
+
+type allowWord string
+
+const (
+	allow allowWord = "allow"
+	deny  allowWord = "deny"
+)
+
+func (w *allowWord) decode(s *source, n ast.Node, what string) {
+	decodeWord(s, n, what, w, []allowWord{allow, deny})
+}
+
+type endStateWord loop.EndState
+
+func endStates() []endStateWord {
+	return []endStateWord{endStateWord(loop.Done), endStateWord(loop.BudgetExceeded), endStateWord(loop.LoopDetected),
+		endStateWord(loop.ErrorLimit), endStateWord(loop.ModelFailed), endStateWord(loop.WasCancelled), endStateWord(loop.Ceiling)}
+}
+
+func (w *endStateWord) decode(s *source, n ast.Node, what string) {
+	decodeWord(s, n, what, w, endStates())
+}
+
+type eventWord string
+
+func (w *eventWord) decode(s *source, n ast.Node, _ string) {
+	words := make([]eventWord, 0, len(events))
+	for _, e := range Events() {
+		words = append(words, eventWord(e))
+	}
+	decodeWord(s, n, "event", w, words)
+}
+
+// repeat is a number of requests, 0 where it is not said.
+type repeat int
+
+const forever = "forever"
+
+func (r *repeat) decode(s *source, n ast.Node, what string) {
+	if text, ok := n.(*ast.StringNode); ok {
+		if text.Value == forever {
+			*r = fakes.Forever
+		} else {
+			s.fail(n, fmt.Sprintf("%s must be a number or %s, not %s", what, forever, quoted(text.Value)), hintWord(text.Value, []string{forever}))
+		}
+		return
+	}
+	i, ok := s.integer(n, what)
+	switch {
+	case ok && i < 1:
+		s.fail(n, fmt.Sprintf("%s must be 1 or more, not %d", what, i), "without end it is "+forever)
+	case ok:
+		*r = repeat(min(i, math.MaxInt32))
+	}
+}
+
+// dollars are an amount of money, in nano-dollars.
+type dollars int64
+
+const mostDollars = 1_000_000
+
+func (d *dollars) decode(s *source, n ast.Node, what string) {
+	f, ok := s.float(n, what)
+	switch {
+	case ok && (f < 0 || f > mostDollars):
+		s.fail(n, fmt.Sprintf("%s must be from 0 to %d, not %v", what, mostDollars, f), "")
+	case ok:
+		*d = dollars(math.Round(f * 1e9))
+	}
+}
+
+// latency is a duration or a range of them.
+type latency fakes.Span
+
+func (l *latency) decode(s *source, n ast.Node, what string) {
+	lo, hi, ok := s.durations(n, what)
+	switch {
+	case !ok:
+	case hi == 0:
+		*l = latency(fakes.Instantly())
+	default:
+		*l = latency{Min: lo, Max: hi}
+	}
+}
+
+func (r *TimeRange) decode(s *source, n ast.Node, what string) {
+	r.Min, r.Max, _ = s.durations(n, what)
+}
+
+// durations reads a duration or a range of them.
+func (s *source) durations(n ast.Node, what string) (lo, hi time.Duration, ok bool) {
+	from, to, isRange := strings.Cut(n.GetToken().Value, "..")
+	if n.Type() != ast.StringType || !isRange {
+		lo, ok = s.duration(n, what)
+		return lo, lo, ok
+	}
+	lo, problem := parseDuration(from)
+	if problem == "" {
+		hi, problem = parseDuration(to)
+	}
+	switch {
+	case problem != "":
+		s.fail(n, what+" "+problem, durationHint+", ranges look like 50ms..120ms")
+	case lo > hi:
+		s.fail(n, fmt.Sprintf("%s is a range from more to less: %s", what, n.GetToken().Value), "the lower end comes first")
+	default:
+		return lo, hi, true
+	}
+	return 0, 0, false
+}
+
+var countRange = regexp.MustCompile(`^([0-9]{1,9})\.\.([0-9]{1,9})$`)
+
+func (r *Range) decode(s *source, n ast.Node, what string) {
+	text, isText := n.(*ast.StringNode)
+	if !isText {
+		if i, ok := s.integer(n, what); ok && i < 0 {
+			s.fail(n, fmt.Sprintf("%s must be 0 or more, not %d", what, i), "")
+		} else {
+			r.Min, r.Max = int(i), int(i)
+		}
+		return
+	}
+	ends := countRange.FindStringSubmatch(text.Value)
+	if ends == nil {
+		s.fail(n, fmt.Sprintf("%s must be a number or a range, not %s", what, quoted(text.Value)), "a range looks like 3..5")
+		return
+	}
+	r.Min, _ = strconv.Atoi(ends[1])
+	r.Max, _ = strconv.Atoi(ends[2])
+	if r.Min > r.Max {
+		s.fail(n, fmt.Sprintf("%s is a range from more to less: %s", what, text.Value), "the lower end comes first")
+	}
+}
+
+// A configNode is the part of a file that changes a config: which one is known
+// only when the file has been read.
+type configNode struct{ node ast.Node }
+
+func (c *configNode) decode(_ *source, n ast.Node, _ string) { c.node = n }
+
+// A jsonObject is a mapping, as the text of a JSON object; "" = not said.
+type jsonObject string
+
+func (o *jsonObject) decode(s *source, n ast.Node, what string) {
+	if _, ok := n.(*ast.MappingNode); !ok {
+		s.mismatch(n, what, "a mapping")
+		return
+	}
+	*o = jsonObject(s.appendJSON(nil, n))
+}
+
+// jsonValues are a mapping, as values of JSON; nil = not said.
+type jsonValues map[string]any
+
+func (v *jsonValues) decode(s *source, n ast.Node, what string) {
+	var o jsonObject
+	if o.decode(s, n, what); o == "" {
+		return
+	}
+	d := json.NewDecoder(strings.NewReader(string(o)))
+	d.UseNumber() // a number stays as it is written
+	if err := d.Decode((*map[string]any)(v)); err != nil {
+		s.fail(n, fmt.Sprintf("%s cannot be written as JSON: %v", what, err), "")
+	}
+}
+
+// A callEntry is a call that the model asks for: {tool: arguments}, or in full
+// {name:, id:, args:}.
+type callEntry struct {
+	Name string   `yaml:"name" jsonschema:"required"`
+	ID   *string  `yaml:"id"`
+	Args argsText `yaml:"args"`
+}
+
+func (c *callEntry) decode(s *source, n ast.Node, _ string) {
+	m, ok := n.(*ast.MappingNode)
+	if !ok || len(m.Values) == 0 {
+		s.fail(n, "a call must be a mapping such as {read_file: {path: notes.txt}}, not "+describe(n), "")
+		return
+	}
+	name := m.Values[0].Key.GetToken().Value
+	_, isText := m.Values[0].Value.(*ast.StringNode)
+	if len(m.Values) > 1 || name == "name" && isText {
+		type full callEntry
+		s.decode(n, reflectValue((*full)(c)), "a call")
+		return
+	}
+	c.Name = name
+	s.decode(m.Values[0].Value, reflectValue(&c.Args), "the arguments of "+quoted(name))
+}
+
+// argsText is the text of a call's arguments as it would stand on the wire:
+// that of a mapping, or any other text, which is no JSON on purpose.
+type argsText string
+
+func (a *argsText) decode(s *source, n ast.Node, what string) {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		*a = argsText(s.appendJSON(nil, n))
+	case *ast.StringNode:
+		*a = argsText(n.Value)
+	case *ast.LiteralNode:
+		*a = argsText(n.Value.Value)
+	default:
+		s.fail(n, fmt.Sprintf("%s must be a mapping or a raw text, not %s", what, describe(n)), "no arguments are {}")
+	}
+}
+
+// decodeEither reads a text, or a mapping that says more.
+func decodeEither[T any](s *source, n ast.Node, what string, text *string, entry *T) {
+	if n.Type() == ast.MappingType {
+		s.decode(n, reflectValue(entry), what)
+		return
+	}
+	s.decode(n, reflectValue(text), what)
+}
+
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+// appendJSON writes a node as JSON, the keys in the file's order and the
+// numbers as they are written.
+func (s *source) appendJSON(b []byte, n ast.Node) []byte {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		b = append(b, '{')
+		for i, entry := range n.Values {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendJSONText(b, entry.Key.GetToken().Value), ':')
+			b = s.appendJSON(b, entry.Value)
+		}
+		return append(b, '}')
+	case *ast.SequenceNode:
+		b = append(b, '[')
+		for i, item := range n.Values {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = s.appendJSON(b, item)
+		}
+		return append(b, ']')
+	case *ast.NullNode:
+		return append(b, "null"...)
+	case *ast.BoolNode:
+		return strconv.AppendBool(b, n.Value)
+	case *ast.StringNode:
+		if plain(n) && jsonNumber.MatchString(n.Value) { // 1e3, or beyond 64 bits
+			return append(b, n.Value...)
+		}
+		return appendJSONText(b, n.Value)
+	case *ast.LiteralNode:
+		return appendJSONText(b, n.Value.Value)
+	}
+	if forbidden(n) {
+		return append(b, "null"...)
+	}
+	number := n.GetToken().Value
+	if !jsonNumber.MatchString(number) {
+		s.fail(n, fmt.Sprintf("%s is no number in JSON", clip(number)), fmt.Sprintf("write it in plain decimal, or as text: %q", clip(number)))
+		number = "0"
+	}
+	return append(b, number...)
+}
+
+// appendJSONText writes a text as a JSON string.
+func appendJSONText(b []byte, s string) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if e.Encode(s) != nil {
+		return b // a string can always be written
+	}
+	return append(b, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
+}
