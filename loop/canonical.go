@@ -168,11 +168,7 @@ func (c *canon) braces() bool {
 			return false
 		}
 		if n := len(c.members); n > first && sorted {
-			order := c.compare(&c.members[n-1], &m)
-			if order == 0 {
-				return c.twice(&m)
-			}
-			sorted = order < 0
+			sorted = c.compare(&c.members[n-1], &m) < 0
 		}
 		c.members = append(c.members, m)
 		switch c.space(); {
@@ -242,7 +238,8 @@ func (c *canon) literal(word string) bool {
 	return true
 }
 
-// sort puts the members of an object, the text from body on, in order.
+// sort puts the members of an object, the text from body on, in order, and
+// finds the key that is there twice.
 func (c *canon) sort(members []member, body int) bool {
 	c.order = c.order[:0]
 	for i := range members {

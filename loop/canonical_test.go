@@ -37,6 +37,7 @@ func TestCanonicalForm(t *testing.T) {
 		{"not escaped for HTML or JavaScript", `{"a":"<&>\u2028"}`, "{\"a\":\"<&>\u2028\"}"},
 		{"half pairs", `{"a":"\uD800x\udfff\ud83d\u0041\ude00\ud83d"}`, `{"a":"\ud800x\udfff\ud83dA\ude00\ud83d"}`},
 		{"bytes that are no UTF-8", "{\"a\":\"\xff\xc3\\u00a9\xed\xa0\x80\"}", "{\"a\":\"\xff\xc3\u00a9\xed\xa0\x80\"}"},
+		{"keys that are no UTF-8", "{\"\xff\":1,\"\xfe\":2}", "{\"\xfe\":2,\"\xff\":1}"},
 
 		{"one", `{"a":[1,1.0,1e0,10e-1,1.000,0.1E+1,1E00]}`, `{"a":[1,1,1,1,1,1,1]}`},
 		{"nought", `{"a":[0,-0,0.0,-0.00e7,0e999999999999999999999]}`, `{"a":[0,0,0,0,0]}`},
@@ -48,6 +49,7 @@ func TestCanonicalForm(t *testing.T) {
 		{"an exponent with noughts in front", `{"a":1e000000000000000000000000000007}`, `{"a":1e7}`},
 		{"an exponent beyond 64 bits", `{"a":[1e99999999999999999999,10e99999999999999999998,10e99999999999999999999,0.1e100000000000000000000]}`,
 			`{"a":[1e99999999999999999999,1e99999999999999999999,1e100000000000000000000,1e99999999999999999999]}`},
+		{"the longest in 64 bits, and longer", `{"a":[10e999999999999999999,1e9999999999999999999]}`, `{"a":[1e1000000000000000000,1e9999999999999999999]}`},
 		{"a negative one", `{"a":[1e-99999999999999999999,0.1e-99999999999999999999,10e-100000000000000000000,10e-1000000000000000000]}`,
 			`{"a":[1e-99999999999999999999,1e-100000000000000000000,1e-99999999999999999999,1e-999999999999999999]}`},
 	}
@@ -59,7 +61,7 @@ func TestCanonicalForm(t *testing.T) {
 				t.Fatal(err)
 			}
 			if string(got) != tt.want {
-				t.Errorf("object(%s)\n got %s\nwant %s", tt.src, got, tt.want)
+				t.Errorf("object(%q)\n got %q\nwant %q", tt.src, got, tt.want)
 			}
 		})
 	}
@@ -206,9 +208,14 @@ func TestSignature(t *testing.T) {
 		seen[s] = call
 	}
 
-	// 6a 01 66 7b 7d: j, the length of the name, f, {}; by sha256sum.
-	if got, want := fmt.Sprintf("%x", sign("f", "")), "daf6880d4f7a644748a8c9036103339546597a8007ae7abd91b9fed17b5e6be1"; got != want {
-		t.Errorf("signature of f {}: got %s, want %s", got, want)
+	// By sha256sum: j or r, the length of the name, the name, the arguments.
+	for args, want := range map[string]string{
+		"":  "daf6880d4f7a644748a8c9036103339546597a8007ae7abd91b9fed17b5e6be1", // 6a 01 66 7b 7d
+		"{": "184b89fa65c456bea877134114aee4774e2c8010eeeb2969fe434364b1269f9d", // 72 01 66 7b
+	} {
+		if got := fmt.Sprintf("%x", sign("f", args)); got != want {
+			t.Errorf("signature of f with %q: got %s, want %s", args, got, want)
+		}
 	}
 	if _, err := c.signature("f", `{"a": x}`); err == nil || err.Error() != "invalid character 'x' at the beginning of a value at position 6" {
 		t.Errorf("signature of broken arguments: got error %v", err)

@@ -25,20 +25,20 @@ func (t Trace) String() string { return string(t.AppendText(nil)) }
 // consecutive parts of a trace together are the lines of the whole.
 func (t Trace) AppendText(dst []byte) []byte {
 	for i := range t {
-		dst = t[i].appendText(dst)
+		dst = t[i].appendLines(dst)
 	}
 	return dst
 }
 
 // String gives the record's lines of a trace's text form: that of the input,
 // then one for each effect.
-func (r Record) String() string { return string(r.appendText(nil)) }
+func (r Record) String() string { return string(r.appendLines(nil)) }
 
 // AppendText appends the record's lines to dst, so that a trace can be written
 // while it happens.
-func (r Record) AppendText(dst []byte) []byte { return r.appendText(dst) }
+func (r Record) AppendText(dst []byte) []byte { return r.appendLines(dst) }
 
-func (r *Record) appendText(dst []byte) []byte {
+func (r *Record) appendLines(dst []byte) []byte {
 	dst = append(appendInput(dst, &r.In), '\n')
 	for i := range r.Effects {
 		dst = append(appendEffect(dst, &r.Effects[i]), '\n')
