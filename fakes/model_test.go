@@ -248,6 +248,22 @@ func TestWhen(t *testing.T) {
 	}
 }
 
+// A later message of the loop's own says something else.
+func TestWhenCutEnds(t *testing.T) {
+	w := NewWorld(model(Step{Repeat: Forever}, Step{When: WhenCut, Text: "cut", Repeat: Forever}), 1)
+	message := func(n int) loop.Ref { return loop.Ref{Kind: loop.RefMessage, N: n} }
+	do(w, 0, ask(1, 1))
+	do(w, 0, loop.Effect{Kind: loop.Note, Event: loop.EventCutReply, Ref: m(1, 0)}, loop.Effect{Kind: loop.Put, Ref: message(2)})
+	do(w, 0, ask(2, 1, loop.Message{Ref: m(1, 0), Role: loop.Assistant}, loop.Message{Ref: message(2), Role: loop.User}))
+	do(w, 0, put(1, ""), loop.Effect{Kind: loop.Put, Ref: message(3)})
+	do(w, 0, ask(3, 1, loop.Message{Ref: m(2, 0), Role: loop.Assistant}, loop.Message{Ref: c(1, 0), Role: loop.ToolRole}, loop.Message{Ref: message(3), Role: loop.User}))
+	for n, want := range []string{"", "cut", ""} {
+		if in := next(t, w); in.Text != want {
+			t.Errorf("request %d got %q, want %q", n+1, in.Text, want)
+		}
+	}
+}
+
 func TestWhenStepsAreUsedUpAndCounted(t *testing.T) {
 	w := NewWorld(model(Step{Text: "a", Repeat: 3}, Step{Text: "b"},
 		Step{When: WhenOK, Text: "first ok"}, Step{When: WhenOK, Text: "then ok", Repeat: 2}), 1)

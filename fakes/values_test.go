@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -14,8 +15,8 @@ func TestValues(t *testing.T) {
 	}
 	history := []loop.Message{
 		result(3, `{"items":[{"id":17,"name":"a \"b\""},{"id":18}],"big":12345678901234567890,"ok":true}`),
-		{Role: loop.User, Text: "not a result"},
 		result(4, "plain\ntext"),
+		{Ref: loop.Ref{Kind: loop.RefMessage, N: 3}, Role: loop.User, Text: "not a result"},
 	}
 	tests := []struct{ text, want string }{
 		{"", ""},
@@ -187,8 +188,12 @@ func TestSpan(t *testing.T) {
 	if d := (Span{Min: 5, Max: 4}).draw(1); d != 5 {
 		t.Errorf("a span without width gave %v", d)
 	}
-	if d := (Span{Min: 5, Max: 8}).draw(newKey(1)); d < 5 || d > 8 {
-		t.Errorf("a span of nanoseconds gave %v", d)
+	seen := map[time.Duration]bool{}
+	for n := range 100 {
+		seen[Span{Min: 5, Max: 8}.draw(newKey(1).of(n))] = true
+	}
+	if len(seen) != 4 || !seen[5] || !seen[6] || !seen[7] || !seen[8] {
+		t.Errorf("a span of 5 to 8 ns gave %v", seen)
 	}
 	if Instantly() == (Span{}) || Instantly().draw(1) != 0 {
 		t.Error("Instantly is not said, or takes time")

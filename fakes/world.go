@@ -49,7 +49,7 @@ type World struct {
 	messages int              // follow-up messages said
 	halted   bool             // no run is going on
 	over     bool             // nor will one begin
-	bounded  bool             // the ceiling has ended this run
+	bounded  bool             // the ceiling has ended the run, and with it the session
 	broken   error            // why nothing more can be said
 	outcomes []loop.Outcome   // of the runs so far
 	scratch  []byte           // for texts
@@ -77,7 +77,7 @@ func (w *World) Do(_ context.Context, in loop.Input, effects []loop.Effect) {
 	case loop.ModelReply:
 		w.asked += len(in.Calls)
 	case loop.Started, loop.UserMessage:
-		w.halted, w.bounded = false, false
+		w.halted = false
 	}
 	for i := range effects {
 		w.carry(&effects[i])
