@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,12 +11,14 @@ import (
 // A call is a call of the batch under way.
 type call struct {
 	Call
-	spec   *ToolSpec // nil: unknown tool
-	broken error     // the arguments are no JSON object
-	sig    signature // set where a detector wants it
-	why    Why       // set: it is not executed
-	text   string    // result, or why there is none
-	code   Code
+	spec     *ToolSpec // nil: unknown tool
+	broken   error     // the arguments are no JSON object
+	argsHash uint64    // of the arguments; set where there are detectors
+
+	failure bool   // not executed, or ended with an error code or error text
+	why     Why    // set: it is not executed
+	text    string // result, or why there is none
+	code    Code
 
 	state     callState
 	gated     bool // its gate has been answered, by itself or for another call
@@ -60,11 +63,12 @@ func (m *Machine) openBatch(in *Input, cut bool) {
 	m.appendReply(in.Text, m.batchCalls())
 	m.checkCut(cut)
 	m.checkBudget()
+	m.step(true)
 	if m.out.Stop != "" {
 		m.blockAll(Refused, m.out.Reason)
 	}
 	m.checkCalls(cut)
-	m.detect()
+	m.askDetectors(in.Text)
 	m.checkCallLimits()
 	m.phase, m.gate.index = gating, -1
 	m.openGate()
@@ -120,10 +124,12 @@ func (m *Machine) checkCut(cut bool) {
 	broken := false
 	for i := range m.batch {
 		c := &m.batch[i]
-		if len(m.watchers) > 0 {
-			c.sig, c.broken = m.canon.signature(c.Name, c.Args)
-		} else {
+		if m.detectors.Empty() {
 			_, c.broken = m.canon.object(c.Args)
+		} else {
+			var sig signature
+			sig, c.broken = m.canon.signature("", c.Args)
+			c.argsHash = binary.LittleEndian.Uint64(sig[:])
 		}
 		broken = broken || c.broken != nil
 	}
@@ -160,7 +166,7 @@ func (m *Machine) checkCallLimits() {
 			c.block(Refused, textCallsPerTurn(perTurn))
 		case total > 0 && m.spent.calls >= total:
 			c.block(Refused, reasonCalls(total))
-			m.decide(StopCallLimit, reasonCalls(total), messageCalls)
+			m.atLimit(StopCallLimit, reasonCalls(total), messageCalls)
 		default:
 			taken++
 			m.spent.calls++
@@ -187,9 +193,7 @@ func (m *Machine) openGate() {
 // gateAnswered applies the answer to the call that was asked for, and to the
 // others of its tool where one answer serves the batch.
 func (m *Machine) gateAnswered(allow bool, reason string) {
-	if m.cfg.Time.PauseForUser && m.deadline != never {
-		m.deadline += m.now - m.gate.opened
-	}
+	m.resumeClock()
 	asked := &m.batch[m.gate.index]
 	for i := m.gate.index; i < len(m.batch); i++ {
 		c := &m.batch[i]
@@ -352,8 +356,9 @@ func (m *Machine) closeBatch() {
 	considered, failed := 0, 0
 	for i := range m.batch {
 		c := &m.batch[i]
-		failure, counts := m.judge(c)
-		m.putResult(c, failure)
+		var counts bool
+		c.failure, counts = m.judge(c)
+		m.putResult(c)
 		if c.why != NotStarted {
 			considered++
 			if counts {
@@ -362,11 +367,11 @@ func (m *Machine) closeBatch() {
 		}
 	}
 	m.checkErrors(considered, failed)
-	if m.out.Stop != "" {
-		m.halt()
-		return
+	m.closeDetectors()
+	if considered > 0 {
+		m.step(true)
 	}
-	m.nextTurn()
+	m.goOn()
 }
 
 // judge counts a call in the outcome, and tells whether it failed and whether
@@ -401,7 +406,7 @@ func (m *Machine) judge(c *call) (failure, counts bool) {
 }
 
 // putResult puts a call's result into the history.
-func (m *Machine) putResult(c *call, failure bool) {
+func (m *Machine) putResult(c *call) {
 	text := c.text
 	if c.why != Executed || c.code.Failed() {
 		text = m.errorText(c)
@@ -412,7 +417,7 @@ func (m *Machine) putResult(c *call, failure bool) {
 			m.note(c.ref(), EventTruncated, "")
 		}
 	}
-	m.history = append(m.history, Message{Ref: c.ref(), Role: ToolRole, Text: text, CallID: c.ID, Failed: failure})
+	m.history = append(m.history, Message{Ref: c.ref(), Role: ToolRole, Text: text, CallID: c.ID, Failed: c.failure})
 	m.emit(Effect{Kind: Put, Ref: c.ref(), Code: c.code, Why: c.why, Text: text})
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // A Config is one safety config: every limit, timeout, counter and detector of
@@ -17,15 +19,15 @@ import (
 // What resets a counter, unless its field says otherwise: with ScopeRun every
 // user message, with ScopeSession nothing.
 type Config struct {
-	Scope      Scope      `yaml:"scope"`
-	Limits     Limits     `yaml:"limits"`
-	Time       Time       `yaml:"time"`
-	Errors     Errors     `yaml:"errors"`
-	Retry      Retry      `yaml:"retry"`
-	ModelRetry ModelRetry `yaml:"model_retry"`
-	Parallel   Parallel   `yaml:"parallel"`
-	History    History    `yaml:"history"`
-	Detectors  []Detector `yaml:"detectors"`
+	Scope      Scope             `yaml:"scope"`
+	Limits     Limits            `yaml:"limits"`
+	Time       Time              `yaml:"time"`
+	Errors     Errors            `yaml:"errors"`
+	Retry      Retry             `yaml:"retry"`
+	ModelRetry ModelRetry        `yaml:"model_retry"`
+	Parallel   Parallel          `yaml:"parallel"`
+	History    History           `yaml:"history"`
+	Detectors  []detect.Detector `yaml:"detectors"`
 }
 
 // A Scope says what limits and counters belong to (decision D0).
@@ -60,7 +62,28 @@ type Limits struct {
 	// be one too many is not made, its call ends with the error it has, and the
 	// run stops after the batch.
 	Tries int `yaml:"tries"`
+	// Steps is the largest number of steps: a reply is one, and so is a batch
+	// that runs. A run that reaches it stops as by the turn limit, also when
+	// the last step was the answer (LangGraph's recursion limit).
+	Steps int `yaml:"steps"`
+	// AtLimit says what happens at the turn, step and call limit.
+	AtLimit AtLimit `yaml:"at_limit"`
+	// Near tells the model how many turns or calls are left, once, when no
+	// more than Near are. 0 = never.
+	Near int `yaml:"near"`
 }
+
+// An AtLimit is what happens instead of the work that a limit forbids. The end
+// state is the limit's whatever the model then says (decision D11).
+type AtLimit string
+
+// The choices. The zero value is LimitStop.
+const (
+	LimitStop  AtLimit = "stop"         // the run stops
+	LimitFinal AtLimit = "final-answer" // one more reply, no tools offered
+	LimitGrace AtLimit = "grace"        // one more reply with tools offered; its text counts, its calls do not run
+	LimitAsk   AtLimit = "ask"          // the user is asked; to go on sets the limit's count to 0
+)
 
 // Time holds the deadlines. 0 turns a deadline off, except Grace, where it
 // means that nothing is waited for.
@@ -196,41 +219,6 @@ type History struct {
 	MaxResultChars int `yaml:"max_result_chars"`
 }
 
-// A Detector watches the calls of a run for repetition. This one counts
-// identical calls in a row (same tool, same arguments as canonical JSON) and
-// acts before the batch that trips it runs.
-type Detector struct {
-	// Name is the stop that it gives.
-	Name string `yaml:"name"`
-	// Ends says what ends a streak.
-	Ends Ends `yaml:"ends"`
-	// Do says what happens at which count.
-	Do []Rung `yaml:"do"`
-}
-
-// Ends says what ends a streak (decision D1).
-type Ends string
-
-// The ends of a streak. The zero value is EndsTurn.
-const (
-	// EndsTurn: a turn without the call. Each occurrence in a batch adds one.
-	EndsTurn Ends = "turn"
-	// EndsNext: any other call, in the order the model asked for them.
-	EndsNext Ends = "next"
-)
-
-// A Rung is a count and what happens when it is reached.
-type Rung struct {
-	At  int `yaml:"at"`
-	Act Act `yaml:"act"`
-}
-
-// An Act is what a detector does.
-type Act string
-
-// ActStop vetoes the batch and stops the run.
-const ActStop Act = "stop"
-
 // A Backoff is a formula for the wait before retry n (n = 1 for the first).
 type Backoff string
 
@@ -268,7 +256,7 @@ func Default() Config {
 	c.Time.Run, c.Time.Tool = 5*time.Minute, 30*time.Second
 	c.Errors.MaxConsecutive = 3
 	c.Retry.Max = 3
-	c.Detectors = []Detector{{Name: "circuit-breaker", Ends: EndsTurn, Do: []Rung{{At: 5, Act: ActStop}}}}
+	c.Detectors = []detect.Detector{{Name: "circuit-breaker", Do: []detect.Rung{{At: 5, Act: detect.Stop}}}}
 	return c
 }
 
@@ -282,6 +270,9 @@ func (c *Config) Validate() error {
 	v.count("limits.calls_per_turn", c.Limits.CallsPerTurn)
 	v.count("limits.tokens", int(c.Limits.Tokens))
 	v.count("limits.tries", c.Limits.Tries)
+	v.count("limits.steps", c.Limits.Steps)
+	v.count("limits.near", c.Limits.Near)
+	oneOf(&v, "limits.at_limit", c.Limits.AtLimit, "", LimitStop, LimitFinal, LimitGrace, LimitAsk)
 	if usd := c.Limits.CostUSD; usd < 0 || math.IsNaN(usd) || usd > 1e9 {
 		v.add("limits.cost_usd", "must be from 0 (off) to 1e9 dollars, not %v", usd)
 	}
@@ -320,27 +311,18 @@ func (c *Config) Validate() error {
 	v.count("history.keep_last", c.History.KeepLast)
 	v.count("history.max_result_chars", c.History.MaxResultChars)
 	names := map[string]bool{}
-	for i, d := range c.Detectors {
+	for i := range c.Detectors {
 		at := fmt.Sprintf("detectors[%d]", i)
-		switch {
-		case d.Name == "":
-			v.add(at+".name", "must not be empty")
-		case Stop(d.Name).EndState() != LoopDetected:
-			v.add(at+".name", "%q is the name of another stop", d.Name)
-		case names[d.Name]:
-			v.add(at+".name", "%q is used twice", d.Name)
+		for _, p := range c.Detectors[i].Validate() {
+			v.add(at+"."+p.Field, "%s", p.Text)
 		}
-		names[d.Name] = true
-		oneOf(&v, at+".ends", d.Ends, "", EndsTurn, EndsNext)
-		if len(d.Do) == 0 {
-			v.add(at+".do", "must say what happens, such as {at: 5, act: stop}")
+		if name := c.Detectors[i].Name; name != "" && Stop(name).EndState() != LoopDetected {
+			v.add(at+".name", "%q is the name of another stop", name)
 		}
-		for j, r := range d.Do {
-			if r.At < 1 {
-				v.add(fmt.Sprintf("%s.do[%d].at", at, j), "must be 1 or more, not %d", r.At)
-			}
-			oneOf(&v, fmt.Sprintf("%s.do[%d].act", at, j), r.Act, ActStop)
+		if names[c.Detectors[i].Name] {
+			v.add(at+".name", "%q is used twice", c.Detectors[i].Name)
 		}
+		names[c.Detectors[i].Name] = true
 	}
 	return errors.Join(v.errs...)
 }

@@ -20,6 +20,8 @@ const (
 	// CancelTool asks a running try to end; it is done when its result comes.
 	// Ref (with try), Text.
 	CancelTool
+	// AskUser asks the user whether and how to go on. Ref, Text.
+	AskUser
 	// Put appends to the history. A result: Ref (c), Code, Why, Text. A user
 	// message that the loop itself wrote: Ref (u), Text.
 	Put
@@ -34,8 +36,12 @@ const (
 // A Purpose says what a model request is for.
 type Purpose string
 
-// ForReply asks for the next turn.
-const ForReply Purpose = "reply"
+// The purposes.
+const (
+	ForReply Purpose = "reply" // the next turn
+	ForFinal Purpose = "final" // the last word, without tools
+	ForGrace Purpose = "grace" // the last word, with tools offered that will not run
+)
 
 // An Event names what a [Note] tells. Each word can stand in a scenario's
 // expect.events.
@@ -52,6 +58,8 @@ const (
 	EventAbandoned    Event = "abandoned"     // a cancelled try did not end within time.grace
 	EventTruncated    Event = "truncated"     // a result was cut to history.max_result_chars
 	EventTrimmed      Event = "trimmed"       // messages were dropped from the history
+	EventNudged       Event = "nudged"        // a detector told the model; Text names it
+	EventLimitNear    Event = "limit-near"    // the loop told the model how much is left
 	EventAlsoStopped  Event = "also-stopped"  // a second rule would have stopped the run; Text names it
 	EventGaveUp       Event = "gave-up"       // a retry was not made; Text says why
 )

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// The words of a trace, by kind. The two cancels of effects are told apart by
-// the number that follows.
+// The words of a trace, by kind. The two cancels and the two asks of effects
+// are told apart by the number that follows.
 var (
 	inputWords = [...]string{
 		Started: "started", UserMessage: "message", ModelDelta: "delta", ModelReply: "reply", ModelFailure: "failure",
-		GateAnswer: "gate", ToolResult: "result", Tick: "tick", Cancel: "cancel",
+		GateAnswer: "gate", UserReply: "answer", ToolResult: "result", Tick: "tick", Cancel: "cancel",
 	}
 	effectWords = [...]string{
-		AskModel: "ask", CancelModel: "cancel", OpenGate: "gate", CallTool: "call", CancelTool: "cancel",
+		AskModel: "ask", CancelModel: "cancel", OpenGate: "gate", CallTool: "call", CancelTool: "cancel", AskUser: "ask",
 		Put: "put", Drop: "drop", Note: "note", Halt: "halt",
 	}
 )
@@ -57,7 +57,7 @@ func appendInput(b []byte, in *Input) []byte {
 	switch {
 	case in.Allow:
 		b = append(b, " allow"...)
-	case in.Kind == GateAnswer:
+	case in.Kind == GateAnswer, in.Kind == UserReply:
 		b = append(b, " deny"...)
 	case in.Kind == ToolResult && in.Code == None:
 		b = append(b, " ok"...)
@@ -116,6 +116,7 @@ func appendOutcome(b []byte, o *Outcome) []byte {
 	b = appendInt(b, " tries=", int64(o.Tries))
 	b = appendInt(b, " errors=", int64(o.Errors))
 	b = appendInt(b, " vetoed=", int64(o.Vetoed))
+	b = appendInt(b, " nudges=", int64(o.Nudges))
 	b = appendInt(b, " denied=", int64(o.Denied))
 	b = appendInt(b, " invalid=", int64(o.Invalid))
 	b = appendInt(b, " in=", o.TokensIn)

@@ -39,6 +39,7 @@ var traceLines = []struct {
 	{line: `9223372036.854775807s result c1#1 ok`, in: Input{At: math.MaxInt64, Kind: ToolResult, Ref: cRef(1, 1)}},
 	{line: `  -0.250s result code=Timeout text=late`, in: Input{At: -250 * time.Millisecond, Kind: ToolResult, Code: Timeout, Text: "late"}},
 	{line: `-9223372036.854775808s tick`, in: Input{At: math.MinInt64, Kind: Tick}},
+	{line: `   2.500s answer q1 allow text=yes`, in: Input{At: 2500 * time.Millisecond, Kind: UserReply, Ref: Ref{Kind: RefQuestion, N: 1}, Allow: true, Text: "yes"}},
 	{line: `   3.000s cancel`, in: Input{At: 3 * time.Second, Kind: Cancel}},
 	{line: `   3.000s cancel cause=recording-ended`, in: Input{At: 3 * time.Second, Kind: Cancel, Cause: ByRecordingEnded}},
 
@@ -47,6 +48,7 @@ var traceLines = []struct {
 	{line: `          > gate g1 of=c1 name=rm args=` + "`{\"a\": 1}`", out: Effect{Kind: OpenGate, Ref: Ref{Kind: RefGate, N: 1}, Of: cRef(1, 0), Name: "rm", Args: `{"a": 1}`}},
 	{line: `          > call c1#2 name=f args="{}"`, out: Effect{Kind: CallTool, Ref: cRef(1, 2), Name: "f", Args: "{}"}},
 	{line: `          > cancel c1#1 text=timeout`, out: Effect{Kind: CancelTool, Ref: cRef(1, 1), Text: "timeout"}},
+	{line: `          > ask q1 text="Go on?"`, out: Effect{Kind: AskUser, Ref: Ref{Kind: RefQuestion, N: 1}, Text: "Go on?"}},
 	{line: `          > put c1 text="the same text"`, out: Effect{Kind: Put, Ref: cRef(1, 0), Text: "the same text"}},
 	{line: `          > put c1 code=InvalidInput why=invalid text="Error: no"`, out: Effect{Kind: Put, Ref: cRef(1, 0), Code: InvalidInput, Why: InvalidArgs, Text: "Error: no"}},
 	{line: `          > put u2 text=Go-on.`, out: Effect{Kind: Put, Ref: Ref{Kind: RefMessage, N: 2}, Text: "Go-on."}},
@@ -199,7 +201,7 @@ func (m recordMaker) int() int64 {
 }
 
 func (m recordMaker) ref() Ref {
-	kind := []RefKind{RefNone, RefModel, RefCall, RefGate, RefMessage}[m.rand.IntN(5)]
+	kind := []RefKind{RefNone, RefModel, RefCall, RefGate, RefMessage, RefQuestion}[m.rand.IntN(6)]
 	if kind == RefNone {
 		return Ref{}
 	}
@@ -226,15 +228,17 @@ func (m recordMaker) effect() Effect {
 		History: []Message{{Text: "x"}}, Budget: time.Second,
 	}
 	switch e.Kind {
-	case CancelModel:
+	case CancelModel, AskModel:
 		e.Ref.Kind = RefModel
 	case CancelTool:
 		e.Ref.Kind = RefCall
+	case AskUser:
+		e.Ref.Kind = RefQuestion
 	case Halt:
 		return Effect{Kind: Halt, Outcome: &Outcome{
 			Stop: Stop(m.text()), End: EndState(m.text()), Reason: m.text(), Message: m.text(), Answer: m.text(), Incomplete: m.rand.IntN(2) == 0,
 			Turns: int(m.int()), ModelCalls: int(m.int()), Asked: int(m.int()), Calls: int(m.int()), Tries: int(m.int()), Errors: int(m.int()),
-			Vetoed: int(m.int()), Denied: int(m.int()), Invalid: int(m.int()), TokensIn: m.int(), TokensOut: m.int(), Cost: m.int(),
+			Vetoed: int(m.int()), Nudges: int(m.int()), Denied: int(m.int()), Invalid: int(m.int()), TokensIn: m.int(), TokensOut: m.int(), Cost: m.int(),
 			Elapsed: time.Duration(m.int()),
 		}}
 	}

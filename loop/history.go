@@ -6,6 +6,12 @@ func (m *Machine) appendUser(text string) {
 	m.history = append(m.history, Message{Ref: Ref{Kind: RefMessage, N: m.numbers.message}, Role: User, Text: text})
 }
 
+// say appends a user message of the loop's own.
+func (m *Machine) say(text string) {
+	m.appendUser(text)
+	m.emit(Effect{Kind: Put, Ref: Ref{Kind: RefMessage, N: m.numbers.message}, Text: text})
+}
+
 // appendReply appends the reply to the last request.
 func (m *Machine) appendReply(text string, calls []Call) {
 	m.history = append(m.history, Message{Ref: m.req.ref.whole(), Role: Assistant, Text: text, Calls: calls})

@@ -23,6 +23,9 @@ const (
 	ModelFailure
 	// GateAnswer answers a gate. Ref; Allow; Text, a reason for a denial.
 	GateAnswer
+	// UserReply answers a question. Ref; Allow, to go on; Text, what the user
+	// says to it.
+	UserReply
 	// ToolResult ends a try. Ref; Code (None = success); Text.
 	ToolResult
 	// Tick tells the time and nothing else.
@@ -64,7 +67,7 @@ type Input struct {
 	Code       Code          // of a ToolResult
 	Status     int           // of a ModelFailure: HTTP status, 0 = none
 	RetryAfter time.Duration // of a ModelFailure: what the server asked for, 0 = nothing
-	Allow      bool          // of a GateAnswer
+	Allow      bool          // of a GateAnswer or UserReply
 	Cause      Cause         // of a Cancel
 }
 

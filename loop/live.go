@@ -42,6 +42,10 @@ type Approver func(ctx context.Context, tool, args string) (allow bool, reason s
 type LiveOptions struct {
 	// Approve answers the gates of tools with a [Permission]. nil allows all.
 	Approve Approver
+	// Ask puts a question to the user: whether to go on, and with what words to
+	// the model. It runs in a goroutine of its own; ctx is cancelled when the
+	// run ends without waiting for the answer. nil: nobody is there to say yes.
+	Ask func(ctx context.Context, question string) (text string, goOn bool)
 	// FollowUp is called with the outcome of each run, and gives the user's next
 	// message; ok is false when there is none and the session is over. It is
 	// called by Next, which waits for it: it should return when ctx is done,
@@ -126,6 +130,8 @@ func (l *Live) Do(ctx context.Context, in Input, effects []Effect) {
 			delete(l.open, e.Ref)
 		case OpenGate:
 			l.openGate(ctx, e)
+		case AskUser:
+			l.askUser(ctx, e)
 		case CallTool:
 			l.callTool(ctx, in.At, e)
 		case CancelTool:
@@ -138,7 +144,10 @@ func (l *Live) Do(ctx context.Context, in Input, effects []Effect) {
 
 func (l *Live) askModel(ctx context.Context, e *Effect) {
 	ref := e.Ref
-	req := ModelRequest{Ref: ref, For: e.For, System: l.system, History: slices.Clone(e.History), Tools: l.Tools()}
+	req := ModelRequest{Ref: ref, For: e.For, System: l.system, History: slices.Clone(e.History)}
+	if e.For != ForFinal {
+		req.Tools = l.Tools()
+	}
 	for i := range req.History {
 		req.History[i].Calls = slices.Clone(req.History[i].Calls)
 	}
@@ -169,6 +178,17 @@ func (l *Live) openGate(ctx context.Context, e *Effect) {
 		}
 		allow, reason := l.opts.Approve(ctx, tool, args)
 		return Input{Kind: GateAnswer, Ref: ref, Allow: allow, Text: reason}
+	})
+}
+
+func (l *Live) askUser(ctx context.Context, e *Effect) {
+	ref, question := e.Ref, e.Text
+	l.answer(ctx, Input{Kind: UserReply, Ref: ref}, func(ctx context.Context) Input {
+		if l.opts.Ask == nil {
+			return Input{Kind: UserReply, Ref: ref}
+		}
+		text, goOn := l.opts.Ask(ctx, question)
+		return Input{Kind: UserReply, Ref: ref, Allow: goOn, Text: text}
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // A Machine is one session of the loop as a value: feed it inputs with
@@ -34,22 +36,28 @@ type Machine struct {
 	unusable int           // replies in a row that could not be used
 
 	// What limits and detectors count, over the run or the session.
-	spent    spent
-	failing  int // failing turns in a row
-	watchers []watcher
+	spent     spent
+	failing   int // failing turns in a row
+	detectors *detect.Set
+	seen      []detect.Call // the batch, as the detectors see it
 
-	req   request
-	batch []call
-	gate  gate
+	req      request
+	batch    []call
+	gate     gate
+	question question
+	ending   AtLimit  // how the run ends once its stop is decided
+	hints    []string // for the model, after the batch's results
+	warned   bool     // that a limit is near
 }
 
 type phase uint8
 
 const (
-	fresh     phase = iota // nothing has begun
-	asking                 // a model request is open, or waits to be tried again
-	gating                 // a gate is open
-	executing              // calls run
+	fresh       phase = iota // nothing has begun
+	asking                   // a model request is open, or waits to be tried again
+	gating                   // a gate is open
+	executing                // calls run
+	questioning              // a question to the user is open
 	halted
 )
 
@@ -57,12 +65,12 @@ const (
 const never = time.Duration(math.MaxInt64)
 
 // numbers are the last ones given.
-type numbers struct{ message, model, call, gate int }
+type numbers struct{ message, model, call, gate, question int }
 
 // spent is what limits count.
 type spent struct {
-	turns, calls, tries int
-	tokens, cost        int64
+	turns, calls, tries, steps int
+	tokens, cost               int64
 }
 
 // New makes a machine for one session. The error joins everything that is
@@ -84,7 +92,7 @@ func New(config Config, task Task, tools []ToolSpec) (*Machine, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	m.watchers = newWatchers(m.cfg.Detectors)
+	m.detectors = detect.NewSet(m.cfg.Detectors)
 	return m, nil
 }
 
@@ -123,7 +131,9 @@ func (m *Machine) Wake() (at time.Duration, armed bool) {
 }
 
 // runs reports whether the clock of the run deadline runs.
-func (m *Machine) runs() bool { return !(m.phase == gating && m.cfg.Time.PauseForUser) }
+func (m *Machine) runs() bool {
+	return !m.cfg.Time.PauseForUser || m.phase != gating && m.phase != questioning
+}
 
 // Halted reports whether the last run has ended and none has begun since.
 func (m *Machine) Halted() bool { return m.phase == halted }
@@ -145,6 +155,8 @@ func (m *Machine) waiting() string {
 		return "the reply " + m.req.ref.String()
 	case gating:
 		return "the permission " + m.gate.ref.String()
+	case questioning:
+		return "the user's reply " + m.question.ref.String()
 	}
 	var refs []string
 	for i := range m.batch {
@@ -207,6 +219,11 @@ func (m *Machine) take(in *Input) {
 			m.gateAnswered(in.Allow, in.Text)
 			return
 		}
+	case UserReply:
+		if m.phase == questioning && in.Ref == m.question.ref {
+			m.questionAnswered(in.Allow, in.Text)
+			return
+		}
 	case ToolResult:
 		if c := m.openCall(in.Ref); c != nil {
 			m.tryEnded(c, in.Code, in.Text)
@@ -226,23 +243,24 @@ func (m *Machine) begin(text string) {
 		m.deadline = m.now + m.cfg.Time.Run
 	}
 	m.draining, m.lastText, m.unusable = false, "", 0
+	m.batch, m.hints, m.ending, m.question, m.warned = m.batch[:0], m.hints[:0], LimitStop, question{}, false
 	if m.cfg.Scope != ScopeSession {
 		m.spent, m.failing = spent{}, 0
-		for i := range m.watchers {
-			m.watchers[i].reset()
-		}
 	}
+	m.detectors.Begin(m.cfg.Scope != ScopeSession)
 	m.nextTurn()
 }
 
 // nextTurn asks for the next reply, unless the turn limit says otherwise.
 func (m *Machine) nextTurn() {
 	if limit := m.cfg.Limits.Turns; limit > 0 && m.spent.turns >= limit {
-		m.decide(StopTurnLimit, reasonTurns(limit), messageTurns)
-		m.halt()
+		m.atLimit(StopTurnLimit, reasonTurns(limit), messageTurns)
+		m.goOn()
 		return
 	}
-	m.ask()
+	m.hintNear()
+	m.giveHints()
+	m.ask(ForReply)
 }
 
 // cutShort ends what is under way as soon as it can: after a cancel, or at the
@@ -255,10 +273,10 @@ func (m *Machine) cutShort(why string) {
 			m.emit(Effect{Kind: CancelModel, Ref: m.req.ref, Text: why})
 		}
 		m.halt()
-	case gating:
+	case gating, executing:
 		m.cutBatch(why)
-	case executing:
-		m.cutBatch(why)
+	case questioning:
+		m.halt()
 	}
 }
 

@@ -105,6 +105,8 @@ func (l *traceLine) effect() (e Effect) {
 	switch {
 	case e.Kind == CancelModel && e.Ref.Kind != RefModel:
 		e.Kind = CancelTool
+	case e.Kind == AskModel && e.Ref.Kind != RefModel:
+		e.Kind = AskUser
 	case e.Kind == Halt:
 		e.Outcome = new(Outcome)
 	}
@@ -171,6 +173,8 @@ func (l *traceLine) outcomeField(o *Outcome) {
 		o.Errors = int(l.integer())
 	case "vetoed=":
 		o.Vetoed = int(l.integer())
+	case "nudges=":
+		o.Nudges = int(l.integer())
 	case "denied=":
 		o.Denied = int(l.integer())
 	case "invalid=":
@@ -185,6 +189,6 @@ func (l *traceLine) outcomeField(o *Outcome) {
 		o.Elapsed = l.seconds()
 	default:
 		l.fail(l.field, "a halt has no "+excerpt(key)+"; expected stop=, end=, reason=, message=, answer=, incomplete, "+
-			"turns=, model_calls=, asked=, calls=, tries=, errors=, vetoed=, denied=, invalid=, in=, out=, cost= or elapsed=")
+			"turns=, model_calls=, asked=, calls=, tries=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed=")
 	}
 }

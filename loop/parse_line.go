@@ -125,8 +125,8 @@ func (l *traceLine) number() (r Ref, tried bool) {
 
 func (l *traceLine) ref() (r Ref, tried bool) {
 	kind := l.pos
-	if len(l.skip("mcgu")) != 1 {
-		l.fail(kind, "expected a number such as m1, c7#2, g4 or u1")
+	if len(l.skip("mcguq")) != 1 {
+		l.fail(kind, "expected a number such as m1, c7#2, g4, q1 or u1")
 		return Ref{}, false
 	}
 	r.Kind, r.N = RefKind(l.text[kind]), int(l.integer())

@@ -30,19 +30,19 @@ func TestParseTraceErrors(t *testing.T) {
 		{"too many decimals", "  1.0000s tick\n", 1, 3, `not in canonical form: expected " "`},
 		{"effect not aligned", tick + "> drop m1\n", 2, 1, `not in canonical form: expected " "`},
 
-		{"unknown input", "   0.000s replied m1\n", 1, 11, "expected one of started, message, delta, reply, failure, gate, result, tick, cancel"},
-		{"unknown effect", tick + "          > stop\n", 2, 13, "expected one of ask, cancel, gate, call, cancel, put, drop, note, halt"},
-		{"no number", "   0.000s delta x1\n", 1, 17, "expected a number such as m1, c7#2, g4 or u1"},
+		{"unknown input", "   0.000s replied m1\n", 1, 11, "expected one of started, message, delta, reply, failure, gate, answer, result, tick, cancel"},
+		{"unknown effect", tick + "          > stop\n", 2, 13, "expected one of ask, cancel, gate, call, cancel, ask, put, drop, note, halt"},
+		{"no number", "   0.000s delta x1\n", 1, 17, "expected a number such as m1, c7#2, g4, q1 or u1"},
 		{"number beyond 64 bits", "   0.000s delta m9223372036854775808\n", 1, 18, "expected an integer of at most 64 bits"},
 		{"number with noughts", tick + "          > drop m01\n", 2, 19, `not in canonical form: expected "1"`},
 		{"no try", "   0.000s result c1# ok\n", 1, 21, "expected an integer of at most 64 bits"},
 		{"the first try of an input", "   0.000s delta m1#1\n", 1, 19, "expected the end of the line"},
 		{"no try of an effect", tick + "          > drop m1#0\n", 2, 20, "expected the end of the line"},
-		{"of what", tick + "          > gate g1 of=7\n", 2, 24, "expected a number such as m1, c7#2, g4 or u1"},
+		{"of what", tick + "          > gate g1 of=7\n", 2, 24, "expected a number such as m1, c7#2, g4, q1 or u1"},
 
 		{"unknown key", tick + "          > put c1 txt=a\n", 2, 20, `an effect has no "txt="; expected for=, to=, of=, name=, args=, event=, code=, why= or text=`},
 		{"unknown outcome", tick + "          > halt code=a\n", 2, 18, `a halt has no "code="; expected stop=, end=, reason=, message=, answer=, incomplete, ` +
-			"turns=, model_calls=, asked=, calls=, tries=, errors=, vetoed=, denied=, invalid=, in=, out=, cost= or elapsed="},
+			"turns=, model_calls=, asked=, calls=, tries=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed="},
 		{"key twice", "   0.000s started text=a text=a\n", 1, 25, "expected the end of the line"},
 		{"order of keys", "   0.000s reply m1 finish=stop text=a\n", 1, 20, `not in canonical form: expected "text=a"`},
 		{"zero written", "   0.000s reply m1 in=0\n", 1, 19, "expected the end of the line"},
@@ -61,7 +61,7 @@ func TestParseTraceErrors(t *testing.T) {
 		{"call without id", "   0.000s reply m1 call=:f(\"{}\")\n", 1, 25, "expected a value: bare, in back quotes or Go-quoted"},
 		{"call without name", "   0.000s reply m1 call=a(\"{}\")\n", 1, 26, `expected ":"`},
 		{"call not closed", "   0.000s reply m1 call=a:f(\"{}\"\n", 1, 33, `expected ")"`},
-		{"later lines", strings.Repeat(tick, 99) + "   1.000s tock\n", 100, 11, "expected one of started, message, delta, reply, failure, gate, result, tick, cancel"},
+		{"later lines", strings.Repeat(tick, 99) + "   1.000s tock\n", 100, 11, "expected one of started, message, delta, reply, failure, gate, answer, result, tick, cancel"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,11 +7,12 @@ type RefKind byte
 
 // The kinds of reference.
 const (
-	RefNone    RefKind = 0   // no reference
-	RefModel   RefKind = 'm' // a model request, and the reply to it
-	RefCall    RefKind = 'c' // a call, and the result of it
-	RefGate    RefKind = 'g' // a gate: a permission asked for
-	RefMessage RefKind = 'u' // a user message, from the user or from the loop itself
+	RefNone     RefKind = 0   // no reference
+	RefModel    RefKind = 'm' // a model request, and the reply to it
+	RefCall     RefKind = 'c' // a call, and the result of it
+	RefGate     RefKind = 'g' // a gate: a permission asked for
+	RefMessage  RefKind = 'u' // a user message, from the user or from the loop itself
+	RefQuestion RefKind = 'q' // a question to the user
 )
 
 // A Ref numbers what an input answers and an effect opens: m3 is the third

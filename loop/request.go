@@ -8,6 +8,7 @@ import (
 // A request is the model request under way: open, or waiting to be tried again.
 type request struct {
 	ref      Ref
+	purpose  Purpose
 	open     bool
 	streamed bool          // a delta has come
 	whole    time.Duration // time.model runs out
@@ -22,12 +23,12 @@ func (r *request) timer() time.Duration {
 	return r.retry
 }
 
-// ask requests the next reply.
-func (m *Machine) ask() {
+// ask makes the next model request.
+func (m *Machine) ask(purpose Purpose) {
 	m.trim()
 	m.phase = asking
 	m.numbers.model++
-	m.req = request{ref: Ref{Kind: RefModel, N: m.numbers.model}}
+	m.req = request{ref: Ref{Kind: RefModel, N: m.numbers.model}, purpose: purpose}
 	m.sendRequest()
 }
 
@@ -38,7 +39,7 @@ func (m *Machine) sendRequest() {
 	r.open, r.streamed = true, false
 	r.whole, r.idle, r.retry = after(m.now, m.cfg.Time.Model), after(m.now, m.cfg.Time.FirstToken), never
 	m.out.ModelCalls++
-	m.emit(Effect{Kind: AskModel, Ref: r.ref, For: ForReply, To: len(m.history), History: m.history})
+	m.emit(Effect{Kind: AskModel, Ref: r.ref, For: r.purpose, To: len(m.history), History: m.history})
 }
 
 // after is the instant at which a deadline of d from now runs out; 0 = never.
@@ -118,6 +119,10 @@ func (m *Machine) replied(in *Input) {
 	if !blank {
 		m.lastText = in.Text
 	}
+	if m.req.purpose != ForReply {
+		m.lastReply(in, blank)
+		return
+	}
 	cut := in.Finish == FinishLength
 	if len(in.Calls) == 0 && (blank || cut) {
 		m.askAgain(in.Text, blank, cut)
@@ -126,12 +131,32 @@ func (m *Machine) replied(in *Input) {
 	m.spent.turns++
 	m.out.Turns++
 	if len(in.Calls) == 0 {
+		m.lookAtText(in.Text)
 		m.appendReply(in.Text, nil)
-		m.decide(StopDone, reasonDone, "")
-		m.halt()
+		m.step(false)
+		if m.out.Stop == "" {
+			m.decide(StopDone, reasonDone, "")
+		}
+		m.goOn()
 		return
 	}
 	m.openBatch(in, cut)
+}
+
+// step counts a step, and reports whether the limit leaves none. atLimit
+// allows another ending than a plain stop.
+func (m *Machine) step(more bool) bool {
+	m.spent.steps++
+	limit := m.cfg.Limits.Steps
+	if limit == 0 || m.spent.steps < limit {
+		return false
+	}
+	if more {
+		m.atLimit(StopTurnLimit, reasonSteps(limit), messageTurns)
+	} else {
+		m.decide(StopTurnLimit, reasonSteps(limit), messageTurns)
+	}
+	return true
 }
 
 // askAgain handles a reply without calls that cannot be used.
@@ -154,10 +179,9 @@ func (m *Machine) askAgain(text string, blank, cut bool) {
 		return
 	}
 	if cut {
-		m.appendUser(textCutReply)
-		m.emit(Effect{Kind: Put, Ref: Ref{Kind: RefMessage, N: m.numbers.message}, Text: textCutReply})
+		m.say(textCutReply)
 	}
-	m.ask()
+	m.ask(ForReply)
 }
 
 // countUnusable counts one more reply in a row that could not be used.

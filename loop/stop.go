@@ -8,6 +8,7 @@ type Stop string
 // The stops that are no detector's.
 const (
 	StopDone           Stop = "done"            // the model answered without calls
+	StopNeedsUser      Stop = "needs-user"      // a question that nobody answered
 	StopTurnLimit      Stop = "turn-limit"      // limits.turns
 	StopCallLimit      Stop = "call-limit"      // limits.calls
 	StopTokenLimit     Stop = "token-limit"     // limits.tokens
@@ -30,6 +31,7 @@ type EndState string
 // The end states.
 const (
 	Done           EndState = "DONE"
+	ClarifyNeeded  EndState = "CLARIFY_NEEDED"
 	BudgetExceeded EndState = "BUDGET_EXCEEDED"
 	LoopDetected   EndState = "LOOP_DETECTED"
 	ErrorLimit     EndState = "ERROR_LIMIT"
@@ -45,6 +47,8 @@ func (s Stop) EndState() EndState {
 	switch s {
 	case StopDone:
 		return Done
+	case StopNeedsUser:
+		return ClarifyNeeded
 	case StopTurnLimit, StopCallLimit, StopTokenLimit, StopCostLimit, StopTryLimit, StopRunDeadline:
 		return BudgetExceeded
 	case StopErrorLimit:
@@ -79,6 +83,7 @@ type Outcome struct {
 	Errors     int           // executed calls that ended with an error code, or a text that begins with errors.text_prefix
 	Vetoed     int           // calls vetoed, refused by a limit, or not started when the run stopped
 	Denied     int           // calls denied by a gate
+	Nudges     int           // times that a detector told the model
 	Invalid    int           // calls of unknown tools or with arguments that are no JSON object
 	TokensIn   int64         //
 	TokensOut  int64         //

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // All that the loop says, to the model, to the user and in an outcome, stands
@@ -33,6 +35,7 @@ const (
 	messageBudget      = "The budget for this request is used up. Please try a simpler request."
 	messageModelFailed = "The model did not give a usable answer. Please try again later."
 	messageCancelled   = "The request was cancelled."
+	messageRefused     = "The request was ended as you asked."
 )
 
 // In the outcome.
@@ -79,14 +82,6 @@ func messageDeadline(limit time.Duration) string {
 	return "I apologize, but the request timed out after " + seconds(limit) + " seconds. Please try a simpler request or break it into smaller parts."
 }
 
-func reasonBreaker(detector, tool string, count int) string {
-	what := "Circuit breaker triggered"
-	if detector != "circuit-breaker" {
-		what = "Detector " + detector + " triggered"
-	}
-	return fmt.Sprintf("%s: %s was asked for %d times in a row with the same arguments.", what, tool, count)
-}
-
 func reasonModelFailed(status int, text string) string {
 	what := "the connection was lost"
 	if status != 0 {
@@ -108,6 +103,48 @@ func reasonEmptyReplies(n int) string {
 
 func reasonCutReplies(n int) string {
 	return fmt.Sprintf("%d replies in a row were cut off by the length limit.", n)
+}
+
+func reasonSteps(limit int) string {
+	return fmt.Sprintf("Maximum steps (%d) reached. Terminating agent loop.", limit)
+}
+
+// textDetected says what a detector found. The first seed's words are kept for
+// the detector of that name.
+func textDetected(f *detect.Finding, tool string) string {
+	d := f.Detector
+	what := "Detector " + d.Name + " triggered"
+	if d.Name == "circuit-breaker" {
+		what = "Circuit breaker triggered"
+	}
+	unit := "calls"
+	if d.Record == detect.PerTurn || d.Record == detect.PerReply {
+		unit = "turns"
+	}
+	inARow := (d.Ends == "" || d.Ends == detect.EndsTurn || d.Ends == detect.EndsNext) && len(d.Key) == 0 && len(d.Counts) == 0 && !d.PriorOnly
+	switch {
+	case d.Match == detect.Cycle:
+		return fmt.Sprintf("%s: the last %s go round in a circle, %d times now.", what, unit, f.Count)
+	case d.Match == detect.Window:
+		return fmt.Sprintf("%s: %d of the last %d %s are the same.", what, f.Count, d.Memory, unit)
+	case unit == "turns":
+		return fmt.Sprintf("%s: %d turns are alike.", what, f.Count)
+	case inARow:
+		return fmt.Sprintf("%s: %s was asked for %d times in a row with the same arguments.", what, tool, f.Count)
+	}
+	return fmt.Sprintf("%s: %d calls of %s are alike.", what, f.Count, tool)
+}
+
+func textNudge(found string) string {
+	return found + " Do not repeat it: try something else, or answer with what you have."
+}
+
+func textTurnsLeft(n int) string {
+	return fmt.Sprintf("Only %d more replies are allowed. Come to an end.", n)
+}
+
+func textCallsLeft(n int) string {
+	return fmt.Sprintf("Only %d more calls are allowed. Come to an end.", n)
 }
 
 func textLongWait(wait, limit time.Duration) string {

@@ -1,0 +1,286 @@
+package detect
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+)
+
+// A Call is a call as the detectors see it. The second half is filled in when
+// its batch is done.
+type Call struct {
+	Tool string
+	Args string // as the model wrote them
+	// ArgsHash is a hash of the canonical arguments, or of the text where they
+	// are no JSON object.
+	ArgsHash uint64
+	Fields   string // the canonical arguments, wanted only where [Set.WantsFields] says so
+	Unknown  bool   // there is no such tool
+	Invalid  bool   // the arguments are no JSON object
+
+	Text    string // the result, or the error text; wanted only where [Set.WantsText] says so
+	Success bool   // executed, and ended well
+	Failed  bool   // not executed, or ended with an error
+	Denied  bool   // by a gate
+}
+
+// A Finding is what a detector found and wants done.
+type Finding struct {
+	Detector *Detector
+	Act      Act
+	Count    int
+	Call     int // index in the batch of the call that made it act; 0 for a whole turn
+}
+
+// A Set applies a list of detectors to the calls of one session. The zero Set
+// has none.
+type Set struct {
+	watchers []watcher
+	calls    []Call
+	turn     int
+	run      int
+	fields   bool
+	text     bool
+}
+
+// NewSet makes a set. The detectors must be valid, and must not change
+// afterwards.
+func NewSet(detectors []Detector) *Set {
+	s := &Set{watchers: make([]watcher, len(detectors))}
+	for i := range detectors {
+		w := &s.watchers[i]
+		w.init(&detectors[i])
+		s.fields = s.fields || w.ignore != nil
+		s.text = s.text || w.needsResult() || slices.Contains(w.Reset, OnResultChange)
+	}
+	return s
+}
+
+// Empty reports whether there is no detector.
+func (s *Set) Empty() bool { return len(s.watchers) == 0 }
+
+// WantsFields reports whether a detector reads [Call].Fields.
+func (s *Set) WantsFields() bool { return s.fields }
+
+// WantsText reports whether a detector reads [Call].Text.
+func (s *Set) WantsText() bool { return s.text }
+
+// Begin begins a run; anew forgets all that was recorded.
+func (s *Set) Begin(anew bool) {
+	s.run++
+	for i := range s.watchers {
+		s.watchers[i].begin(anew)
+	}
+}
+
+// Open shows a reply: its text, and the calls that it asks for. The set keeps
+// the slice until the next Open.
+func (s *Set) Open(text string, calls []Call) {
+	s.turn++
+	s.calls = calls
+	for i := range s.watchers {
+		w := &s.watchers[i]
+		w.forget()
+		w.batch = len(w.log)
+		if !w.perCall() {
+			w.log = append(w.log, s.turnRecord(w, text))
+			continue
+		}
+		for j := range calls {
+			w.log = append(w.log, s.callRecord(w, &calls[j], text))
+		}
+	}
+}
+
+// Before asks the detectors that look before a call runs about call i of the
+// batch, in order from 0. The first finding is what is to be done, the
+// strongest act and among equals the first in the list; any others are
+// detectors that would have stopped the run too.
+func (s *Set) Before(i int) []Finding {
+	var found []Finding
+	best, record := -1, 0
+	for j := range s.watchers {
+		w := &s.watchers[j]
+		at := w.batch + i
+		if !w.perCall() {
+			at = w.batch
+		}
+		if w.Acts == AfterBatch || !w.perCall() && i > 0 || w.stopped == s.turn {
+			continue
+		}
+		act, n := w.judge(at)
+		if act == "" {
+			continue
+		}
+		f := Finding{Detector: w.Detector, Act: act, Count: n, Call: i}
+		if act == Stop {
+			w.stopped = s.turn
+		}
+		switch {
+		case best < 0:
+			found = append(found, f)
+		case act.strength() > found[0].Act.strength():
+			found = append(found[:0], f)
+		case act == Stop:
+			found = append(found, f)
+			continue
+		default:
+			continue
+		}
+		best, record = j, at
+	}
+	if best >= 0 {
+		s.watchers[best].fire(record)
+	}
+	return found
+}
+
+// Veto records that call i of the batch was vetoed.
+func (s *Set) Veto(i int) {
+	for j := range s.watchers {
+		if w := &s.watchers[j]; w.perCall() {
+			w.log[w.batch+i].class |= vetoed
+		}
+	}
+}
+
+// Close says that the results of the batch are filled in, and gives what the
+// detectors that look then want done, in order.
+func (s *Set) Close() []Finding {
+	var found []Finding
+	for j := range s.watchers {
+		w := &s.watchers[j]
+		s.complete(w)
+		if w.Acts != AfterBatch {
+			continue
+		}
+		for at := w.batch; at < len(w.log); at++ {
+			act, n := w.judge(at)
+			if act == "" {
+				continue
+			}
+			w.fire(at)
+			found = append(found, Finding{Detector: w.Detector, Act: act, Count: n, Call: at - w.batch})
+			if act == Stop {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// callRecord makes the record of a call.
+func (s *Set) callRecord(w *watcher, c *Call, text string) record {
+	r := record{tool: w.hash(c.Tool), args: w.argsKey(c), turn: s.turn, run: s.run}
+	r.known = w.knownKey(c, r.tool, r.args, text)
+	if c.Unknown {
+		r.class |= unknown
+	}
+	if c.Invalid {
+		r.class |= invalid
+	}
+	if c.Tool == "" {
+		r.class |= empty
+	}
+	if !w.watches(c.Tool) {
+		r.class |= hidden
+	}
+	return r
+}
+
+// turnRecord makes the record of a turn.
+func (s *Set) turnRecord(w *watcher, text string) record {
+	r := record{turn: s.turn, run: s.run}
+	if len(s.calls) == 0 {
+		r.class |= textOnly
+		if text == "" {
+			r.class |= empty
+		}
+		if w.Record != PerReply {
+			r.class |= hidden
+		}
+	}
+	r.known = s.turnKey(w, text, func(c *Call) uint64 { return w.knownKey(c, w.hash(c.Tool), w.argsKey(c), "") })
+	return r
+}
+
+// turnKey folds the keys of a turn's calls.
+func (s *Set) turnKey(w *watcher, text string, of func(*Call) uint64) uint64 {
+	var keys []uint64
+	for i := range s.calls {
+		if c := &s.calls[i]; w.watches(c.Tool) {
+			keys = append(keys, of(c))
+		}
+	}
+	if w.Order == AnyOrder {
+		slices.Sort(keys)
+	}
+	var key uint64
+	if slices.Contains(w.key(), Text) {
+		key = short(text)
+	}
+	for _, k := range keys {
+		key = mix(key, k)
+	}
+	return key
+}
+
+// complete fills in what the results tell.
+func (s *Set) complete(w *watcher) {
+	if !w.perCall() {
+		s.completeTurn(w)
+		return
+	}
+	for i := range s.calls {
+		c, r := &s.calls[i], &w.log[w.batch+i]
+		r.class |= ended
+		if c.Failed {
+			r.class |= failed
+		}
+		if c.Success {
+			r.class |= success
+		}
+		if c.Denied {
+			r.class |= denied
+		}
+		if s.text {
+			r.result = short(c.Text)
+			r.late = w.lateKey(c)
+		}
+	}
+}
+
+func (s *Set) completeTurn(w *watcher) {
+	r := &w.log[w.batch]
+	r.class |= ended
+	if len(s.calls) > 0 {
+		r.class |= failed | success
+	}
+	for i := range s.calls {
+		if s.calls[i].Failed {
+			r.class &^= success
+		} else {
+			r.class &^= failed
+		}
+	}
+	if w.needsResult() {
+		r.late = s.turnKey(w, "", func(c *Call) uint64 {
+			return mix(w.knownKey(c, w.hash(c.Tool), w.argsKey(c), ""), w.lateKey(c))
+		})
+	}
+}
+
+// short is a SHA-256 cut to 64 bits: enough to tell the records of one session
+// apart.
+func short(s string) uint64 {
+	sum := sha256.Sum256([]byte(s))
+	return binary.LittleEndian.Uint64(sum[:])
+}
+
+// mix folds b into a, so that order matters.
+func mix(a, b uint64) uint64 {
+	x := a*0x9e3779b97f4a7c15 + b
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,130 @@
+package detect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Problem is a value of a [Detector] that cannot be meant, or a rule that
+// could never act.
+type Problem struct {
+	Field string // as in YAML: do[0].at
+	Text  string
+}
+
+// Validate lists what is wrong with the detector.
+func (d *Detector) Validate() []Problem {
+	var v validation
+	if d.Name == "" {
+		v.add("name", "must not be empty")
+	}
+	oneOf(&v, "record", d.Record, "", PerCall, PerTurn, PerReply)
+	for i, c := range d.Counts {
+		oneOf(&v, fmt.Sprintf("counts[%d]", i), c, All, Failed, Unknown, Invalid, Denied, Empty, TextOnly)
+	}
+	for i, k := range d.Key {
+		oneOf(&v, fmt.Sprintf("key[%d]", i), k, Tool, Args, RawArgs, Result, Error, Text)
+	}
+	v.count("error_chars", d.ErrorChars)
+	oneOf(&v, "order", d.Order, "", Kept, AnyOrder)
+	oneOf(&v, "match", d.Match, "", Streak, Window, Cycle)
+	oneOf(&v, "ends", d.Ends, "", EndsTurn, EndsNext, EndsTool, EndsBatch, EndsNever)
+	if p := d.Period; p != (Period{}) && (p.Min < 1 || p.Max < p.Min || p.Max > 50) {
+		v.add("period", "must be a range from 1 to 50 such as 2..4, not %d..%d", p.Min, p.Max)
+	}
+	v.count("memory", d.Memory)
+	v.count("distinct_args", d.DistinctArgs)
+	oneOf(&v, "acts", d.Acts, "", BeforeCall, AfterBatch)
+	for i, r := range d.Reset {
+		oneOf(&v, fmt.Sprintf("reset[%d]", i), r, OnSuccess, OnToolSuccess, OnResultChange, OnUserMessage)
+	}
+	oneOf(&v, "vetoed", d.Vetoed, "", AsOther, AsSame, NotRecorded)
+	oneOf(&v, "after_firing", d.AfterFiring, "", Keep, Clear)
+	d.validateActs(&v)
+	d.validateReach(&v)
+	return v.problems
+}
+
+func (d *Detector) validateActs(v *validation) {
+	if len(d.Do) == 0 {
+		v.add("do", "must say what happens, such as {at: 5, act: stop}")
+	}
+	acts := []Act{Nudge, Veto, Ask, FinalAnswer, Stop}
+	for i, r := range d.Do {
+		if r.At < 1 {
+			v.add(fmt.Sprintf("do[%d].at", i), "must be 1 or more, not %d", r.At)
+		}
+		d.validateAct(v, fmt.Sprintf("do[%d].act", i), r.Act, acts)
+	}
+	for i, a := range d.Firings {
+		d.validateAct(v, fmt.Sprintf("firings[%d]", i), a, acts)
+	}
+}
+
+func (d *Detector) validateAct(v *validation, field string, act Act, acts []Act) {
+	oneOf(v, field, act, acts...)
+	if d.Acts == AfterBatch && act == Veto {
+		v.add(field, "cannot veto a call that has run: use acts: before-call")
+	}
+}
+
+// validateReach refuses what can never be reached, or never be known in time.
+func (d *Detector) validateReach(v *validation) {
+	if d.Match == Window && d.Memory == 0 {
+		v.add("memory", "must be set for match: window")
+	}
+	if d.Full && d.Memory == 0 {
+		v.add("full", "needs a memory")
+	}
+	for i, r := range d.Do {
+		needs := r.At
+		if d.Match == Cycle {
+			needs *= max(1, d.Period.Min)
+		}
+		if d.Memory > 0 && needs > d.Memory {
+			v.add(fmt.Sprintf("do[%d].at", i), "%d can never be reached within a memory of %d records", r.At, d.Memory)
+		}
+	}
+	if d.Record == PerReply && d.Acts != AfterBatch {
+		v.add("acts", "must be after-batch for record: reply, since not every reply has calls")
+	}
+	if d.Acts == AfterBatch || d.PriorOnly {
+		return
+	}
+	for i, k := range d.Key {
+		if k == Result || k == Error {
+			v.add(fmt.Sprintf("key[%d]", i), "is not known before the call: use acts: after-batch or prior_only: true")
+		}
+	}
+	for i, c := range d.Counts {
+		if c == Failed || c == Denied {
+			v.add(fmt.Sprintf("counts[%d]", i), "is not known before the call: use acts: after-batch or prior_only: true")
+		}
+	}
+}
+
+type validation struct{ problems []Problem }
+
+func (v *validation) add(field, format string, args ...any) {
+	v.problems = append(v.problems, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
+}
+
+func (v *validation) count(field string, n int) {
+	if n < 0 {
+		v.add(field, "must be 0 (off) or more, not %d", n)
+	}
+}
+
+func oneOf[T ~string](v *validation, field string, got T, allowed ...T) {
+	if slices.Contains(allowed, got) {
+		return
+	}
+	var names []string
+	for _, a := range allowed {
+		if a != "" {
+			names = append(names, string(a))
+		}
+	}
+	v.add(field, "must be one of %s, not %q", strings.Join(names, ", "), got)
+}

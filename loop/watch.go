@@ -1,0 +1,109 @@
+package loop
+
+import "github.com/agentbench-go/agentbench/loop/detect"
+
+// This file shows the batch to the detectors, and does what they want.
+
+// askDetectors shows the batch before any of it runs.
+func (m *Machine) askDetectors(text string) {
+	if m.detectors.Empty() {
+		return
+	}
+	m.seen = m.seen[:0]
+	for i := range m.batch {
+		c := &m.batch[i]
+		seen := detect.Call{Tool: c.Name, Args: c.Args, ArgsHash: c.argsHash, Unknown: c.why == Unknown, Invalid: c.why == InvalidArgs}
+		if m.detectors.WantsFields() {
+			fields, _ := m.canon.object(c.Args)
+			seen.Fields = string(fields)
+		}
+		m.seen = append(m.seen, seen)
+	}
+	m.detectors.Open(text, m.seen)
+	for i := range m.batch {
+		for j, f := range m.detectors.Before(i) {
+			if j == 0 {
+				m.act(&f)
+			} else {
+				m.note(Ref{}, EventAlsoStopped, f.Detector.Name)
+			}
+		}
+	}
+}
+
+// lookAtText shows a reply without calls.
+func (m *Machine) lookAtText(text string) {
+	if m.detectors.Empty() {
+		return
+	}
+	m.batch, m.seen = m.batch[:0], m.seen[:0]
+	m.detectors.Open(text, nil)
+	m.closeDetectors()
+}
+
+// closeDetectors shows how the batch ended.
+func (m *Machine) closeDetectors() {
+	if m.detectors.Empty() {
+		return
+	}
+	for i := range m.seen {
+		c, seen := &m.batch[i], &m.seen[i]
+		seen.Failed, seen.Denied = c.failure, c.why == Denied
+		seen.Success = c.why == Executed && !c.failure
+		if m.detectors.WantsText() {
+			seen.Text = c.text
+		}
+	}
+	for _, f := range m.detectors.Close() {
+		m.act(&f)
+	}
+}
+
+// act does what a detector wants.
+func (m *Machine) act(f *detect.Finding) {
+	tool := ""
+	if f.Call < len(m.batch) {
+		tool = m.batch[f.Call].Name
+	}
+	text := textDetected(f, tool)
+	switch f.Act {
+	case detect.Nudge:
+		m.note(Ref{}, EventNudged, f.Detector.Name)
+		m.out.Nudges++
+		m.hints = append(m.hints, textNudge(text))
+	case detect.Veto:
+		m.vetoFor(f, text)
+	case detect.Ask:
+		m.vetoFor(f, text)
+		m.askLater(Stop(f.Detector.Name), text)
+	case detect.FinalAnswer, detect.Stop:
+		if m.out.Stop == "" && f.Act == detect.FinalAnswer {
+			m.ending = LimitFinal
+		}
+		m.vetoAll(text)
+		m.decide(Stop(f.Detector.Name), text, text)
+	}
+}
+
+// vetoFor vetoes the call that the detector acted on, or the whole batch where
+// it looks at turns. What has run stays as it is.
+func (m *Machine) vetoFor(f *detect.Finding, text string) {
+	if f.Detector.Record == "" || f.Detector.Record == detect.PerCall {
+		m.veto(f.Call, text)
+	} else {
+		m.vetoAll(text)
+	}
+}
+
+func (m *Machine) vetoAll(text string) {
+	for i := range m.batch {
+		m.veto(i, text)
+	}
+}
+
+func (m *Machine) veto(i int, text string) {
+	if c := &m.batch[i]; c.why == Executed && c.state == queued {
+		c.block(Vetoed, text)
+		m.detectors.Veto(i)
+	}
+}
