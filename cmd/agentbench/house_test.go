@@ -1,0 +1,103 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/agentbench-go/agentbench"
+
+// mayImport lists, for each package of the house, the others that it may
+// import. What stands below knows nothing of what stands above.
+var mayImport = map[string][]string{
+	"loop":           {},
+	"fakes":          {"loop"},
+	"goldens":        {"loop"},
+	"scenarios":      {"fakes", "loop"},
+	"fuzz":           {"scenarios", "fakes", "loop"},
+	"cassettes":      {"scenarios", "fakes", "loop"},
+	"reports":        {"scenarios", "loop"},
+	"internal/cli":   {"reports", "fuzz", "cassettes", "goldens", "scenarios", "fakes", "loop"},
+	"cmd/agentbench": {"internal/cli", "cassettes"},
+}
+
+// TestArrows checks that every import goes the way it should. A package that is
+// not listed may be imported by all, and so must import none of the others;
+// what stands under examples may import anything public.
+func TestArrows(t *testing.T) {
+	seen := map[string]bool{}
+	for file, imports := range sources(t) {
+		pkg := filepath.ToSlash(filepath.Dir(file))
+		seen[pkg] = true
+		for _, path := range imports {
+			sibling, ours := strings.CutPrefix(path, module+"/")
+			switch {
+			case pkg == "loop" && strings.Contains(path, "."):
+				t.Errorf("%s imports %s: loop takes nothing but the standard library", file, path)
+			case !ours || mayImport[sibling] == nil || strings.HasPrefix(pkg, "examples/"):
+			case !slices.Contains(mayImport[pkg], sibling):
+				t.Errorf("%s imports %s: %s may import only %q of the house", file, sibling, pkg, mayImport[pkg])
+			}
+		}
+	}
+	for _, pkg := range []string{"loop", "fakes", "scenarios", "internal/cli"} {
+		if !seen[pkg] {
+			t.Errorf("no source of %s was found: this test looks in the wrong place", pkg)
+		}
+	}
+}
+
+// TestNames checks that no package has a name that says nothing.
+func TestNames(t *testing.T) {
+	empty := []string{"pkg", "utils", "util", "common", "helpers", "types", "models", "interfaces", "mocks", "config"}
+	for file := range sources(t) {
+		if name := filepath.Base(filepath.Dir(file)); slices.Contains(empty, name) {
+			t.Errorf("%s: a package is named for what it holds, not %q", file, name)
+		}
+	}
+}
+
+// sources gives the imports of each Go file that is no test, by its path in the
+// repository.
+func sources(t *testing.T) map[string][]string {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	found := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (name == "testdata" || strings.HasPrefix(name, ".")):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		inside, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		found[inside] = nil
+		for _, spec := range file.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			found[inside] = append(found[inside], name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+type explainFlags struct {
+	variant string
+	seed    seed
+	noColor bool
+}
+
+func newExplain() *cobra.Command {
+	f := &explainFlags{seed: 1}
+	cmd := &cobra.Command{
+		Use:   "explain NAME|PATH",
+		Short: "Say what a scenario does, run it, and show why it ended as it did",
+		Long: `Say in words what a scenario does: the task, the tools and how they behave, what
+the model says step by step, and what is expected. Then run it and show how it
+ended and why, the counts, what the checks found, and the whole trace.
+
+NAME is an embedded scenario, as suite/name or as name where that is clear;
+PATH is a file. The exit code is the verdict's.`,
+		Example: `  agentbench explain stuck-loops/same-call-forever
+  agentbench explain same-call-forever --variant none
+  agentbench explain my-scenarios/flaky.yaml --seed 7`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return nil
+			}
+			return misuse("agentbench list scenarios shows the names", "explain takes one scenario, not %d", len(args))
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return startingWith(start, embeddedNames()), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	cmd.Flags().StringVar(&f.variant, "variant", "", "run it under this `VARIANT`: a preset or a YAML file (default: the one it is meant for)")
+	completeVariant(cmd)
+	cmd.Flags().Var(&f.seed, "seed", "the seed of what it draws at random")
+	addNoColor(cmd, &f.noColor)
+	return cmd
+}
+
+func (f *explainFlags) run(cmd *cobra.Command, name string) error {
+	s, err := findScenario(name)
+	if err != nil {
+		return err
+	}
+	trial := scenarios.Trial{Scenario: s, Variant: s.Variant, Seed: uint64(f.seed)}
+	if f.variant != "" {
+		if trial.Variant, err = loadVariant(f.variant); err != nil {
+			return err
+		}
+	}
+	result, trace := trial.Run(cmd.Context())
+	if cmd.Context().Err() != nil {
+		return exitCode(exitInterrupted)
+	}
+	stdout := cmd.OutOrStdout()
+	var b strings.Builder
+	describe(&b, s)
+	describeEnd(&b, result, trace, colour(stdout, f.noColor))
+	if _, err := fmt.Fprint(stdout, b.String()); err != nil {
+		return err
+	}
+	summary := &reports.Summary{}
+	summary.Add(result)
+	return verdict(summary)
+}
+
+// findScenario gives the embedded scenario of that name, or the one in the file
+// at that path.
+func findScenario(name string) (*scenarios.Scenario, error) {
+	isYAML := slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(filepath.Ext(name)))
+	if !isYAML {
+		if s, err := findEmbedded(name); s != nil || err != nil {
+			return s, err
+		}
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			return nil, misuse(didYouMean(name, shortAndFull(), "agentbench list scenarios shows the names; a path ends in .yaml"), "there is no scenario %q", name)
+		}
+	}
+	all, err := scenarios.Load(name)
+	switch {
+	case err != nil:
+		return nil, badInput(err)
+	case len(all) == 0:
+		return nil, misuse("a scenario is a .yaml file", "there is no scenario in %s", name)
+	case len(all) > 1:
+		return nil, misuse("give the path of one of them, such as "+all[0].File, "%s holds %d scenarios", name, len(all))
+	}
+	return all[0], nil
+}
+
+// findEmbedded gives the embedded scenario whose suite/name, or whose name
+// alone, is name; nil if there is none.
+func findEmbedded(name string) (*scenarios.Scenario, error) {
+	all, err := scenarios.Load()
+	if err != nil {
+		return nil, badInput(err)
+	}
+	var found []*scenarios.Scenario
+	var ids []string
+	for _, s := range all {
+		switch name {
+		case s.ID():
+			return s, nil
+		case s.Name:
+			found = append(found, s)
+			ids = append(ids, s.ID())
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, nil
+	case 1:
+		return found[0], nil
+	}
+	return nil, misuse("it is one of "+strings.Join(ids, ", "), "there are %d scenarios %q", len(found), name)
+}
+
+// shortAndFull gives the names of the embedded scenarios with and without their
+// suites.
+func shortAndFull() []string {
+	var names []string
+	for _, s := range embedded() {
+		names = append(names, s.Name, s.ID())
+	}
+	return names
+}
+
+// describeEnd says how a trial ended.
+func describeEnd(b *strings.Builder, r *scenarios.Result, trace loop.Trace, colour reports.Colour) {
+	fmt.Fprintf(b, "\nUnder %s, seed %d\n", reports.Line(r.Variant), r.Seed)
+	for _, out := range halts(trace) {
+		fmt.Fprintf(b, "  %s (%s): %s\n", out.End, reports.Line(string(out.Stop)), reports.Line(out.Reason))
+	}
+	fmt.Fprintf(b, "  %s\n", counts(r))
+	word := string(r.Verdict)
+	if r.Verdict == scenarios.Pass {
+		word = colour.Good(word)
+	} else {
+		word = colour.Bad(word)
+	}
+	fmt.Fprintf(b, "  verdict: %s\n", word)
+	if len(r.Findings) > 0 {
+		for _, reason := range reports.Reasons(r) {
+			fmt.Fprintf(b, "  - %s\n", reason)
+		}
+	}
+	fmt.Fprintf(b, "\nThe trace\n%s", reports.Lines(trace.String()))
+}
+
+// halts gives the outcomes of the runs that ended, in order.
+func halts(trace loop.Trace) []*loop.Outcome {
+	var outs []*loop.Outcome
+	for i := range trace {
+		for j := range trace[i].Effects {
+			if e := &trace[i].Effects[j]; e.Kind == loop.Halt {
+				outs = append(outs, e.Outcome)
+			}
+		}
+	}
+	return outs
+}
+
+// counts says what a trial used; what is zero and unusual is left out.
+func counts(r *scenarios.Result) string {
+	parts := []string{
+		reports.Count(r.Turns, "turn"),
+		reports.Count(r.ModelCalls, "model request"),
+		fmt.Sprintf("%s asked for", reports.Count(r.Asked, "call")),
+		fmt.Sprintf("%s executed in %s", reports.Number(r.Calls), tries(r.Tries)),
+	}
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{r.Errors, "failed"}, {r.Vetoed, "vetoed"}, {r.Denied, "denied"}, {r.Invalid, "invalid"}} {
+		if c.n > 0 {
+			parts = append(parts, reports.Number(c.n)+" "+c.what)
+		}
+	}
+	if r.TokensIn+r.TokensOut > 0 {
+		parts = append(parts, fmt.Sprintf("%d tokens read, %d written", r.TokensIn, r.TokensOut))
+	}
+	if r.CostUSD > 0 {
+		parts = append(parts, "$"+dollars(r.CostUSD))
+	}
+	return strings.Join(append(parts, virtual(r)), ", ")
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// A resultFile is a results file on its way: it is written under a temporary
+// name beside its own, and gets that when it is complete.
+type resultFile struct {
+	path    string
+	file    *os.File
+	buffer  *bufio.Writer
+	results *scenarios.ResultWriter
+}
+
+// createResults begins a results file. The error is one of bad usage where the
+// path cannot be meant.
+func createResults(path string, h scenarios.Header) (*resultFile, error) {
+	path, err := target(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Create(path + ".partial")
+	if err != nil {
+		return nil, misuse("-o takes the path of a file in a folder that you may write to", "cannot write %s: %s", path, reason(err))
+	}
+	f := &resultFile{path: path, file: file, buffer: bufio.NewWriter(file)}
+	if f.results, err = scenarios.NewResultWriter(f.buffer, h); err != nil {
+		f.discard()
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// target follows a link, and refuses what is there and is no file.
+func target(path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return path, nil
+	case err != nil:
+		return "", misuse("", "cannot write %s: %s", path, reason(err))
+	case !info.Mode().IsRegular():
+		return "", misuse("-o - writes to the standard output", "cannot write %s: it is no regular file", path)
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// reason is what went wrong with a file, without its name.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// complete writes the last line, if there is one, and gives the file its name.
+func (f *resultFile) complete(last string) error {
+	_, err := f.buffer.WriteString(last)
+	err = errors.Join(err, f.buffer.Flush(), f.file.Close())
+	if err == nil {
+		err = os.Rename(f.file.Name(), f.path)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", f.path, err)
+	}
+	return nil
+}
+
+// discard removes what has been written.
+func (f *resultFile) discard() {
+	f.file.Close()
+	os.Remove(f.file.Name())
+}

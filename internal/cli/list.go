@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+func newList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List suites, scenarios and variants",
+		Long: `List what there is: suites, the scenarios in them, or the preset variants. Without
+a word the suites.`,
+		Example: `  agentbench list
+  agentbench list scenarios --suite healthy
+  agentbench list variants --quiet`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listSuites(cmd, nil, false)
+			}
+			return noCommand(cmd, args[0])
+		},
+	}
+	cmd.AddCommand(newListSuites(), newListScenarios(), newListVariants())
+	return cmd
+}
+
+func newListSuites() *cobra.Command {
+	quiet := false
+	cmd := &cobra.Command{
+		Use:     "suites [PATH…]",
+		Short:   "List the suites: the embedded ones, or those of some folders",
+		Example: "  agentbench list suites",
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			return listSuites(cmd, paths, quiet)
+		},
+	}
+	addNamesOnly(cmd, &quiet)
+	return cmd
+}
+
+func listSuites(cmd *cobra.Command, paths []string, namesOnly bool) error {
+	all, err := scenarios.Load(paths...)
+	if err != nil {
+		return badInput(err)
+	}
+	labels := map[string]map[scenarios.Label]int{}
+	for _, s := range all {
+		if labels[s.Suite] == nil {
+			labels[s.Suite] = map[scenarios.Label]int{}
+		}
+		labels[s.Suite][s.Label]++
+	}
+	var rows [][]string
+	for _, suite := range scenarios.Suites(all) {
+		runaway, healthy := labels[suite][scenarios.Runaway], labels[suite][scenarios.Healthy]
+		rows = append(rows, []string{reports.Line(suite), fmt.Sprint(runaway + healthy), fmt.Sprint(runaway), fmt.Sprint(healthy)})
+	}
+	return writeList(cmd, namesOnly, 1, []string{"suite", "scenarios", "runaway", "healthy"}, rows)
+}
+
+func newListScenarios() *cobra.Command {
+	var (
+		chosen selectFlags
+		quiet  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "scenarios [PATH…]",
+		Short: "List the scenarios: the embedded ones, or those of some folders",
+		Example: `  agentbench list scenarios --suite healthy
+  agentbench list scenarios --filter retry`,
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			all, err := chosen.load(paths)
+			if err != nil {
+				return err
+			}
+			var rows [][]string
+			for _, s := range all {
+				rows = append(rows, []string{s.ID(), string(s.Label), reports.Line(s.Variant.Name), reports.Cut(reports.Line(s.Description), 100)})
+			}
+			return writeList(cmd, quiet, 4, []string{"scenario", "label", "variant", "what it stands for"}, rows)
+		},
+	}
+	chosen.add(cmd)
+	addNamesOnly(cmd, &quiet)
+	return cmd
+}
+
+func newListVariants() *cobra.Command {
+	quiet := false
+	cmd := &cobra.Command{
+		Use:     "variants",
+		Short:   "List the preset variants, and at what each acts",
+		Example: "  agentbench list variants",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var rows [][]string
+			for _, name := range scenarios.Presets() {
+				v, err := loadVariant(name)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, variantRow(&v))
+			}
+			head := []string{"variant", "detectors", "failing turns", "retries", "one try", "whole run", "turns", "calls"}
+			return writeList(cmd, quiet, 2, head, rows)
+		},
+	}
+	addNamesOnly(cmd, &quiet)
+	return cmd
+}
+
+// variantRow tells at what a variant acts.
+func variantRow(v *scenarios.Variant) []string {
+	var detectors []string
+	for _, d := range v.Config.Detectors {
+		for _, rung := range d.Do {
+			detectors = append(detectors, fmt.Sprintf("%s: %s at %d", reports.Line(d.Name), rung.Act, rung.At))
+		}
+	}
+	cfg := &v.Config
+	return []string{v.Name, cmp.Or(strings.Join(detectors, ", "), off), number(cfg.Errors.MaxConsecutive), number(cfg.Retry.Max),
+		timeout(cfg.Time.Tool), timeout(cfg.Time.Run), number(cfg.Limits.Turns), number(cfg.Limits.Calls)}
+}
+
+// off stands for a setting that is not set.
+const off = "–"
+
+func number(n int) string {
+	if n == 0 {
+		return off
+	}
+	return reports.Number(n)
+}
+
+func timeout(d time.Duration) string {
+	if d == 0 {
+		return off
+	}
+	return reports.Duration(d)
+}
+
+func addNamesOnly(cmd *cobra.Command, quiet *bool) {
+	cmd.Flags().BoolVarP(quiet, "quiet", "q", false, "write the names only, one a line")
+}
+
+// writeList writes rows as a table, or their first column alone.
+func writeList(cmd *cobra.Command, namesOnly bool, left int, head []string, rows [][]string) error {
+	w := cmd.OutOrStdout()
+	if !namesOnly {
+		if len(rows) == 0 {
+			_, err := fmt.Fprintln(w, "there are none")
+			return err
+		}
+		return reports.Table(w, left, head, rows, nil)
+	}
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(w, row[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+)
+
+// A format is what a command writes to its standard output.
+type format string
+
+const (
+	table format = "table"
+	jsonl format = "jsonl"
+)
+
+// outputFlags say what a command that makes results writes, and where.
+type outputFlags struct {
+	files   []string
+	format  format
+	quiet   bool
+	verbose bool
+	ci      bool
+	noColor bool
+}
+
+func (f *outputFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringArrayVarP(&f.files, "output", "o", nil, "write the results to `FILE`.jsonl as well; - is --format jsonl; can be repeated")
+	f.format = table
+	addChoice(cmd, &f.format, "format", "what stands on the standard output: table or jsonl", table, jsonl)
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "write no table, no failures and no progress: the exit code tells")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "tell each trial on standard error as it is made")
+	fs.BoolVar(&f.ci, "ci", false, "write for a log: no colour and no progress, and nothing left out")
+	addNoColor(cmd, &f.noColor)
+}
+
+func addNoColor(cmd *cobra.Command, noColor *bool) {
+	cmd.Flags().BoolVar(noColor, "no-color", false, "write no colour; the variable NO_COLOR says the same")
+}
+
+// check reports flags that contradict each other, before anything is written.
+func (f *outputFlags) check(cmd *cobra.Command) error {
+	if f.quiet && f.verbose {
+		return misuse("leave one of them out", "--quiet and --verbose contradict each other")
+	}
+	var files []string
+	for _, name := range f.files {
+		switch {
+		case name == "-" && f.format == table && cmd.Flags().Changed("format"):
+			return misuse("leave one of them out", "-o - writes the results in place of the table: it contradicts --format table")
+		case name == "-":
+			f.format = jsonl
+			continue
+		case filepath.Ext(name) != ".jsonl":
+			return misuse("give it a name that ends in .jsonl", "cannot write %q: results are written in the format jsonl only", name)
+		case slices.Contains(files, name):
+			return misuse("", "-o %s is given twice", name)
+		}
+		files = append(files, name)
+	}
+	f.files = files
+	return nil
+}
+
+// colour says whether w is to be painted.
+func (f *outputFlags) colour(w io.Writer) reports.Colour {
+	return colour(w, f.noColor || f.ci)
+}
+
+func colour(w io.Writer, never bool) reports.Colour {
+	return reports.Colour(!never && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}
+
+// results takes the results of a command as they come, to the files, the
+// standard output and the terminal.
+type results struct {
+	files  []*resultFile
+	stream *scenarios.ResultWriter // on the standard output, nil = none
+	stdout io.Writer
+	bar    *bar
+	log    io.Writer // what --verbose tells, nil = nothing
+	done   int
+	of     int
+}
+
+// open makes the files. When it fails it leaves none.
+func (f *outputFlags) open(cmd *cobra.Command, h scenarios.Header) (_ *results, err error) {
+	r := &results{stdout: cmd.OutOrStdout(), of: h.Trials}
+	defer func() {
+		if err != nil {
+			r.discard()
+		}
+	}()
+	for _, name := range f.files {
+		file, err := createResults(name, h)
+		if err != nil {
+			return nil, err
+		}
+		r.files = append(r.files, file)
+	}
+	if f.format == jsonl {
+		if r.stream, err = scenarios.NewResultWriter(r.stdout, h); err != nil {
+			return nil, err
+		}
+	}
+	switch stderr := cmd.ErrOrStderr(); {
+	case f.verbose:
+		r.log = stderr
+	case !f.quiet && !f.ci && isTerminal(stderr):
+		r.bar = &bar{w: stderr, of: h.Trials}
+	}
+	return r, nil
+}
+
+// add takes one result.
+func (r *results) add(res *scenarios.Result) error {
+	r.done++
+	for _, f := range r.files {
+		if err := f.results.Write(res); err != nil {
+			return fmt.Errorf("cannot write %s: %w", f.path, err)
+		}
+	}
+	if r.stream != nil {
+		if err := r.stream.Write(res); err != nil {
+			return err
+		}
+	}
+	if r.log != nil {
+		fmt.Fprintf(r.log, "%s %s under %s, seed %d: %s after %s\n", res.Verdict, reports.Line(res.Scenario),
+			reports.Line(res.Variant), res.Seed, reports.Ending(res), reports.Count(res.Calls, "call"))
+	}
+	r.bar.show(r.done)
+	return nil
+}
+
+// end completes the files. err is what ended the work, nil where nothing broke
+// it off: after an interrupt the files keep the results so far, with a last
+// line that says so, and the error is the exit code; after anything else they
+// are removed.
+func (r *results) end(ctx context.Context, err error) error {
+	r.bar.clear()
+	interrupted := err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	if err != nil && !interrupted {
+		r.discard()
+		return err
+	}
+	if interrupted && r.stream != nil {
+		if _, err := io.WriteString(r.stdout, r.interruption()); err != nil {
+			return err
+		}
+	}
+	for i, f := range r.files {
+		last := ""
+		if interrupted {
+			last = r.interruption()
+		}
+		if err := f.complete(last); err != nil {
+			r.files = r.files[i:]
+			r.discard()
+			return err
+		}
+	}
+	if interrupted {
+		return exitCode(exitInterrupted)
+	}
+	return nil
+}
+
+// interruption is the last line of results that are not whole. Readers skip it
+// as they skip every line of a type that they do not know.
+func (r *results) interruption() string {
+	return fmt.Sprintf("{\"type\":\"interrupted\",\"trials\":%d,\"of\":%d}\n", r.done, r.of)
+}
+
+func (r *results) discard() {
+	for _, f := range r.files {
+		f.discard()
+	}
+}
+
+// tellInterrupt says where the results of an interrupted command are.
+func (r *results) tellInterrupt(stderr io.Writer) {
+	fmt.Fprintf(stderr, "interrupted after %s of %d\n", reports.Count(r.done, "trial"), r.of)
+	for _, f := range r.files {
+		fmt.Fprintf(stderr, "%s holds them; its last line says that it is not whole\n", f.path)
+	}
+}

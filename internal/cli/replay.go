@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/cassettes"
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+type replayFlags struct {
+	outputFlags
+	variants    []string
+	inputFormat string
+	jobs        count
+}
+
+func newReplay() *cobra.Command {
+	f := &replayFlags{}
+	cmd := &cobra.Command{
+		Use:   "replay PATH…",
+		Short: "Ask what a variant would have done to recorded runs",
+		Long: `Feed the replies and results of recorded runs to the loop and see which runs
+each variant would have stopped. A PATH is a file, a folder (its *.json and
+*.jsonl files) or a glob. The formats that are known: ` + strings.Join(cassettes.Formats(), ", ") + `.
+
+A recording is replayed as it stands: what was recorded next follows, whatever
+the variant did before, and its errors are final, so that no retry and no
+timeout is simulated. A replay reports and does not judge; the exit code is 2
+when a record could not be read (the others are replayed all the same).`,
+		Example: `  agentbench replay runs/
+  agentbench replay 'logs/*.jsonl' --variant hpd-agent --variant my-limits.yaml
+  agentbench replay chat.json --input-format openai-chat -o results.jsonl`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	addVariants(cmd, &f.variants, "replay under this `VARIANT`: a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
+	addChoice(cmd, &f.inputFormat, "input-format", "read the files as "+anyOf(cassettes.Formats())+" (default: by what they hold)", cassettes.Formats()...)
+	addJobs(cmd, &f.jobs)
+	f.outputFlags.add(cmd)
+	return cmd
+}
+
+func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
+	if len(paths) == 0 {
+		return misuse("agentbench replay runs/ replays the recordings in a folder", "replay needs a file, a folder or a glob of recorded runs")
+	}
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	names := f.variants
+	if len(names) == 0 {
+		names = []string{scenarios.DefaultVariant}
+	}
+	variants, err := loadVariants(names)
+	if err != nil {
+		return err
+	}
+	recordings, problems := f.read(paths)
+	if len(recordings) == 0 {
+		tellProblems(cmd.ErrOrStderr(), problems)
+		return exitCode(exitUsage)
+	}
+	return f.trials(cmd, recordings, variants, problems)
+}
+
+func (f *replayFlags) read(paths []string) (recordings []*cassettes.Recording, problems []*cassettes.Problem) {
+	files, problems := cassettes.Find(paths)
+	for _, file := range files {
+		more, bad := cassettes.Read(file, f.inputFormat)
+		recordings = append(recordings, more...)
+		problems = append(problems, bad...)
+	}
+	return recordings, problems
+}
+
+// trials makes the replays, writes their results and shows what they come to.
+func (f *replayFlags) trials(cmd *cobra.Command, recordings []*cassettes.Recording, variants []scenarios.Variant, problems []*cassettes.Problem) error {
+	out, err := f.open(cmd, replayHeader(len(recordings), variants))
+	if err != nil {
+		return err
+	}
+	tellProblems(cmd.ErrOrStderr(), problems)
+	fold := &replayed{recordings: len(recordings), skipped: len(problems)}
+	err = cassettes.Replay(cmd.Context(), recordings, variants, int(f.jobs), func(r *scenarios.Result) error {
+		fold.add(r)
+		return out.add(r)
+	})
+	err = out.end(cmd.Context(), err)
+	interrupted := errors.Is(err, exitCode(exitInterrupted))
+	if err != nil && !interrupted {
+		return err
+	}
+	if err := f.show(cmd, fold); err != nil {
+		return err
+	}
+	switch {
+	case interrupted:
+		out.tellInterrupt(cmd.ErrOrStderr())
+		return err
+	case len(problems) > 0:
+		return exitCode(exitUsage)
+	case fold.inconclusive > 0:
+		return exitCode(exitInconclusive)
+	}
+	return nil
+}
+
+func replayHeader(recordings int, variants []scenarios.Variant) scenarios.Header {
+	o := scenarios.Options{Variants: variants}
+	h := o.Header(Version)
+	h.Kind, h.Scenarios, h.Trials = "replay", recordings, recordings*len(variants)
+	return h
+}
+
+// show writes the table.
+func (f *replayFlags) show(cmd *cobra.Command, fold *replayed) error {
+	switch {
+	case f.quiet:
+		return nil
+	case f.format == jsonl:
+		_, err := io.WriteString(cmd.ErrOrStderr(), fold.line())
+		return err
+	}
+	return fold.write(cmd.OutOrStdout())
+}
+
+// tellProblems writes what could not be read.
+func tellProblems(stderr io.Writer, problems []*cassettes.Problem) {
+	for _, p := range problems {
+		io.WriteString(stderr, reports.Lines(p.Error()))
+	}
+}

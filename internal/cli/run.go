@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+// shownFailures is how many failures the terminal shows unless it is asked for
+// all.
+const shownFailures = 10
+
+// keep says which results hold their trace.
+type keep string
+
+const (
+	keepFailed keep = "failed"
+	keepAll    keep = "all"
+	keepNone   keep = "none"
+)
+
+type runFlags struct {
+	selectFlags
+	outputFlags
+	variants     []string
+	seeds        count
+	seed         seed
+	jobs         count
+	keep         keep
+	failuresOnly bool
+	allowEmpty   bool
+
+	given     map[string]string // a variant's name → what --variant said
+	fromFiles bool              // the scenarios are not the embedded ones
+}
+
+func newRun() *cobra.Command {
+	f := &runFlags{seeds: 1, seed: 1, keep: keepFailed}
+	cmd := &cobra.Command{
+		Use:   "run [PATH…]",
+		Short: "Run scenarios and judge each",
+		Long: `Run scenarios and judge each. A PATH is a scenario file or a folder of them;
+without one the embedded suites run.
+
+Each scenario runs under the variant (the safety config) that it is meant for,
+and must end as it says it should. With --variant each runs under the variants
+that are named, and is judged by its label: what runs away must be stopped, what
+is healthy must finish. A scenario that draws no random number runs once,
+whatever --seeds says.`,
+		Example: `  agentbench run
+  agentbench run --suite stuck-loops --suite healthy
+  agentbench run my-scenarios/ --filter '*/retry-*' -o results.jsonl
+  agentbench run --variant hpd-agent --variant none --seeds 5`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.selectFlags.add(cmd)
+	addVariants(cmd, &f.variants, "try each scenario under this `VARIANT`: a preset or a YAML file; can be repeated")
+	cmd.Flags().Var(&f.seeds, "seeds", "make that many trials of each scenario that draws random numbers")
+	cmd.Flags().Var(&f.seed, "seed", "the first seed")
+	addJobs(cmd, &f.jobs)
+	f.outputFlags.add(cmd)
+	cmd.Flags().BoolVar(&f.failuresOnly, "failures-only", false, "show the failures without the table")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "pass when no scenario is selected")
+	addChoice(cmd, &f.keep, "keep-traces", "which results hold the text of their trace: failed, all or none", keepFailed, keepAll, keepNone)
+	return cmd
+}
+
+func addJobs(cmd *cobra.Command, jobs *count) {
+	cmd.Flags().VarP(jobs, "jobs", "j", "work on that many trials at once (default: one a processor); changes no result")
+}
+
+func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	variants, err := loadVariants(f.variants)
+	if err != nil {
+		return err
+	}
+	f.fromFiles = len(paths) > 0
+	f.given = map[string]string{}
+	for i, v := range variants {
+		f.given[v.Name] = f.variants[i]
+	}
+	chosen, err := f.load(paths)
+	if err != nil {
+		return err
+	}
+	if len(chosen) == 0 && !f.allowEmpty {
+		return f.nothingSelected(paths)
+	}
+	return f.trials(cmd, scenarios.Options{
+		Scenarios: chosen,
+		Variants:  variants,
+		Seeds:     int(f.seeds),
+		Seed:      uint64(f.seed),
+		Workers:   int(f.jobs),
+		Keep:      f.kept(),
+	})
+}
+
+func (f *runFlags) check(cmd *cobra.Command) error {
+	if err := f.outputFlags.check(cmd); err != nil {
+		return err
+	}
+	if f.failuresOnly && f.format == jsonl {
+		return misuse("leave one of them out", "--failures-only is for the table: it contradicts --format jsonl")
+	}
+	return nil
+}
+
+// kept says which traces the trials hand over: the failures that are shown need
+// theirs, whatever is written.
+func (f *runFlags) kept() scenarios.Keep {
+	if f.keep == keepAll {
+		return scenarios.KeepAll
+	}
+	return scenarios.KeepFailed
+}
+
+// trials makes the trials, writes their results, shows them and gives the
+// verdict over all as an exit code.
+func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
+	out, err := f.open(cmd, o.Header(Version))
+	if err != nil {
+		return err
+	}
+	summary := &reports.Summary{}
+	failures := &reports.Failures{Max: shownFailures, Hint: "--ci or --verbose shows all", Repeat: f.repeat}
+	if f.ci || f.verbose {
+		failures.Max = 0
+	}
+	err = scenarios.Run(cmd.Context(), o, func(r *scenarios.Result) error {
+		summary.Add(r)
+		failures.Add(r)
+		if f.keep == keepNone {
+			r.Trace = ""
+		}
+		return out.add(r)
+	})
+	err = out.end(cmd.Context(), err)
+	interrupted := errors.Is(err, exitCode(exitInterrupted))
+	if err != nil && !interrupted {
+		return err
+	}
+	if err := f.show(cmd, summary, failures); err != nil {
+		return err
+	}
+	if interrupted {
+		out.tellInterrupt(cmd.ErrOrStderr())
+		return err
+	}
+	return verdict(summary)
+}
+
+// show writes the table and the failures.
+func (f *runFlags) show(cmd *cobra.Command, summary *reports.Summary, failures *reports.Failures) error {
+	stdout := cmd.OutOrStdout()
+	switch {
+	case f.quiet:
+		return nil
+	case f.format == jsonl:
+		_, err := fmt.Fprintln(cmd.ErrOrStderr(), summary.Line())
+		return err
+	case f.failuresOnly:
+		if err := failures.Write(stdout, f.colour(stdout)); err != nil {
+			return err
+		}
+		return nil
+	}
+	if err := summary.Write(stdout, f.colour(stdout)); err != nil {
+		return err
+	}
+	return failures.Write(stdout, f.colour(stdout))
+}
+
+// verdict is the exit code of all trials together: a failure beats what could
+// not be judged.
+func verdict(s *reports.Summary) error {
+	switch {
+	case s.Verdicts(scenarios.Fail) > 0:
+		return exitCode(exitFailed)
+	case s.Verdicts(scenarios.Inconclusive) > 0:
+		return exitCode(exitInconclusive)
+	}
+	return nil
+}
+
+// repeat is the command that makes one trial again and shows all of it.
+func (f *runFlags) repeat(r *scenarios.Result) string {
+	args := []string{"agentbench", "explain", r.Scenario}
+	if f.fromFiles {
+		args[2] = r.File
+	}
+	if v := f.given[r.Variant]; v != "" {
+		args = append(args, "--variant", v)
+	}
+	if r.Random {
+		args = append(args, "--seed", fmt.Sprint(r.Seed))
+	}
+	return shellWords(args)
+}
+
+var bareWord = regexp.MustCompile(`^[A-Za-z0-9_./:=@%+,-]+$`)
+
+// shellWords writes arguments so that a shell reads them back.
+func shellWords(args []string) string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = a
+		if !bareWord.MatchString(a) {
+			words[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}

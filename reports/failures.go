@@ -1,0 +1,146 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// excerptLines is how many lines of a trace a failure shows: those that end
+// with the halt. excerptChars cuts each of them, reasonChars a finding.
+const (
+	excerptLines = 6
+	excerptChars = 160
+	reasonChars  = 500
+)
+
+// Failures folds results into one block for each trial that failed or was
+// inconclusive: what was found, how the trace ended, and the command that
+// repeats it.
+type Failures struct {
+	// Max is how many blocks are kept; 0 = all. The others are counted, and Hint
+	// says how to see them.
+	Max  int
+	Hint string
+	// Repeat gives the command that makes a trial again.
+	Repeat func(*scenarios.Result) string
+
+	kept    []failure
+	dropped int
+}
+
+type failure struct {
+	verdict scenarios.Verdict
+	title   string
+	reasons []string
+	excerpt []string
+	repeat  string
+}
+
+// Add takes one result.
+func (f *Failures) Add(r *scenarios.Result) {
+	if r.Verdict != scenarios.Fail && r.Verdict != scenarios.Inconclusive {
+		return
+	}
+	if f.Max > 0 && len(f.kept) == f.Max {
+		f.dropped++
+		return
+	}
+	f.kept = append(f.kept, failure{
+		verdict: r.Verdict,
+		title:   fmt.Sprintf("%s under %s, seed %d", Line(r.Scenario), Line(r.Variant), r.Seed),
+		reasons: Reasons(r),
+		excerpt: excerpt(r.Trace),
+		repeat:  f.Repeat(r),
+	})
+}
+
+// Reasons gives a line for each finding of a result, with what was wanted where
+// the finding's message does not say that itself.
+func Reasons(r *scenarios.Result) []string {
+	if len(r.Findings) == 0 {
+		return []string{"ended " + Ending(r)}
+	}
+	var lines []string
+	for _, f := range r.Findings {
+		line := Line(f.Message)
+		if line == "" {
+			line = Line(f.Rule)
+		}
+		want, got, at := Line(f.Want), Line(f.Got), Line(f.At)
+		if !strings.Contains(line, want) || !strings.Contains(line, got) {
+			line += fmt.Sprintf(" (want %s, got %s)", cmp.Or(want, "nothing"), cmp.Or(got, "nothing"))
+		}
+		if at != "" {
+			line += " at " + at
+		}
+		lines = append(lines, Cut(line, reasonChars))
+	}
+	return lines
+}
+
+// Ending names the end state of a result and the rule behind it.
+func Ending(r *scenarios.Result) string {
+	end, stop := Line(string(r.EndState)), Line(string(r.Stop))
+	switch {
+	case end == "" && stop == "":
+		return "without a stop"
+	case stop == "" || strings.EqualFold(end, stop):
+		return end
+	}
+	return end + " (" + stop + ")"
+}
+
+// excerpt gives the last lines of a trace up to its last halt; without a halt
+// those up to its end.
+func excerpt(trace string) []string {
+	if trace == "" {
+		return nil
+	}
+	lines := strings.Split(strings.TrimRight(trace, "\n"), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.HasPrefix(strings.TrimLeft(lines[i], " "), "> halt") {
+			lines = lines[:i+1]
+			break
+		}
+	}
+	more := len(lines) > excerptLines
+	if more {
+		lines = lines[len(lines)-excerptLines:]
+	}
+	out := make([]string, 0, excerptLines+1)
+	if more {
+		out = append(out, "…")
+	}
+	for _, l := range lines {
+		out = append(out, Cut(strings.TrimSuffix(Lines(l), "\n"), excerptChars))
+	}
+	return out
+}
+
+// Write writes the blocks, an empty line before each.
+func (f *Failures) Write(w io.Writer, colour Colour) error {
+	var b strings.Builder
+	for i := range f.kept {
+		f.kept[i].write(&b, colour)
+	}
+	if f.dropped > 0 {
+		fmt.Fprintf(&b, "\n%s not shown: %s\n", Count(f.dropped, "more failure"), f.Hint)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (f *failure) write(b *strings.Builder, colour Colour) {
+	fmt.Fprintf(b, "\n%s %s\n", colour.Bad(strings.ToUpper(string(f.verdict))), f.title)
+	for _, r := range f.reasons {
+		fmt.Fprintf(b, "  %s\n", r)
+	}
+	for _, l := range f.excerpt {
+		fmt.Fprintf(b, "  %s %s\n", colour.Dim("|"), l)
+	}
+	fmt.Fprintf(b, "  repeat: %s\n", Line(f.repeat))
+}

@@ -1,0 +1,51 @@
+package reports
+
+import (
+	"io"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// Table writes a table for the terminal: a head, a rule, the rows and, with a
+// foot, another rule and the foot. The first left columns are set to the left,
+// the others to the right. Cells are written as they are: what is foreign must
+// have passed [Line].
+func Table(w io.Writer, left int, head []string, rows [][]string, foot []string) error {
+	align := tw.CellAlignment{PerColumn: make([]tw.Align, len(head))}
+	for i := range align.PerColumn {
+		align.PerColumn[i] = tw.AlignRight
+		if i < left {
+			align.PerColumn[i] = tw.AlignLeft
+		}
+	}
+	var b strings.Builder
+	t := tablewriter.NewTable(&b,
+		tablewriter.WithEastAsian(tw.Off), // or the width would follow the locale
+		tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithFooterAutoFormat(tw.Off),
+		tablewriter.WithHeaderAlignmentConfig(align), tablewriter.WithRowAlignmentConfig(align), tablewriter.WithFooterAlignmentConfig(align),
+		tablewriter.WithRendition(tw.Rendition{Borders: tw.BorderNone, Settings: tw.Settings{Separators: tw.SeparatorsNone}}))
+	t.Header(head)
+	if err := t.Bulk(rows); err != nil {
+		return err
+	}
+	if foot != nil {
+		t.Footer(foot)
+	}
+	if err := t.Render(); err != nil {
+		return err
+	}
+	return writeTrimmed(w, b.String())
+}
+
+// writeTrimmed writes a text without the white space at the ends of its lines.
+func writeTrimmed(w io.Writer, text string) error {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimRight(line, " \n"))
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
