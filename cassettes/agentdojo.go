@@ -10,10 +10,10 @@ import (
 // field of their own. metadata.success says whether the user's task was solved,
 // whatever became of an injected attack. The first line has metadata alone.
 var agentDojo = format{
-	name:     "agentdojo",
-	expected: `JSON Lines of runs {"index", "messages": [messages], "metadata": {"success": …}}`,
-	fits:     func(keys map[string]json.RawMessage) bool { return isAgentDojo(keys["metadata"]) },
-	read:     readAgentDojo,
+	name:  "agentdojo",
+	looks: `{"messages": [messages], "metadata": {"success": true}} a line`,
+	fits:  func(keys map[string]json.RawMessage) bool { return isAgentDojo(keys["metadata"]) },
+	read:  readAgentDojo,
 }
 
 // isAgentDojo reports whether metadata is that of a run or that of the first

@@ -37,15 +37,27 @@ func (r *Recording) Counts() Counts {
 			if len(t.Calls) > 1 {
 				c.ParallelTurns++
 			}
-			for _, call := range t.Calls {
-				c.ofIDs(call)
-				c.ofResults(call.Result)
-				c.ofRepeats(c.signature(call))
+		}
+	}
+	r.eachCall(func(call *Call) {
+		c.ofIDs(call)
+		c.ofArgs(call)
+		c.ofResults(call.Result)
+		c.ofRepeats(signature(call))
+	})
+	c.Distinct = len(c.times)
+	return c.Counts
+}
+
+// eachCall visits all calls in order.
+func (r *Recording) eachCall(visit func(*Call)) {
+	for _, run := range r.Runs {
+		for _, t := range run.Turns {
+			for _, c := range t.Calls {
+				visit(c)
 			}
 		}
 	}
-	c.Distinct = len(c.times)
-	return c.Counts
 }
 
 type counter struct {
@@ -64,6 +76,14 @@ func (c *counter) ofIDs(call *Call) {
 		c.IDReused++
 	}
 	c.ids[call.ID] = true
+}
+
+func (c *counter) ofArgs(call *Call) {
+	if call.Args == "" {
+		c.ArgsEmpty++
+	} else if _, ok := canonicalArgs(call.Args); !ok {
+		c.ArgsInvalid++
+	}
 }
 
 func (c *counter) ofResults(r *Result) {
@@ -103,15 +123,9 @@ func (c *counter) ofRepeats(sig string) {
 }
 
 // signature is what two equal calls have in common.
-func (c *counter) signature(call *Call) string {
-	canonical, ok := canonicalArgs(call.Args)
-	switch {
-	case call.Args == "":
-		c.ArgsEmpty++
-	case !ok:
-		c.ArgsInvalid++
-	}
-	return call.Name + "\x00" + canonical
+func signature(c *Call) string {
+	canonical, _ := canonicalArgs(c.Args)
+	return c.Name + "\x00" + canonical
 }
 
 // canonicalArgs gives arguments as JSON with sorted keys, and "" as the empty

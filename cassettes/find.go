@@ -11,8 +11,9 @@ import (
 
 // Find expands paths into the files to read: a file stands for itself, a folder
 // for the *.json and *.jsonl files in it and below (without those whose name,
-// or whose folder's, begins with a dot), and a glob for what it matches. Each
-// file comes once, in the order of the paths, those of a folder sorted.
+// or whose folder's, begins with a dot), and a glob for what it matches, again
+// without hidden files. Each file comes once, in the order of the paths, those
+// of a folder sorted.
 func Find(paths []string) ([]string, []*Problem) {
 	var f finder
 	for _, p := range paths {
@@ -53,13 +54,13 @@ func (f *finder) file(path string) {
 func (f *finder) folder(root string) {
 	found := false
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		hidden := path != root && strings.HasPrefix(d.Name(), ".")
+		skip := path != root && hidden(path)
 		switch {
 		case err != nil:
 			f.problem(path, "%v", withoutPath(err))
-		case d.IsDir() && hidden:
+		case d.IsDir() && skip:
 			return fs.SkipDir
-		case d.Type().IsRegular() && !hidden && isRecording(d.Name()):
+		case d.Type().IsRegular() && !skip && isRecording(d.Name()):
 			found = true
 			f.file(path)
 		}
@@ -71,6 +72,8 @@ func (f *finder) folder(root string) {
 		f.problem(root, "no *.json or *.jsonl file in this folder")
 	}
 }
+
+func hidden(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") }
 
 func isRecording(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
@@ -89,6 +92,8 @@ func (f *finder) glob(pattern string) {
 		f.problem(pattern, "no file matches")
 	}
 	for _, m := range matches {
-		f.add(m)
+		if !hidden(m) || hidden(pattern) {
+			f.add(m)
+		}
 	}
 }

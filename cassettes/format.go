@@ -9,8 +9,8 @@ import (
 
 // A format is a way in which recordings are written.
 type format struct {
-	name     string
-	expected string // what a file of it looks like, for people
+	name  string
+	looks string // what a file of it looks like, for people
 	// fits reports whether an object with these keys looks like a record of it.
 	fits func(keys map[string]json.RawMessage) bool
 	// read decodes a record. It gives nil for one that is no run.
@@ -58,13 +58,13 @@ func isMessages(raw json.RawMessage) bool {
 	return d.More() && d.Decode(&first) == nil && first.Role != nil
 }
 
-// expectations says what the formats look like, each on a line.
-func expectations() string {
-	var b strings.Builder
+// expected says in a line what the formats look like.
+func expected() string {
+	var all []string
 	for _, f := range formats {
-		fmt.Fprintf(&b, "\n  %-11s %s", f.name, f.expected)
+		all = append(all, fmt.Sprintf("%s (%s)", f.name, f.looks))
 	}
-	return b.String()
+	return strings.Join(all, ", ")
 }
 
 func isArray(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }

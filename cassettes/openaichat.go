@@ -11,10 +11,10 @@ import (
 // name (or id), model and label, success or failure. One document a file, or
 // one conversation a line.
 var openAIChat = format{
-	name:     "openai-chat",
-	expected: `an array of messages {"role", "content"} or {"messages": [messages]}, one document or one conversation a line`,
-	fits:     func(keys map[string]json.RawMessage) bool { return isArray(keys["messages"]) },
-	read:     readOpenAIChat,
+	name:  "openai-chat",
+	looks: `[{"role": …, "content": …}, …] or {"messages": [messages]}, one a file or one a line`,
+	fits:  func(keys map[string]json.RawMessage) bool { return isArray(keys["messages"]) },
+	read:  readOpenAIChat,
 }
 
 func readOpenAIChat(raw json.RawMessage) (*Recording, error) {

@@ -48,17 +48,14 @@ func (p *Problem) Error() string {
 // A file may have 512 MiB, a record 64 MiB and 100,000 messages, and JSON
 // nested 1,000 deep. The file is held in memory while it is read.
 func Read(path, format string) ([]*Recording, []*Problem) {
-	r := reader{file: filepath.ToSlash(path), names: map[string]bool{}}
-	if r.format = named(format); r.format == nil && format != "" {
+	r := reader{file: filepath.ToSlash(path), format: named(format), names: map[string]bool{}}
+	if r.format == nil && format != "" {
 		r.problem(0, "unknown format %s (want %s)", quote(format), strings.Join(Formats(), ", "))
-		return nil, r.problems
-	}
-	data, err := readFile(path)
-	if err != nil {
+	} else if data, err := readFile(path); err != nil {
 		r.problem(0, "%v", err)
-		return nil, r.problems
+	} else {
+		r.read(data)
 	}
-	r.read(data)
 	return r.recordings, r.problems
 }
 
@@ -82,13 +79,6 @@ func readFile(path string) ([]byte, error) {
 		return nil, withoutPath(err)
 	case len(data) > maxFile:
 		return nil, fmt.Errorf("larger than %d MiB: split it", maxFile>>20)
-	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, errors.New("the file is empty")
-	}
-	if !utf8.Valid(data) {
-		data = bytes.ToValidUTF8(data, []byte("\ufffd"))
 	}
 	return data, nil
 }
@@ -117,6 +107,14 @@ func (r *reader) problem(line int, text string, args ...any) {
 }
 
 func (r *reader) read(data []byte) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(bytes.TrimSpace(data)) == 0 {
+		r.problem(0, "the file is empty")
+		return
+	}
+	if !utf8.Valid(data) {
+		data = bytes.ToValidUTF8(data, []byte("\ufffd"))
+	}
 	records := split(data)
 	if r.format == nil {
 		for _, rec := range records {
@@ -126,14 +124,14 @@ func (r *reader) read(data []byte) {
 		}
 	}
 	if r.format == nil {
-		r.problem(0, "no recorded run in it: it holds %s; expected one of%s", describe(records), expectations())
+		r.problem(0, "no recorded run in it, but %s; expected one of %s", describe(records[0]), expected())
 		return
 	}
 	for _, rec := range records {
 		r.record(rec)
 	}
 	if len(r.recordings) == 0 && len(r.problems) == 0 {
-		r.problem(0, "no recorded run in it: expected %s", r.format.expected)
+		r.problem(0, "no recorded run in it; expected %s", r.format.looks)
 	}
 }
 
@@ -178,17 +176,25 @@ func (r *reader) unique(name string, line int) string {
 }
 
 // describe says what a file that nobody knows holds.
-func describe(records []record) string {
-	raw := records[0].raw
-	var keys map[string]json.RawMessage
-	switch {
-	case isArray(raw):
+func describe(r record) string {
+	if why := r.invalid(); why != "" {
+		return why
+	}
+	switch c := r.raw[0]; {
+	case isArray(r.raw) && len(bytes.TrimSpace(r.raw[1:])) == 1:
+		return "an empty array"
+	case isArray(r.raw):
 		return "an array"
-	case !isObject(raw) || json.Unmarshal(raw, &keys) != nil:
-		if why := records[0].invalid(); why != "" {
-			return why
-		}
-		return "no object"
+	case c == '"':
+		return "a text"
+	case !isObject(r.raw) && c >= 'a':
+		return string(r.raw) // true, false, null
+	case !isObject(r.raw):
+		return "a number"
+	}
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(r.raw, &keys); err != nil {
+		return err.Error()
 	}
 	const most = 6
 	var names []string

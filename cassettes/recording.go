@@ -11,7 +11,9 @@ import (
 // their results.
 //
 // What does not fit that form is settled so. Assistant messages in a row are
-// one turn; user messages in a row are one message. An assistant message
+// one turn, also where only a stray result stands between them, so that only
+// the last turn of a run is without calls; user messages in a row are one
+// message. An assistant message
 // before the first user message is history, unless it has calls: then it
 // begins a run without a user message. A user may call tools too (a simulated
 // customer, say): these calls are not the agent's, so they and their results
@@ -166,13 +168,21 @@ func (b *builder) assistant(m message) {
 		}
 		b.begin("")
 	}
-	if len(b.run.Turns) == 0 || b.last != assistant {
-		b.run.Turns = append(b.run.Turns, &Turn{})
+	t := b.lastTurn()
+	if t == nil || len(t.Calls) > 0 && b.last != assistant {
+		t = &Turn{}
+		b.run.Turns = append(b.run.Turns, t)
 	}
-	t := b.run.Turns[len(b.run.Turns)-1]
 	b.say(&t.Text, m.text)
 	t.Calls = append(t.Calls, m.calls...)
 	b.await(m.calls, false)
+}
+
+func (b *builder) lastTurn() *Turn {
+	if n := len(b.run.Turns); n > 0 {
+		return b.run.Turns[n-1]
+	}
+	return nil
 }
 
 func (b *builder) await(calls []*Call, user bool) {

@@ -14,26 +14,38 @@ type record struct {
 }
 
 // split cuts a file, which is not blank, into its records: the lines of JSON
-// Lines, the elements of an array that is none of messages, or the whole
-// document. What is no JSON becomes a record too, for somebody to complain
-// about; so does what is left of an array that breaks off.
+// Lines or the whole document, and in their place the elements of an array that
+// is none of messages. What is no JSON becomes a record too, for somebody to
+// complain about; so does what is left of an array that breaks off.
 func split(data []byte) []record {
-	lines := splitLines(data)
-	if len(lines) > 1 && json.Valid(lines[0].raw) {
-		return lines
+	pieces := splitLines(data)
+	if !isJSONLines(pieces) {
+		pieces = []record{{bytes.TrimSpace(data), pieces[0].line}}
 	}
-	whole := record{bytes.TrimSpace(data), lines[0].line}
-	if !json.Valid(whole.raw) && len(lines) > 1 {
-		for _, l := range lines[1:] {
-			if formatOf(l.raw) != nil {
-				return lines
-			}
+	var records []record
+	for _, p := range pieces {
+		if isArray(p.raw) && !isMessages(p.raw) {
+			records = append(records, elements(p)...)
+		} else {
+			records = append(records, p)
 		}
 	}
-	if isArray(whole.raw) && !isMessages(whole.raw) {
-		return elements(whole)
+	return records
+}
+
+// isJSONLines tells JSON Lines from a document: the first line, or a later one
+// that is a record, is JSON by itself. A line with a lone bracket begins a
+// document, however its runs are laid out.
+func isJSONLines(lines []record) bool {
+	if len(lines) == 1 || string(lines[0].raw) == "[" {
+		return false
 	}
-	return []record{whole}
+	for i, l := range lines {
+		if json.Valid(l.raw) && (i == 0 || formatOf(l.raw) != nil) {
+			return true
+		}
+	}
+	return false
 }
 
 func splitLines(data []byte) []record {
@@ -91,7 +103,7 @@ func (r record) invalid() string {
 		return fmt.Sprintf("JSON nested more than %d deep", maxDepth)
 	case errors.As(err, &syntax):
 		at := r.raw[:min(int(syntax.Offset), len(r.raw))]
-		return fmt.Sprintf("invalid JSON: %v (line %d, byte %d of it)", err, r.line+bytes.Count(at, []byte("\n")), len(at)-bytes.LastIndexByte(at, '\n')-1)
+		return fmt.Sprintf("invalid JSON: %v (line %d, byte %d)", err, r.line+bytes.Count(at, []byte("\n")), len(at)-bytes.LastIndexByte(at, '\n')-1)
 	case err != nil:
 		return fmt.Sprintf("invalid JSON: %v", err)
 	}

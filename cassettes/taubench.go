@@ -10,10 +10,10 @@ import (
 // with its OpenAI chat messages in traj and its reward, 1 for success. An error
 // shows only in the text of a result.
 var tauBench = format{
-	name:     "tau-bench",
-	expected: `a JSON array of runs {"task_id", "trial", "reward", "traj": [messages]}`,
-	fits:     func(keys map[string]json.RawMessage) bool { return isArray(keys["traj"]) },
-	read:     readTauBench,
+	name:  "tau-bench",
+	looks: `[{"traj": [messages], "reward": 1}, …]`,
+	fits:  func(keys map[string]json.RawMessage) bool { return isArray(keys["traj"]) },
+	read:  readTauBench,
 }
 
 func readTauBench(raw json.RawMessage) (*Recording, error) {
