@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
 )
 
 func TestReadFormats(t *testing.T) {
@@ -256,7 +259,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// No input makes the reader panic, and each is either read or complained about.
+// No input makes reader or replay panic; each is read or complained about; only
+// the last turn of a run has no calls; and each recorded call either ran, or
+// could not, or was saved.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"tau-bench.json", "agentdojo.jsonl", "chat.json", "chats.jsonl"} {
 		data, err := os.ReadFile("testdata/" + name)
@@ -265,18 +270,26 @@ func FuzzRead(f *testing.F) {
 		}
 		f.Add(data)
 	}
+	strict := loop.Default()
+	strict.Limits = loop.Limits{Turns: 3, Calls: 4, CallsPerTurn: 2, AtLimit: loop.LimitFinal}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := reader{names: map[string]bool{}}
 		r.read(data)
 		if len(r.recordings)+len(r.problems) == 0 {
 			t.Error("neither a recording nor a problem")
 		}
-		for _, r := range r.recordings {
-			for _, run := range r.Runs {
+		for _, rec := range r.recordings {
+			for _, run := range rec.Runs {
 				for i, turn := range run.Turns {
 					if len(turn.Calls) == 0 && i < len(run.Turns)-1 {
 						t.Error("a turn without calls that is not the last of its run")
 					}
+				}
+			}
+			for _, cfg := range []loop.Config{loop.Off(), strict} {
+				got, _ := play(t, rec, cfg)
+				if want := rec.Counts().Calls; got.Calls+got.Invalid+got.Saved != want || got.Verdict != scenarios.Unjudged {
+					t.Errorf("%d calls recorded, %d ran, %d invalid, %d saved; %s, %v", want, got.Calls, got.Invalid, got.Saved, got.Verdict, got.Findings)
 				}
 			}
 		}

@@ -150,6 +150,7 @@ func (w *world) result(variant string) *scenarios.Result {
 		r.Tries += out.Tries
 		r.Errors += out.Errors
 		r.Vetoed += out.Vetoed
+		r.Nudges += out.Nudges
 		r.Invalid += out.Invalid
 		r.Stop = out.Stop
 	}

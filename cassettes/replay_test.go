@@ -181,6 +181,52 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// What a variant does instead of a plain stop. All stop after the first turn.
+func TestPlayAtLimit(t *testing.T) {
+	answer := []string{"user: hi", "f()", "= 1", "done"}
+	more := []string{"user: hi", "f()", "= 1", "g()", "= 2", "done"}
+	type figures struct {
+		stop   loop.Stop
+		calls  int
+		saved  int
+		wentOn bool
+	}
+	for _, c := range []struct {
+		name     string
+		messages []string
+		at       loop.AtLimit
+		want     figures
+	}{
+		{"the answer is the last word: nothing was prevented", answer, loop.LimitFinal, figures{"recording-ended", 1, 0, false}},
+		{"the next call is refused", more, loop.LimitFinal, figures{"turn-limit", 1, 1, true}},
+		{"so it is with tools offered", more, loop.LimitGrace, figures{"turn-limit", 1, 1, true}},
+		{"nobody answers the question", answer, loop.LimitAsk, figures{"turn-limit", 1, 0, false}},
+		{"nor if a call is to come", more, loop.LimitAsk, figures{"turn-limit", 1, 1, true}},
+		{"a question where the recording ends anyway", answer[:3], loop.LimitAsk, figures{"recording-ended", 1, 0, false}},
+		{"a last word where the recording ends anyway", answer[:3], loop.LimitFinal, figures{"recording-ended", 1, 0, false}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := turns(1, loop.ScopeRun)
+			cfg.Limits.AtLimit = c.at
+			r, _ := play(t, chat(t, c.messages...), cfg)
+			if got := (figures{r.Stop, r.Calls, r.Saved, r.WentOn}); got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// A veto is no stop: what was recorded next follows, to the end.
+func TestPlayVeto(t *testing.T) {
+	cfg := off(func(c *loop.Config) {
+		c.Detectors = []detect.Detector{{Name: "again", Do: []detect.Rung{{At: 2, Act: detect.Veto}}}}
+	})
+	r, _ := play(t, chat(t, "user: hi", "f()", "= 1", "f()", "= 2", "g()", "= 3", "done"), cfg)
+	if r.Stop != loop.StopDone || r.Calls != 2 || r.Vetoed != 1 || r.Saved != 1 || r.WentOn {
+		t.Errorf("stop %s, %d calls, %d vetoed, %d saved, went on %v; want done, 2, 1, 1 and false", r.Stop, r.Calls, r.Vetoed, r.Saved, r.WentOn)
+	}
+}
+
 // Results find their calls by the place in the batch, whatever the ids, in one
 // instant, and the user's next message begins the next run.
 func TestPlayTrace(t *testing.T) {

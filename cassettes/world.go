@@ -22,6 +22,9 @@ import (
 // on all the same, the recording does not say that it failed, and it succeeds
 // with an empty result.
 //
+// The turn recorded next is also what the machine gets for a last word. A
+// question to the user has no recorded answer: it is answered with no.
+//
 // The session ends with the first run that a rule stops. A rule that trips
 // where the recorded run ends anyway, with every call executed and no turn
 // left, has stopped nothing: the session goes on.
@@ -31,11 +34,12 @@ type world struct {
 	turn int // of that run, the next to be given
 	next int // the machine's number of the next call to be given
 
-	asked   loop.Ref   // the model request that is open
-	open    []loop.Ref // calls that wait for a result
-	batch   int        // the machine's number of the batch's first call
-	blocked int        // calls of the batch that a rule kept from running
-	halted  bool
+	asked    loop.Ref   // the model request that is open
+	question loop.Ref   // the question to the user that is open
+	open     []loop.Ref // calls that wait for a result
+	batch    int        // the machine's number of the batch's first call
+	blocked  int        // calls of the batch that a rule kept from running
+	halted   bool
 
 	// What the replay comes to.
 	outcomes []loop.Outcome
@@ -82,6 +86,8 @@ func (w *world) Do(_ context.Context, _ loop.Input, effects []loop.Effect) {
 		switch e := &effects[i]; e.Kind {
 		case loop.AskModel:
 			w.asked = e.Ref
+		case loop.AskUser:
+			w.question = e.Ref
 		case loop.CallTool:
 			w.open = append(w.open, e.Ref)
 			w.executed = append(w.executed, w.call(e.Ref))
@@ -111,7 +117,7 @@ func (w *world) put(e *loop.Effect) {
 }
 
 func (w *world) halt(out loop.Outcome) {
-	w.halted, w.open, w.asked = true, nil, loop.Ref{}
+	w.halted, w.open, w.asked, w.question = true, nil, loop.Ref{}, loop.Ref{}
 	w.outcomes = append(w.outcomes, out)
 	if out.Stop == loop.StopDone || out.Stop == loop.StopRecordingEnded {
 		return
@@ -140,6 +146,8 @@ func (w *world) Next(ctx context.Context, wake time.Duration, armed bool) (loop.
 	switch {
 	case w.halted:
 		return w.userMessage()
+	case w.question.Kind != loop.RefNone:
+		return loop.Input{Kind: loop.UserReply, Ref: w.question}, nil
 	case w.asked.Kind != loop.RefNone && len(left) > 0:
 		return w.reply(left[0]), nil
 	case w.asked.Kind != loop.RefNone:
