@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"encoding"
 	"encoding/json"
 	"reflect"
 	"strconv"
@@ -16,6 +17,10 @@ func (v *Variant) JSON() json.RawMessage { return appendConfig(nil, reflect.Valu
 func appendConfig(b []byte, v reflect.Value) []byte {
 	if d, ok := v.Interface().(time.Duration); ok {
 		return appendJSONText(b, shortDuration(d))
+	}
+	if m, ok := v.Interface().(encoding.TextMarshaler); ok {
+		text, _ := m.MarshalText() // a config's texts can always be written
+		return appendJSONText(b, string(text))
 	}
 	switch v.Kind() {
 	case reflect.Struct:

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -27,6 +28,14 @@ func (s *source) decode(n ast.Node, v reflect.Value, what string) {
 	}
 	if d, ok := v.Addr().Interface().(decodable); ok {
 		d.decode(s, n, what)
+		return
+	}
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		if !plain(n) {
+			s.mismatch(n, what, "a number or a range")
+		} else if err := u.UnmarshalText([]byte(n.GetToken().Value)); err != nil {
+			s.fail(n, what+": "+err.Error(), "")
+		}
 		return
 	}
 	if _, ok := v.Interface().(time.Duration); ok {

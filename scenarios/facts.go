@@ -13,13 +13,14 @@ type facts struct {
 	events   map[string]bool       // that appeared
 	codes    map[loop.Code]int     // final codes of executed calls
 	took     map[time.Duration]int // how long executed calls took, by the bound of their bucket
-	acted    bool                  // a call was vetoed
+	acted    bool                  // a detector nudged, or vetoed a call
 	schemaOK int
 }
 
 // Events lists the words of expect.events. Beside what the loop notes (see
 // [loop.Event]) they are: run-started, run-ended; call-started, call-retried,
-// call-cancelled; model-retried, model-cancelled; permission-asked.
+// call-cancelled; model-retried, model-cancelled; permission-asked,
+// user-asked.
 func Events() []string { return slices.Clone(events) }
 
 const (
@@ -31,11 +32,12 @@ const (
 	modelRetried    = "model-retried"
 	modelCancelled  = "model-cancelled"
 	permissionAsked = "permission-asked"
+	userAsked       = "user-asked"
 )
 
-var events = append([]string{runStarted, runEnded, callStarted, callRetried, callCancelled, modelRetried, modelCancelled, permissionAsked},
+var events = append([]string{runStarted, runEnded, callStarted, callRetried, callCancelled, modelRetried, modelCancelled, permissionAsked, userAsked},
 	words([]loop.Event{loop.EventIgnored, loop.EventReplacedID, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply,
-		loop.EventBrokenStream, loop.EventAbandoned, loop.EventTruncated, loop.EventTrimmed, loop.EventAlsoStopped, loop.EventGaveUp})...)
+		loop.EventBrokenStream, loop.EventAbandoned, loop.EventTruncated, loop.EventTrimmed, loop.EventAlsoStopped, loop.EventGaveUp, loop.EventNudged, loop.EventLimitNear})...)
 
 // read gathers the facts of a trace.
 func read(trace loop.Trace) facts {
@@ -79,6 +81,8 @@ func (f *facts) effect(at time.Duration, e *loop.Effect, spans map[int]span) {
 		f.events[modelCancelled] = true
 	case loop.OpenGate:
 		f.events[permissionAsked] = true
+	case loop.AskUser:
+		f.events[userAsked] = true
 	case loop.CallTool:
 		if e.Ref.Try > 1 {
 			f.events[callRetried] = true
@@ -90,6 +94,7 @@ func (f *facts) effect(at time.Duration, e *loop.Effect, spans map[int]span) {
 		f.events[callCancelled] = true
 	case loop.Note:
 		f.events[string(e.Event)] = true
+		f.acted = f.acted || e.Event == loop.EventNudged
 		if e.Event == loop.EventAbandoned {
 			spans[e.Ref.N] = spans[e.Ref.N].until(at)
 		}

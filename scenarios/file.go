@@ -199,6 +199,7 @@ type expectEntry struct {
 	Tries      *Range       `yaml:"tries"`
 	Errors     *Range       `yaml:"errors"`
 	Vetoed     *Range       `yaml:"vetoed"`
+	Nudges     *Range       `yaml:"nudges"`
 	Denied     *Range       `yaml:"denied"`
 	Invalid    *Range       `yaml:"invalid"`
 	// Time is the virtual time of the session.

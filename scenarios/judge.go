@@ -39,24 +39,25 @@ func (t *Trial) judge(r *Result, f facts, trace loop.Trace, err error) Verdict {
 	return Pass
 }
 
-// endedWell reports whether the loop let a run come to its end.
-func endedWell(s loop.EndState) bool { return s == loop.Done }
+// endedWell reports whether a run came to its end.
+func endedWell(s loop.EndState) bool { return s == loop.Done || s == loop.ClarifyNeeded }
 
 // judgeLabel asks of a runaway that it was caught: stopped by a rule of the
-// loop, or done after a veto. It asks of a healthy run that it came to its end,
-// or to the cancel that its script has.
+// loop, or done after a nudge or a veto. It asks of a healthy run that it came
+// to its end. A run that its script's user cancels says nothing about either.
 func (t *Trial) judgeLabel(r *Result, f facts) {
 	switch {
+	case r.Stop == loop.StopCancelled && t.Scenario.Script.User.Cancel != nil:
 	case r.Label == Runaway && !caught(r.EndState, f):
-		r.compare("label", "", "the runaway was not caught", "stopped by a rule, or done after a veto", ending(r))
-	case r.Label == Healthy && !endedWell(r.EndState) && !(r.Stop == loop.StopCancelled && t.Scenario.Script.User.Cancel != nil):
-		r.compare("label", "", "a healthy run was stopped", "done", ending(r))
+		r.compare("label", "", "the runaway was not caught", "stopped by a rule, or done after a nudge or a veto", ending(r))
+	case r.Label == Healthy && !endedWell(r.EndState):
+		r.compare("label", "", "a healthy run was stopped", "DONE or CLARIFY_NEEDED", ending(r))
 	}
 }
 
 func caught(s loop.EndState, f facts) bool {
 	switch s {
-	case loop.Done:
+	case loop.Done, loop.ClarifyNeeded:
 		return f.acted
 	case loop.WasCancelled, loop.Ceiling, loop.RecordingEnded, "":
 		return false
@@ -77,7 +78,7 @@ func (e *Expect) judge(r *Result, f facts) {
 	}{
 		{"turns", e.Turns, r.Turns}, {"model_calls", e.ModelCalls, r.ModelCalls}, {"calls", e.Calls, r.Calls},
 		{"tries", e.Tries, r.Tries}, {"errors", e.Errors, r.Errors}, {"vetoed", e.Vetoed, r.Vetoed},
-		{"denied", e.Denied, r.Denied}, {"invalid", e.Invalid, r.Invalid},
+		{"nudges", e.Nudges, r.Nudges}, {"denied", e.Denied, r.Denied}, {"invalid", e.Invalid, r.Invalid},
 	} {
 		if c.want != nil && (c.got < c.want.Min || c.got > c.want.Max) {
 			mismatch(r, c.rule, c.want.String(), fmt.Sprint(c.got))

@@ -117,13 +117,18 @@ func hintWord(got string, words []string) string {
 }
 
 // nearest gives the words that need the fewest edits, three at most, and none
-// where more than a third of the word would have to change.
+// where more than a third of the word would have to change. A word's beginning
+// is one edit away from it.
 func nearest(got string, words []string) []string {
 	got = strings.ToLower(got)
 	best := max(1, len(got)/3)
 	var near []string
 	for _, w := range words {
-		switch n := distance(got, strings.ToLower(w)); {
+		n := distance(got, strings.ToLower(w))
+		if len(got) > 2 && strings.HasPrefix(strings.ToLower(w), got) {
+			n = min(n, 1)
+		}
+		switch {
 		case n < best:
 			best, near = n, []string{w}
 		case n == best && len(near) < 3:

@@ -148,6 +148,7 @@ func (r *Result) count(runs []loop.Outcome, f facts) {
 		r.Tries += o.Tries
 		r.Errors += o.Errors
 		r.Vetoed += o.Vetoed
+		r.Nudges += o.Nudges
 		r.Asked += o.Asked
 		r.Denied += o.Denied
 		r.Invalid += o.Invalid

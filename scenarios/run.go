@@ -44,9 +44,10 @@ func (k Keep) keeps(v Verdict) bool {
 	return k == KeepAll || k == KeepFailed && (v == Fail || v == Inconclusive)
 }
 
-// trials gives the trials in their order.
-func (o *Options) trials() iter.Seq[Trial] {
-	return func(yield func(Trial) bool) {
+// trials gives the trials in their order, each with whether another seed may
+// give another result.
+func (o *Options) trials() iter.Seq2[Trial, bool] {
+	return func(yield func(Trial, bool) bool) {
 		for _, s := range o.Scenarios {
 			variants := o.Variants
 			if len(variants) == 0 {
@@ -54,12 +55,12 @@ func (o *Options) trials() iter.Seq[Trial] {
 			}
 			for _, v := range variants {
 				t := Trial{Scenario: s, Variant: v, Seed: o.Seed}
-				seeds := 1
-				if t.random() {
+				seeds, random := 1, t.random()
+				if random {
 					seeds = max(1, o.Seeds)
 				}
 				for range seeds {
-					if !yield(t) {
+					if !yield(t, random) {
 						return
 					}
 					t.Seed++
@@ -73,6 +74,7 @@ func (o *Options) trials() iter.Seq[Trial] {
 // making them.
 type job struct {
 	trials  []Trial
+	random  []bool // for each trial
 	results []*Result
 	done    chan struct{}
 }
@@ -140,8 +142,8 @@ func (o *Options) check() error {
 func (o *Options) share(ctx context.Context, todo, inOrder chan<- *job) {
 	defer close(todo)
 	defer close(inOrder)
-	hand := func(trials []Trial) bool {
-		j := &job{trials: trials, done: make(chan struct{})}
+	j := &job{done: make(chan struct{})}
+	hand := func() bool {
 		for _, to := range []chan<- *job{inOrder, todo} {
 			select {
 			case to <- j:
@@ -150,30 +152,28 @@ func (o *Options) share(ctx context.Context, todo, inOrder chan<- *job) {
 				return false
 			}
 		}
+		j = &job{done: make(chan struct{})}
 		return true
 	}
-	var trials []Trial
-	for t := range o.trials() {
-		if trials = append(trials, t); len(trials) == trialsPerJob {
-			if !hand(trials) {
-				return
-			}
-			trials = nil
+	for t, random := range o.trials() {
+		j.trials, j.random = append(j.trials, t), append(j.random, random)
+		if len(j.trials) == trialsPerJob && !hand() {
+			return
 		}
 	}
-	if len(trials) > 0 {
-		hand(trials)
+	if len(j.trials) > 0 {
+		hand()
 	}
 }
 
 // work makes the trials of a job.
 func (o *Options) work(ctx context.Context, j *job) {
 	defer close(j.done)
-	for _, t := range j.trials {
+	for i := range j.trials {
 		if ctx.Err() != nil {
 			return
 		}
-		r, trace := t.Run(ctx)
+		r, trace := j.trials[i].run(ctx, j.random[i])
 		if o.Unjudged {
 			r.Verdict = Unjudged
 		}

@@ -43,7 +43,7 @@ type Expect struct {
 	EndState loop.EndState // "" = any
 	Stop     loop.Stop     // "" = any
 	// Bounds on the counts of a [Result]; nil = free.
-	Turns, ModelCalls, Calls, Tries, Errors, Vetoed, Denied, Invalid *Range
+	Turns, ModelCalls, Calls, Tries, Errors, Vetoed, Nudges, Denied, Invalid *Range
 	// Time bounds the virtual time of the session; nil = free.
 	Time *TimeRange
 	// Must and MustNot name events, see [Events].

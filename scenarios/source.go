@@ -189,8 +189,11 @@ func (s *source) syntax(err error) {
 		s.whole("is no YAML: " + printable(err.Error()))
 		return
 	}
-	at := e.GetToken().Position
-	s.add(at.Line, at.Column, printable(e.GetMessage()), syntaxHint(e.GetMessage()))
+	at, message := e.GetToken().Position, e.GetMessage()
+	if strings.Contains(message, "\t") {
+		message = "a tab may not stand here"
+	}
+	s.add(at.Line, at.Column, printable(message), syntaxHint(message))
 }
 
 // syntaxHint explains the parser's most frequent complaints.
@@ -198,13 +201,13 @@ func syntaxHint(message string) string {
 	switch {
 	case strings.HasPrefix(message, "mapping value is not allowed"):
 		return `a text that holds ": " needs quotes; keys of one mapping stand in one column`
-	case strings.HasPrefix(message, "found a tab") || strings.HasPrefix(message, "tab character"):
+	case strings.Contains(message, "tab "):
 		return "indent with spaces"
 	case strings.Contains(message, "reserved character"):
 		return "a text that begins with this character needs quotes"
-	case strings.HasPrefix(message, "sequence end token"):
+	case strings.HasPrefix(message, "sequence end token") || strings.HasPrefix(message, "',' or ']'"):
 		return "a list that begins with [ ends with ]"
-	case strings.HasPrefix(message, "could not find flow map"):
+	case strings.HasPrefix(message, "could not find flow map") || strings.HasPrefix(message, "',' or '}'"):
 		return "a mapping that begins with { ends with }"
 	case strings.HasPrefix(message, "could not find end character"):
 		return "a text that begins with a quote ends with the same quote"

@@ -41,26 +41,26 @@ func jitters(b loop.Backoff) bool { return b == loop.FullJitter || b == loop.Dec
 
 // Run makes the trial and judges it. A panic below it is caught: the trial is
 // then inconclusive.
-func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) {
+func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) { return t.run(ctx, t.random()) }
+
+func (t *Trial) run(ctx context.Context, random bool) (*Result, loop.Trace) {
 	s := t.Scenario
 	r := &Result{Type: "trial", Scenario: s.ID(), Suite: s.Suite, Label: s.Label, Variant: t.Variant.Name, Seed: t.Seed,
-		Codes: map[string]int{}, ToolMS: []Latency{}, Findings: []Finding{}, Golden: "off", File: s.File, Line: s.Line}
+		Codes: map[string]int{}, ToolMS: []Latency{}, Findings: []Finding{}, Golden: "off", Random: random, File: s.File, Line: s.Line}
 	var trace loop.Trace
-	t.run(ctx, r, &trace)
+	t.fill(ctx, r, &trace)
 	return r, trace
 }
 
-// run fills a result and the trace below it.
-func (t *Trial) run(ctx context.Context, r *Result, trace *loop.Trace) {
+// fill fills a result and the trace below it.
+func (t *Trial) fill(ctx context.Context, r *Result, trace *loop.Trace) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.Verdict = Inconclusive
 			r.find("panic", "", "the trial panicked: "+printable(fmt.Sprint(p)))
 		}
 	}()
-	r.Random = t.random()
-	s := t.Scenario
-	runs, err := fakes.Run(ctx, &s.Script, *t.config(), t.Seed, trace)
+	runs, err := fakes.Run(ctx, &t.Scenario.Script, *t.config(), t.Seed, trace)
 	facts := read(*trace)
 	r.count(runs, facts)
 	r.Verdict = t.judge(r, facts, *trace, err)

@@ -94,7 +94,7 @@ func (w *allowWord) decode(s *source, n ast.Node, what string) {
 type endStateWord loop.EndState
 
 func endStates() []endStateWord {
-	return []endStateWord{endStateWord(loop.Done), endStateWord(loop.BudgetExceeded), endStateWord(loop.LoopDetected),
+	return []endStateWord{endStateWord(loop.Done), endStateWord(loop.ClarifyNeeded), endStateWord(loop.BudgetExceeded), endStateWord(loop.LoopDetected),
 		endStateWord(loop.ErrorLimit), endStateWord(loop.ModelFailed), endStateWord(loop.WasCancelled), endStateWord(loop.Ceiling)}
 }
 

@@ -1,0 +1,72 @@
+package scenarios
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// yamlBlocks gives the examples of a Markdown file.
+func yamlBlocks(t *testing.T, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string
+	for _, part := range strings.Split(string(text), "```yaml\n")[1:] {
+		block, _, _ := strings.Cut(part, "```")
+		blocks = append(blocks, block)
+	}
+	return blocks
+}
+
+// The example of the documentation loads, and its trial passes.
+func TestDocumentedScenario(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "example.yaml")
+	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[0]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	all, err := Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, trace := Trial{Scenario: all[0], Variant: all[0].Variant, Seed: 1}.Run(context.Background())
+	if r.Verdict != Pass {
+		t.Errorf("verdict %s, findings %+v\n%v", r.Verdict, r.Findings, trace)
+	}
+}
+
+func TestDocumentedVariant(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[1]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadVariant(file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The documentation names every event, code and end state that there is.
+func TestDocumentedWords(t *testing.T) {
+	text, err := os.ReadFile("../docs/scenarios.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := append(Events(), stops()...)
+	all = append(append(append(all, words(codes())...), words(endStates())...), words(whens())...)
+	for _, key := range append(planKeys[scenarioFile](), planKeys[toolEntry]()...) {
+		all = append(all, key)
+	}
+	for _, word := range all {
+		if !strings.Contains(string(text), word) {
+			t.Errorf("docs/scenarios.md does not mention %s", word)
+		}
+	}
+}
+
+// planKeys lists the keys of a part of the language.
+func planKeys[T any]() []string { return planOf(reflect.TypeFor[T]()).keys }
