@@ -153,15 +153,7 @@ func describeTools(tools []fakes.Tool) []string {
 }
 
 func describeAnswer(a *fakes.Answer, first bool) string {
-	to := matching(a.When)
-	switch {
-	case to == "" && first:
-		to = " to every call"
-	case to == "":
-		to = " to every other call"
-	default:
-		to = " to a call" + to
-	}
+	to := calls(a, first)
 	what := ""
 	switch {
 	case a.Hang:
@@ -174,7 +166,7 @@ func describeAnswer(a *fakes.Answer, first bool) string {
 			what += ", repeated up to " + reports.Count(a.ResultChars, "character")
 		}
 	}
-	line := strings.TrimSpace(to) + times(a.Times) + ": " + what + after(a.Latency)
+	line := "to " + to + ": " + what + after(a.Latency)
 	var failures []string
 	for i, f := range a.Failures {
 		how := "fails with " + failed(f.Error, f.Text)
@@ -184,6 +176,23 @@ func describeAnswer(a *fakes.Answer, first bool) string {
 		failures = append(failures, fmt.Sprintf("try %d %s%s", i+1, how, after(f.Latency)))
 	}
 	return line + but(failures)
+}
+
+// calls names those that an answer is for.
+func calls(a *fakes.Answer, first bool) string {
+	switch {
+	case a.When != nil:
+		return "a call" + matching(a.When) + times(a.Times)
+	case a.Times == 0 && first:
+		return "every call"
+	case a.Times == 0:
+		return "every other call"
+	case a.Times == 1 && first:
+		return "the first call"
+	case first:
+		return fmt.Sprintf("the first %d calls", a.Times)
+	}
+	return reports.Count(a.Times, "more call")
 }
 
 func but(failures []string) string {
@@ -205,7 +214,7 @@ func describeModel(steps []fakes.Step) []string {
 	next := 1
 	for i := range steps {
 		s := &steps[i]
-		when := conditions[s.When]
+		when := cmp.Or(conditions[s.When], "when "+string(s.When))
 		if s.When == fakes.WhenAlways {
 			when = requests(next, s.Repeat)
 			next += max(1, s.Repeat)

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"agentbench": main})
+}
+
+// TestScripts runs the sessions in testdata. Beside testscript's own commands
+// they have
+//
+//	exitcode N COMMAND…       run the command, which must end with exactly N
+//	interrupt COMMAND…        run the command, interrupt it when it has written its
+//	                          first trial; stdout and stderr are left in files
+//	                          of these names
+//	write FILE 'TEXT' TIMES   write a text, with the escapes of Go, so many times
+//	sparse FILE BYTES         make a file of that size that takes no room
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			for name, value := range map[string]string{"TZ": "UTC", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"} {
+				env.Setenv(name, value)
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exitcode":  exitCode,
+			"interrupt": interrupt,
+			"write":     write,
+			"sparse":    sparse,
+		},
+	})
+}
+
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode N COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: interrupt COMMAND…")
+	}
+	cmd := exec.Command(lookPath(ts, args[0]), args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "NO_COLOR=1"}
+	var stdout, stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	pipe, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	lines := bufio.NewReader(pipe)
+	for done := false; ; {
+		line, err := lines.ReadString('\n')
+		stdout.WriteString(line)
+		if err != nil {
+			break
+		}
+		if !done && strings.Contains(line, `"type":"trial"`) {
+			done = true
+			ts.Check(cmd.Process.Signal(os.Interrupt))
+		}
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
+		ts.Fatalf("ended with %v, want exit code 130\n%s", err, stderr.String())
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("stdout"), stdout.Bytes(), 0o666))
+	ts.Check(os.WriteFile(ts.MkAbs("stderr"), stderr.Bytes(), 0o666))
+}
+
+// lookPath finds a command in the script's PATH.
+func lookPath(ts *testscript.TestScript, name string) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if path := filepath.Join(dir, name); isFile(path) {
+			return path
+		}
+	}
+	ts.Fatalf("there is no command %s", name)
+	return ""
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func write(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: write FILE 'TEXT' TIMES")
+	}
+	text, err := strconv.Unquote(`"` + args[1] + `"`)
+	ts.Check(err)
+	times, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(text, times)), 0o666))
+}
+
+func sparse(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sparse FILE BYTES")
+	}
+	size, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), nil, 0o666))
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), size))
+}
