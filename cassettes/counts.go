@@ -101,15 +101,13 @@ func (c *counter) ofResults(r *Result) {
 }
 
 func (c *counter) ofRepeats(sig string) {
-	switch {
-	case c.Calls > 0 && sig == c.last:
-		c.inARow++
-		c.alternate = 1
-	case c.Calls > 1 && sig == c.beforeLast:
-		c.inARow = 1
+	if c.Calls == 0 || sig != c.last {
+		c.inARow = 0
+	}
+	c.inARow++
+	if c.Calls > 1 && sig != c.last && sig == c.beforeLast {
 		c.alternate++
-	default:
-		c.inARow = 1
+	} else {
 		c.alternate = 2 // with the call before
 	}
 	c.Calls++

@@ -123,12 +123,11 @@ type builder struct {
 	said map[*string][]string // what each text of the recording is made of
 }
 
-// An openCall waits for its result. The user's calls have one like the agent's,
-// so that their results are not taken for answers to the agent.
+// An openCall waits for its result. The user's calls are among them, so that
+// their results are not taken for answers to the agent.
 type openCall struct {
 	*Call
 	turn int
-	user bool
 }
 
 // maxOpen bounds the calls that wait for a result. The oldest ones then stay
@@ -136,7 +135,7 @@ type openCall struct {
 const maxOpen = 1000
 
 func (b *builder) user(m message) {
-	b.await(m.calls, true)
+	b.await(m.calls)
 	if len(m.calls) > 0 && m.text == "" {
 		return
 	}
@@ -175,7 +174,7 @@ func (b *builder) assistant(m message) {
 	}
 	b.say(&t.Text, m.text)
 	t.Calls = append(t.Calls, m.calls...)
-	b.await(m.calls, false)
+	b.await(m.calls)
 }
 
 func (b *builder) lastTurn() *Turn {
@@ -185,13 +184,13 @@ func (b *builder) lastTurn() *Turn {
 	return nil
 }
 
-func (b *builder) await(calls []*Call, user bool) {
+func (b *builder) await(calls []*Call) {
 	if len(calls) == 0 {
 		return
 	}
 	b.turn++
 	for _, c := range calls {
-		b.open = append(b.open, openCall{c, b.turn, user})
+		b.open = append(b.open, openCall{c, b.turn})
 	}
 	b.open = b.open[max(0, len(b.open)-maxOpen):]
 }
@@ -202,9 +201,7 @@ func (b *builder) result(m message) {
 		b.rec.Dropped++
 		return
 	}
-	if !b.open[i].user {
-		b.open[i].Result = &Result{Text: m.text, Code: m.code}
-	}
+	b.open[i].Result = &Result{Text: m.text, Code: m.code}
 	b.open = append(b.open[:i], b.open[i+1:]...)
 }
 
