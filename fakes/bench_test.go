@@ -118,3 +118,34 @@ func bareModel(turn int, _ []bareMessage) bareReply {
 var bareTools = map[string]func(string) string{
 	"read_page": func(string) string { return "the text of the page" },
 }
+
+// A turn of the world takes two allocations, which the trace keeps: the calls
+// of the reply, and their texts. All else is reused.
+func TestAllocations(t *testing.T) {
+	script := benchScript()
+	script.Model[0].Repeat = Forever
+	w := NewWorld(script, 1)
+	w.Ceiling.Requests, w.Ceiling.Calls = 1<<30, 1<<30
+	ctx := context.Background()
+	n, effects := 0, make([]loop.Effect, 1)
+	step := func(in loop.Input, e loop.Effect) loop.Input {
+		effects[0] = e
+		w.Do(ctx, in, effects)
+		next, err := w.Next(ctx, 0, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return next
+	}
+	in := loop.Input{Kind: loop.Started}
+	turn := func() {
+		n++
+		in = step(in, ask(n, 1))
+		in = step(in, call(n, 1, in.Calls[0].Name, in.Calls[0].Args))
+		effects[0] = put(n, loop.Executed)
+		w.Do(ctx, in, effects)
+	}
+	if got := testing.AllocsPerRun(100, turn); got != 2 {
+		t.Errorf("%v allocations a turn", got)
+	}
+}
