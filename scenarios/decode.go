@@ -31,7 +31,7 @@ func (s *source) decode(n ast.Node, v reflect.Value, what string) {
 		return
 	}
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		if !plain(n) {
+		if n.Type() != ast.StringType && n.Type() != ast.IntegerType {
 			s.mismatch(n, what, "a number or a range")
 		} else if err := u.UnmarshalText([]byte(n.GetToken().Value)); err != nil {
 			s.fail(n, what+": "+err.Error(), "")

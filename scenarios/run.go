@@ -7,6 +7,8 @@ import (
 	"iter"
 	"runtime"
 	"sync"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // Options say which trials [Run] makes, and how.
@@ -23,7 +25,8 @@ type Options struct {
 	// Workers is the number of trials at work at once; 0 = one a processor. It
 	// changes nothing that can be seen.
 	Workers int
-	// Keep says which results hold their trace.
+	// Keep says which results hold their trace: its text, of a long one the
+	// records of the first MiB.
 	Keep Keep
 	// Unjudged leaves every verdict open, for a command that reports and does not
 	// judge. Findings are still made.
@@ -178,10 +181,26 @@ func (o *Options) work(ctx context.Context, j *job) {
 			r.Verdict = Unjudged
 		}
 		if o.Keep.keeps(r.Verdict) {
-			r.Trace = trace.String()
+			r.Trace = traceText(trace)
 		}
 		j.results = append(j.results, r)
 	}
+}
+
+// maxTrace bounds the text of a trace in a result: many results wait for their
+// turn, and a runaway that reads a large file a thousand times has a long one.
+const maxTrace = 1 << 20
+
+// traceText gives the text of a trace, or of its first records if it is long.
+func traceText(trace loop.Trace) string {
+	var b []byte
+	for i := range trace {
+		whole := len(b)
+		if b = trace[i].AppendText(b); len(b) > maxTrace {
+			return string(b[:whole])
+		}
+	}
+	return string(b)
 }
 
 // Header gives the first line of the results that these options make. tool is

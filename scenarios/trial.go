@@ -54,16 +54,19 @@ func (t *Trial) run(ctx context.Context, random bool) (*Result, loop.Trace) {
 
 // fill fills a result and the trace below it.
 func (t *Trial) fill(ctx context.Context, r *Result, trace *loop.Trace) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.Verdict = Inconclusive
-			r.find("panic", "", "the trial panicked: "+printable(fmt.Sprint(p)))
-		}
-	}()
+	defer t.recovered(r)
 	runs, err := fakes.Run(ctx, &t.Scenario.Script, *t.config(), t.Seed, trace)
 	facts := read(*trace)
 	r.count(runs, facts)
 	r.Verdict = t.judge(r, facts, *trace, err)
+}
+
+// recovered is deferred: it makes a finding of a panic.
+func (t *Trial) recovered(r *Result) {
+	if p := recover(); p != nil {
+		r.Verdict = Inconclusive
+		r.find("panic", "", "the trial panicked: "+printable(fmt.Sprint(p)))
+	}
 }
 
 // broke says why a session broke off, as a finding's rule and message.

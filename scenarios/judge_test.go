@@ -1,0 +1,211 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/google/go-cmp/cmp"
+)
+
+// scenario builds a scenario from the part of a file that comes after its
+// label.
+func scenario(t *testing.T, label Label, rest string) *Scenario {
+	t.Helper()
+	all, err := load(t, fmt.Sprintf("name: one\ndescription: d\nlabel: %s\ntask: t\n%s", label, rest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0]
+}
+
+// judged makes a trial under the scenario's own variant, or another one.
+func judged(s *Scenario, variant string) *Result {
+	v := s.Variant
+	if variant != "" {
+		v, _ = LoadVariant(variant)
+	}
+	r, _ := Trial{Scenario: s, Variant: v, Seed: 1}.Run(context.Background())
+	return r
+}
+
+// rules lists what was found, as rule: message.
+func rules(r *Result) string {
+	var out []string
+	for _, f := range r.Findings {
+		out = append(out, f.Rule+": "+f.Message)
+	}
+	return strings.Join(out, "|")
+}
+
+const (
+	// reads reads the same file for ever: the default breaker trips at turn 5,
+	// after four calls. Each turn takes 2 s, each call 200 ms.
+	reads = "tools: [{name: read, answers: [{result: same}]}]\nmodel: [{calls: [{read: {path: a}}], repeat: forever}]\n"
+	// says answers at once.
+	says = "model: [{text: hello}]\n"
+)
+
+func TestVerdicts(t *testing.T) {
+	tests := []struct {
+		name    string
+		label   Label
+		rest    string
+		variant string // "" = its own, hpd-agent
+		verdict Verdict
+		found   string
+	}{
+		// The label, where nothing is expected or the variant is another one.
+		{"runaway that is caught", Runaway, reads, "", Pass, ""},
+		{"runaway that is not", Runaway, reads, "none", Fail, "label: the runaway was not caught"},
+		{"runaway that is done", Runaway, says, "", Fail, "label: the runaway was not caught"},
+		{"runaway that is done after a veto", Runaway, "config: {detectors: [{name: loop, do: [{at: 3, act: veto}]}]}\n" +
+			"tools: [{name: read, answers: [{result: same}]}]\nmodel: [{calls: [{read: {path: a}}], repeat: 3}, {text: I see}]\n", "", Pass, ""},
+		{"runaway that is done after a nudge", Runaway, "config: {detectors: [{name: loop, do: [{at: 3, act: nudge}]}]}\n" +
+			"tools: [{name: read, answers: [{result: same}]}]\nmodel: [{calls: [{read: {path: a}}], repeat: 3}, {text: I see}]\n", "", Pass, ""},
+		{"runaway whose model fails", Runaway, "model: [{failures: [{status: 400}], fail_forever: true, repeat: forever}]\n", "", Pass, ""},
+		{"healthy run that is done", Healthy, says, "", Pass, ""},
+		{"healthy run that is stopped", Healthy, reads, "", Fail, "label: a healthy run was stopped"},
+		{"cancelled by its script", Runaway, reads + "user: {cancel: {at: 5s}}\n", "none", Pass, ""},
+
+		// What is expected, under the own variant only.
+		{"expectation that holds", Runaway, reads + "expect: {end_state: LOOP_DETECTED, stop: circuit-breaker, turns: 5, model_calls: 5, calls: 4, tries: 4, " +
+			"errors: 0, vetoed: 1, nudges: 0, denied: 0, invalid: 0, time: 10.8s, events: {must: [run-ended, call-started], must_not: [call-retried]}}", "", Pass, ""},
+		{"expectation that takes the label's place", Healthy, reads + "expect: {end_state: LOOP_DETECTED}", "", Pass, ""},
+		{"stop that takes the label's place", Healthy, reads + "expect: {stop: circuit-breaker}", "", Pass, ""},
+		{"bounds alone leave the label", Healthy, reads + "expect: {turns: 5}", "", Fail, "label: a healthy run was stopped"},
+		{"expectation under another variant", Healthy, says + "expect: {end_state: LOOP_DETECTED, turns: 99}", "none", Pass, ""},
+		{"changes under the own variant", Runaway, "config: {detectors: []}\n" + reads + "expect: {end_state: BUDGET_EXCEEDED}", "", Pass, ""},
+		{"changes under another variant", Runaway, "config: {detectors: []}\n" + reads + "expect: {end_state: BUDGET_EXCEEDED}", "hpd-production", Pass, ""},
+		{"every bound that does not hold", Runaway, reads + "expect: {end_state: DONE, turns: 1..4, calls: 5, vetoed: 2..9, time: 11s..1m, events: {must: [abandoned], must_not: [run-ended]}}", "", Fail,
+			"end_state: end_state: want DONE, got LOOP_DETECTED|turns: turns: want 1..4, got 5|calls: calls: want 5, got 4|vetoed: vetoed: want 2..9, got 1|" +
+				"time: time: want 11s..1m, got 10.8s|events: the event abandoned did not appear|events: the event run-ended appeared"},
+
+		// What is inconclusive.
+		{"script that runs dry", Runaway, "tools: [{name: read, answers: [{result: same}]}]\nmodel: [{calls: [{read: {path: a}}], repeat: 2}]\n", "", Inconclusive,
+			"ran-dry: the script ran dry: no model step for request m3 (the script has 2)"},
+		{"cancel that never came", Healthy, says + "user: {cancel: {at: 5s}}\n", "", Inconclusive, "not-fired: the user never cancelled"},
+		{"model failure that never fired", Healthy, "model: [{text: hello}, {text: bye, failures: [{status: 500}]}]\n", "", Inconclusive,
+			"not-fired: the failures of model entry 2 never fired"},
+		{"call failure that never fired", Healthy, "tools: [{name: read, answers: [{result: a, failures: [{error: Timeout}]}]}]\n" + says, "", Inconclusive,
+			`not-fired: the failures of answer 1 of tool "read" never fired`},
+		{"fault that never fired in a trial that fails", Runaway, says + "user: {cancel: {at: 5s}}\n", "", Fail, "label: the runaway was not caught"},
+		// Stopped at turn 3 under the other variant: the fifth request never comes.
+		{"fault that another variant does not let fire", Runaway, "tools: [{name: read, answers: [{result: same}]}]\n" +
+			"model: [{calls: [{read: {path: a}}], repeat: 4}, {text: a, failures: [{status: 400}]}]\nexpect: {stop: model-failed}\n", "hpd-development", Pass, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := judged(scenario(t, tt.label, tt.rest), tt.variant)
+			if r.Verdict != tt.verdict || rules(r) != tt.found {
+				t.Errorf("%s, %s (%s)\n%s\nwant %s\n%s", r.Verdict, r.EndState, r.Stop, rules(r), tt.verdict, tt.found)
+			}
+		})
+	}
+}
+
+// The line of a trial: the design's own example.
+func TestResultOfTrial(t *testing.T) {
+	s := scenario(t, Runaway, reads)
+	got := judged(s, "")
+	want := &Result{Type: "trial", Scenario: s.ID(), Suite: s.Suite, Label: Runaway, Variant: "hpd-agent", Seed: 1,
+		EndState: loop.LoopDetected, Stop: "circuit-breaker", Turns: 5, ModelCalls: 5, Calls: 4, Tries: 4, Vetoed: 1,
+		Codes: map[string]int{"None": 4}, SchemaOK: 4, ToolMS: []Latency{{200, 4}},
+		VirtualMS: 10800, // 5 × 2 s + 4 × 200 ms
+		Verdict:   Pass, Findings: []Finding{}, Golden: "off", Asked: 5, File: s.File, Line: 1}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// A trial is a session: counts are totals over its runs, the stop is the first
+// bad one.
+func TestTotalsOverRuns(t *testing.T) {
+	s := scenario(t, Healthy, `
+tools:
+  - {name: read, answers: [{result: a, failures: [{error: Timeout, text: late}]}]}
+  - {name: gone, answers: [{error: NotFound, text: no}]}
+  - {name: rm, permission: call, answers: [{result: x}]}
+model:
+  - {calls: [{read: {}}, {gone: {}}, {rm: {}}, {nobody: {}}, {read: '{'}], tokens_in: 10, tokens_out: 1, cost_usd: 0.1}
+  - {text: one, tokens_in: 20, tokens_out: 2, cost_usd: 0.2}
+  - {text: two, tokens_in: 30, tokens_out: 3}
+user:
+  permissions: [{tool: rm, answer: deny}]
+  messages: [{text: and now?, after: 5s}]
+`)
+	got := judged(s, "")
+	// read: 200 ms, 1 s of backoff, 200 ms. gone: 200 ms. The gate: 200 ms.
+	// 2 s + 0.2 s + 1.4 s + 2 s, 5 s, 2 s.
+	want := &Result{Type: "trial", Scenario: s.ID(), Suite: s.Suite, Label: Healthy, Variant: "hpd-agent", Seed: 1,
+		EndState: loop.Done, Stop: loop.StopDone, Turns: 3, ModelCalls: 3, Calls: 2, Tries: 3, Errors: 1,
+		Codes: map[string]int{"None": 1, "NotFound": 1}, SchemaOK: 2, ToolMS: []Latency{{200, 1}, {1400, 1}},
+		VirtualMS: 12600, TokensIn: 60, TokensOut: 6, CostUSD: 0.3,
+		Verdict: Pass, Findings: []Finding{}, Golden: "off", Asked: 5, Denied: 1, Invalid: 2, File: s.File, Line: 1}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestFirstBadStop(t *testing.T) {
+	runs := []loop.Outcome{{Stop: loop.StopDone, End: loop.Done, Turns: 1}, {Stop: loop.StopTurnLimit, End: loop.BudgetExceeded, Turns: 2},
+		{Stop: loop.StopDone, End: loop.Done, Turns: 4}}
+	r := &Result{Codes: map[string]int{}}
+	r.count(runs, facts{end: 1500 * time.Microsecond})
+	if r.Stop != loop.StopTurnLimit || r.EndState != loop.BudgetExceeded || r.Turns != 7 || r.VirtualMS != 2 {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// A panic is a finding, not the end of the program.
+func TestPanic(t *testing.T) {
+	s := answering("a", false)
+	s.Script.Model = nil
+	s.Config.Detectors = breaker(5)
+	trial := Trial{Scenario: s, Variant: s.Variant}
+	var r Result
+	func() {
+		defer trial.recovered(&r)
+		panic("a tool\x1b[2J broke")
+	}()
+	if r.Verdict != Inconclusive || rules(&r) != "panic: the trial panicked: a tool\ufffd[2J broke" {
+		t.Errorf("%s: %s", r.Verdict, rules(&r))
+	}
+}
+
+func TestBroke(t *testing.T) {
+	tests := []struct {
+		err  error
+		rule string
+	}{
+		{&fakes.DryError{Problem: "nothing"}, "ran-dry"},
+		{fmt.Errorf("%w: waiting", loop.ErrDry), "ran-dry"},
+		{context.Canceled, "interrupted"},
+		{errors.New("limits.turns: must be 0"), "invalid"},
+	}
+	for _, tt := range tests {
+		if rule, _ := broke(tt.err); rule != tt.rule {
+			t.Errorf("%v: got %s", tt.err, rule)
+		}
+	}
+}
+
+// An interrupted trial, and one whose config cannot be meant, say nothing about
+// the loop.
+func TestTrialThatCannotRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	s := answering("a", false)
+	if r, _ := (Trial{Scenario: s, Variant: s.Variant}).Run(ctx); r.Verdict != Inconclusive || !strings.HasPrefix(rules(r), "interrupted: ") {
+		t.Errorf("%s: %s", r.Verdict, rules(r))
+	}
+	s.Config.Limits.Turns = -1
+	if r, _ := (Trial{Scenario: s, Variant: s.Variant}).Run(context.Background()); r.Verdict != Inconclusive || !strings.HasPrefix(rules(r), "invalid: limits.turns") {
+		t.Errorf("%s: %s", r.Verdict, rules(r))
+	}
+}

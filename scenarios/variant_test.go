@@ -1,0 +1,202 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/detect"
+	"github.com/google/go-cmp/cmp"
+)
+
+// breaker is the detector of the first seed, stopping at a count.
+func breaker(at int) []detect.Detector {
+	return []detect.Detector{{Name: "circuit-breaker", Do: []detect.Rung{{At: at, Act: detect.Stop}}}}
+}
+
+// The presets hold the seed's values: identical calls, failing turns, retries
+// and their base, time a try, time a run.
+func TestPresets(t *testing.T) {
+	seed := func(identical, failing, retries int, base, tool, run time.Duration) loop.Config {
+		c := loop.Off()
+		c.Detectors = breaker(identical)
+		c.Errors.MaxConsecutive, c.Retry.Max, c.Retry.Base = failing, retries, base
+		c.Time.Tool, c.Time.Run = tool, run
+		return c
+	}
+	tests := []struct {
+		name string
+		want loop.Config
+	}{
+		{"none", loop.Off()},
+		{"hpd-agent", loop.Default()},
+		{"hpd-agent", seed(5, 3, 3, time.Second, 30*time.Second, 5*time.Minute)},
+		{"hpd-development", seed(3, 2, 2, time.Second, 10*time.Second, 2*time.Minute)},
+		{"hpd-production", seed(5, 3, 3, 2*time.Second, 60*time.Second, 10*time.Minute)},
+		{"hpd-long-running", seed(10, 5, 5, 3*time.Second, 5*time.Minute, 30*time.Minute)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := LoadVariant(tt.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Name != tt.name {
+				t.Errorf("it is called %q", got.Name)
+			}
+			if d := cmp.Diff(tt.want, got.Config); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// Every preset loads, and says in its first line what it is.
+func TestPresetFiles(t *testing.T) {
+	for _, name := range Presets() {
+		if _, err := LoadVariant(name); err != nil {
+			t.Error(err)
+		}
+		if !strings.HasPrefix(PresetText(name), "# ") {
+			t.Errorf("the file of %s does not begin with a comment", name)
+		}
+	}
+	if got := PresetText("nobody"); got != "" {
+		t.Errorf("the text of no preset is %q", got)
+	}
+}
+
+func TestVariantFile(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "base.yaml", "extends: hpd-production\nlimits: {turns: 7}\n")
+	file := write(t, dir, "ci/strict.yaml", "extends: ../base.yaml\ntime: {tool: 5s}\ndetectors: []\n")
+	got, err := LoadVariant(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := LoadVariant("hpd-production")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Name = "strict"
+	want.Config.Limits.Turns, want.Config.Time.Tool, want.Config.Detectors = 7, 5*time.Second, []detect.Detector{}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestVariantMistakes(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.yaml", "extends: b.yaml\n")
+	write(t, dir, "b.yaml", "extends: a.yaml\n")
+	write(t, dir, "self.yaml", "extends: ./self.yaml\n")
+	write(t, dir, "none.yaml", "limits: {turns: 3}\n")
+	write(t, dir, "typo.yaml", "extends: hpd-agnet\nlimits: {turnz: 3}\nretry: {codes: [Timeot]}\n")
+	write(t, dir, "list.yaml", "- a\n")
+	tests := []struct{ file, want string }{
+		{"a.yaml", "b.yaml:1:10: variants extend each other in a circle: DIR/a.yaml → DIR/b.yaml → DIR/a.yaml"},
+		{"self.yaml", "self.yaml:1:10: variants extend each other in a circle: DIR/self.yaml → DIR/self.yaml"},
+		{"none.yaml", `none.yaml: the name "none" is a preset's`},
+		{"typo.yaml", `typo.yaml:1:10: there is no variant "hpd-agnet"|typo.yaml:2:10: unknown key "turnz" in limits`},
+		{"list.yaml", "list.yaml:1:1: a variant must be a mapping, not a list"},
+		{"gone.yaml", "gone.yaml: there is no such file or folder"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.file, func(t *testing.T) {
+			_, err := LoadVariant(filepath.Join(dir, tt.file))
+			var ms Mistakes
+			if !errors.As(err, &ms) {
+				t.Fatalf("got %v", err)
+			}
+			var got []string
+			for _, m := range ms {
+				short := *m
+				short.Hint, short.Excerpt = "", ""
+				got = append(got, strings.ReplaceAll(strings.Replace(short.Error(), dir+"/", "", 1), dir, "DIR"))
+			}
+			if strings.Join(got, "|") != tt.want {
+				t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), tt.want)
+			}
+		})
+	}
+}
+
+func TestUnknownVariant(t *testing.T) {
+	_, err := LoadVariant("hpd-prod")
+	var unknown *UnknownVariantError
+	if !errors.As(err, &unknown) || unknown.Name != "hpd-prod" || !strings.Contains(err.Error(), "did you mean hpd-production?") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A scenario's variant may be a file seen from the scenario, and its own
+// changes come on top.
+func TestScenarioVariant(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "mine.yaml", "extends: none\nlimits: {turns: 7, calls: 9}\n")
+	write(t, dir, "suite/s.yaml", valid+"variant: ../mine.yaml\nconfig: {limits: {turns: 8}}\n")
+	all, err := Load(filepath.Join(dir, "suite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := all[0]
+	base := loop.Off()
+	base.Limits.Turns, base.Limits.Calls = 7, 9
+	if d := cmp.Diff(Variant{Name: "mine", Config: base}, s.Variant); d != "" {
+		t.Error(d)
+	}
+	base.Limits.Turns = 8
+	if d := cmp.Diff(base, s.Config); d != "" {
+		t.Error(d)
+	}
+}
+
+// A broken variant that two scenarios name is reported once.
+func TestScenariosOfBrokenVariant(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "mine.yaml", "limit: {turns: 7}\n")
+	write(t, dir, "suite/a.yaml", valid+"variant: ../mine.yaml\n")
+	write(t, dir, "suite/b.yaml", strings.Replace(valid, "name: one", "name: two", 1)+"variant: ../mine.yaml\n")
+	_, err := Load(filepath.Join(dir, "suite"))
+	var ms Mistakes
+	if !errors.As(err, &ms) || len(ms) != 1 || ms[0].Problem != `unknown key "limit" in a variant` {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The config in a header has the keys of a variant: read as one, it is the same
+// config.
+func TestVariantJSON(t *testing.T) {
+	for _, name := range Presets() {
+		v, err := LoadVariant(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := v.JSON()
+		if !json.Valid(text) {
+			t.Fatalf("no JSON: %s", text)
+		}
+		file := write(t, t.TempDir(), "copy.yaml", string(text))
+		copied, err := LoadVariant(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := Variant{Name: name, Config: copied.Config}
+		if string(again.JSON()) != string(text) {
+			t.Errorf("%s became\n%s", text, again.JSON())
+		}
+	}
+}
+
+func TestShortDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "0s", 5 * time.Minute: "5m", 90 * time.Second: "1m30s", 2 * time.Hour: "2h",
+		time.Hour + time.Second: "1h0m1s", 10 * time.Hour: "10h", 10 * time.Minute: "10m", 10800 * time.Millisecond: "10.8s"} {
+		if got := shortDuration(d); got != want {
+			t.Errorf("%v: got %s, want %s", int64(d), got, want)
+		}
+	}
+}
