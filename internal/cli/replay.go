@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -61,7 +62,7 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	recordings, problems := f.read(paths)
 	if len(recordings) == 0 {
-		tellProblems(cmd.ErrOrStderr(), problems)
+		f.tellProblems(cmd.ErrOrStderr(), problems)
 		return exitCode(exitUsage)
 	}
 	return f.trials(cmd, recordings, variants, problems)
@@ -83,7 +84,7 @@ func (f *replayFlags) trials(cmd *cobra.Command, recordings []*cassettes.Recordi
 	if err != nil {
 		return err
 	}
-	tellProblems(cmd.ErrOrStderr(), problems)
+	f.tellProblems(cmd.ErrOrStderr(), problems)
 	fold := &replayed{recordings: len(recordings), skipped: len(problems)}
 	err = cassettes.Replay(cmd.Context(), recordings, variants, int(f.jobs), func(r *scenarios.Result) error {
 		fold.add(r)
@@ -128,9 +129,19 @@ func (f *replayFlags) show(cmd *cobra.Command, fold *replayed) error {
 	return fold.write(cmd.OutOrStdout())
 }
 
+// shownProblems is how many problems are told unless all are asked for.
+const shownProblems = 20
+
 // tellProblems writes what could not be read.
-func tellProblems(stderr io.Writer, problems []*cassettes.Problem) {
-	for _, p := range problems {
+func (f *replayFlags) tellProblems(stderr io.Writer, problems []*cassettes.Problem) {
+	shown := problems
+	if !f.verbose && !f.ci {
+		shown = problems[:min(shownProblems, len(problems))]
+	}
+	for _, p := range shown {
 		io.WriteString(stderr, reports.Lines(p.Error()))
+	}
+	if more := len(problems) - len(shown); more > 0 {
+		fmt.Fprintf(stderr, "%s not shown: --ci or --verbose shows all\n", reports.Count(more, "more problem"))
 	}
 }

@@ -64,7 +64,7 @@ func (p *replayed) line() string {
 		line += fmt.Sprintf("%s could not be judged, counted in no figure\n", reports.Count(p.inconclusive, "trial"))
 	}
 	if p.skipped > 0 {
-		line += fmt.Sprintf("skipped what could not be read: %s, told on standard error\n", reports.Count(p.skipped, "problem"))
+		line += fmt.Sprintf("skipped what could not be read: %s\n", reports.Count(p.skipped, "problem"))
 	}
 	return line
 }

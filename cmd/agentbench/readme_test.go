@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/internal/cli"
+)
+
+// TestReadme runs what the console blocks of README.md and docs/*.md show, and
+// compares what comes out. A block is a session in a copy of the repository:
+//
+//	```console
+//	$ agentbench run --suite limits        # also: go run ./cmd/agentbench run …
+//	the output, on both streams; … alone on a line stands for any lines
+//	$ echo $?
+//	the exit code
+//	```
+//
+// Commands of other programs are not run.
+func TestReadme(t *testing.T) {
+	root := filepath.Join("..", "..")
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("NO_COLOR", "1")
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(page)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range consoleBlocks(string(text)) {
+			t.Run(fmt.Sprintf("%s:%d", filepath.Base(page), block.line), func(t *testing.T) {
+				dir := t.TempDir()
+				copyRepository(t, root, dir)
+				t.Chdir(dir)
+				for _, problem := range block.run() {
+					t.Error(problem)
+				}
+			})
+		}
+	}
+}
+
+// A console is a block of a page.
+type console struct {
+	line int // of the page, where it begins
+	text string
+}
+
+func consoleBlocks(page string) []console {
+	var blocks []console
+	var block *console
+	n := 0
+	for line := range strings.Lines(page) {
+		n++
+		switch text := strings.TrimRight(line, " \n"); {
+		case block == nil && text == "```console":
+			block = &console{line: n}
+		case block != nil && text == "```":
+			blocks = append(blocks, *block)
+			block = nil
+		case block != nil:
+			block.text += line
+		}
+	}
+	return blocks
+}
+
+// run runs the commands of a block and tells where they say other than shown.
+func (c *console) run() (problems []string) {
+	code := 0
+	for _, command := range strings.Split("\n"+c.text, "\n$ ")[1:] {
+		line, want, _ := strings.Cut(command, "\n")
+		for strings.HasSuffix(line, "\\") {
+			var more string
+			more, want, _ = strings.Cut(want, "\n")
+			line = strings.TrimSuffix(line, "\\") + strings.TrimLeft(more, "> ")
+		}
+		got := ""
+		if line == "echo $?" {
+			got = fmt.Sprintln(code)
+		} else {
+			args, ours, err := ourArguments(line)
+			if err != nil {
+				problems = append(problems, fmt.Sprintf("$ %s\n%v", line, err))
+			}
+			if !ours || err != nil {
+				continue
+			}
+			var out bytes.Buffer
+			code = cli.Main(args, strings.NewReader(""), &out, &out)
+			got = out.String()
+		}
+		if !shown(want).MatchString(trimmed(got)) {
+			problems = append(problems, fmt.Sprintf("$ %s\nprints\n%s\nbut the page shows\n%s", line, got, want))
+		}
+	}
+	return problems
+}
+
+// ourArguments gives the arguments of a command line that calls agentbench.
+func ourArguments(line string) (args []string, ours bool, err error) {
+	rest, ours := strings.CutPrefix(line, "agentbench")
+	if !ours {
+		rest, ours = strings.CutPrefix(line, "go run ./cmd/agentbench")
+	}
+	if !ours || rest != "" && rest[0] != ' ' {
+		return nil, false, nil
+	}
+	args, err = shellWords(rest)
+	return args, true, err
+}
+
+var shellWord = regexp.MustCompile(`^\s*(?:'([^']*)'|"([^"$\x60\\]*)"|([^\s'"$\x60\\|&;<>()*?\[#]+))(?:\s|$)`)
+
+// shellWords splits a line as a shell does, as long as it has plain and quoted
+// words only.
+func shellWords(line string) ([]string, error) {
+	var words []string
+	for rest := line; strings.TrimSpace(rest) != ""; {
+		if strings.HasPrefix(strings.TrimSpace(rest), "#") {
+			break
+		}
+		m := shellWord.FindStringSubmatch(rest)
+		if m == nil {
+			return nil, fmt.Errorf("a console block holds plain and quoted words only, not %q: put it into a block of another language", rest)
+		}
+		words = append(words, m[1]+m[2]+m[3])
+		rest = rest[len(m[0]):]
+	}
+	return words, nil
+}
+
+// shown turns what a page shows into a pattern: a line … stands for any lines.
+func shown(text string) *regexp.Regexp {
+	var b strings.Builder
+	b.WriteString(`(?s)\A`)
+	for line := range strings.Lines(trimmed(text)) {
+		if line == "…\n" {
+			b.WriteString(`(?:.*\n)?`)
+			continue
+		}
+		b.WriteString(regexp.QuoteMeta(line))
+	}
+	b.WriteString(`\z`)
+	return regexp.MustCompile(b.String())
+}
+
+// trimmed leaves out white space at the ends of lines, and empty lines at the
+// end.
+func trimmed(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	out := strings.TrimRight(b.String(), "\n")
+	if out == "" {
+		return ""
+	}
+	return out + "\n"
+}
+
+// copyRepository copies the files of the repository, so that a session may
+// write files where it likes.
+func copyRepository(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		inside, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		switch target := filepath.Join(to, inside); {
+		case d.IsDir() && inside != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(target, 0o777)
+		case d.Type().IsRegular():
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(target, data, 0o666)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestConsole tests the test: what must be found to differ, and what not.
+func TestConsole(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		why, text string
+		differs   int
+	}{
+		{"as shown", "$ agentbench nothing\nerror: agentbench has no command \"nothing\"\nhint: agentbench --help lists the commands\n$ echo $?\n2\n", 0},
+		{"go run is the same", "$ go run ./cmd/agentbench nothing\n…\n", 0},
+		{"… is any lines, none among them", "$ agentbench nothing\n…\nerror: agentbench has no command \"nothing\"\n…\n", 0},
+		{"a comment behind", "$ agentbench nothing   # fails\n…\n", 0},
+		{"over two lines", "$ agentbench \\\n    nothing\nerror: agentbench has no command \"nothing\"\n…\n", 0},
+		{"a quoted word", "$ agentbench 'no thing'\nerror: agentbench has no command \"no thing\"\n…\n", 0},
+		{"other programs are not run", "$ rm -rf /\ngone\n", 0},
+		{"other text", "$ agentbench nothing\nall is well\n", 1},
+		{"a line too few", "$ agentbench nothing\nerror: agentbench has no command \"nothing\"\n", 1},
+		{"another code", "$ agentbench nothing\n…\n$ echo $?\n0\n", 1},
+		{"a pipe cannot be run", "$ agentbench version | cat\n…\n", 1},
+		{"nor can a redirection", "$ agentbench version > file\n", 1},
+	} {
+		block := console{text: c.text}
+		if got := block.run(); len(got) != c.differs {
+			t.Errorf("%s: %d problems, want %d: %q", c.why, len(got), c.differs, got)
+		}
+	}
+	page := "text\n```console\n$ a\nb\n```\n```yaml\n$ c\n```\n```console\n$ d\n```\n"
+	blocks := consoleBlocks(page)
+	if len(blocks) != 2 || blocks[0] != (console{2, "$ a\nb\n"}) || blocks[1] != (console{9, "$ d\n"}) {
+		t.Errorf("got %+v", blocks)
+	}
+}
