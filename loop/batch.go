@@ -11,9 +11,15 @@ import (
 // A call is a call of the batch under way.
 type call struct {
 	Call
-	spec     *ToolSpec // nil: unknown tool
-	broken   error     // the arguments are no JSON object
-	argsHash uint64    // of the arguments; set where there are detectors
+	spec     *tool  // nil: unknown tool
+	broken   error  // the arguments are no JSON object
+	argsHash uint64 // of the arguments; set where there are detectors
+
+	toolArgs string   // what the tool gets: the arguments, mended and with defaults
+	missing  []string // required arguments that are not there
+	page     int      // of an answer in pages
+	fellBack bool     // the fallback has been called
+	tried    int      // tries before that
 
 	failure bool   // not executed, or ended with an error code or error text
 	why     Why    // set: it is not executed
@@ -21,7 +27,9 @@ type call struct {
 	code    Code
 
 	state     callState
-	gated     bool // its gate has been answered, by itself or for another call
+	hooked    bool // its hook has been answered
+	gated     bool // its permission has been answered, by itself or for another call
+	shown     bool // the hook after it has been answered
 	try       int
 	timedOut  bool          // the cancelled try ran into time.tool
 	abandoned bool          // the last try was
@@ -49,13 +57,6 @@ func (c *call) block(why Why, text string) {
 	}
 }
 
-// A gate is the permission that is being asked for.
-type gate struct {
-	ref    Ref
-	index  int // of the call in the batch
-	opened time.Duration
-}
-
 // openBatch handles the calls of a reply: the checks 6 to 9 of the package
 // comment, in its order, then permission.
 func (m *Machine) openBatch(in *Input, cut bool) {
@@ -70,8 +71,7 @@ func (m *Machine) openBatch(in *Input, cut bool) {
 	m.checkCalls(cut)
 	m.askDetectors(in.Text)
 	m.checkCallLimits()
-	m.phase, m.gate.index = gating, -1
-	m.openGate()
+	m.openCallGate()
 }
 
 // readBatch numbers the calls of a reply and gives them unique ids.
@@ -79,7 +79,7 @@ func (m *Machine) readBatch(in *Input) {
 	m.batch = m.batch[:0]
 	for _, asked := range in.Calls {
 		m.numbers.call++
-		c := call{Call: Call{N: m.numbers.call, ID: asked.ID, Name: asked.Name, Args: asked.Args}, timer: never}
+		c := call{Call: Call{N: m.numbers.call, ID: asked.ID, Name: asked.Name, Args: asked.Args}, toolArgs: asked.Args, timer: never}
 		if name := strings.TrimSpace(c.Name); name != c.Name {
 			c.Name = name
 			m.note(c.ref(), EventTrimmedName, name)
@@ -152,6 +152,8 @@ func (m *Machine) checkCalls(cut bool) {
 		case c.broken != nil:
 			c.block(InvalidArgs, textInvalid(c.Name, c.broken, cut))
 			c.code = InvalidInput
+		default:
+			m.checkInput(c, cut)
 		}
 	}
 }
@@ -167,46 +169,13 @@ func (m *Machine) checkCallLimits() {
 		case total > 0 && m.spent.calls >= total:
 			c.block(Refused, reasonCalls(total))
 			m.atLimit(StopCallLimit, reasonCalls(total), messageCalls)
+		case m.refuseTool(c):
 		default:
 			taken++
 			m.spent.calls++
+			c.spec.admit(m.now)
 		}
 	}
-}
-
-// openGate asks for the next permission, or begins execution if there is none.
-func (m *Machine) openGate() {
-	for i := m.gate.index + 1; i < len(m.batch); i++ {
-		c := &m.batch[i]
-		if c.why != Executed || c.gated || c.spec.Permission == AskNever {
-			continue
-		}
-		m.numbers.gate++
-		m.gate = gate{ref: Ref{Kind: RefGate, N: m.numbers.gate}, index: i, opened: m.now}
-		m.emit(Effect{Kind: OpenGate, Ref: m.gate.ref, Of: c.ref(), Name: c.Name, Args: c.Args})
-		return
-	}
-	m.phase = executing
-	m.pump()
-}
-
-// gateAnswered applies the answer to the call that was asked for, and to the
-// others of its tool where one answer serves the batch.
-func (m *Machine) gateAnswered(allow bool, reason string) {
-	m.resumeClock()
-	asked := &m.batch[m.gate.index]
-	for i := m.gate.index; i < len(m.batch); i++ {
-		c := &m.batch[i]
-		if c != asked && (c.spec != asked.spec || asked.spec.Permission != AskBatch || c.why != Executed) {
-			continue
-		}
-		c.gated = true
-		if !allow {
-			c.block(Denied, textDenied(reason))
-			c.code = Forbidden
-		}
-	}
-	m.openGate()
 }
 
 // pump starts what may start, and ends the batch when all of it is final.
@@ -255,12 +224,12 @@ func (m *Machine) startTry(c *call) {
 		m.out.Calls++
 	}
 	c.state, c.timedOut, c.abandoned = running, false, false
-	c.timer = after(m.now, m.cfg.Time.Tool)
-	budget := m.cfg.Time.Tool
+	budget := m.toolTimeout(c)
+	c.timer = after(m.now, budget)
 	if left := m.deadline - m.now; m.deadline != never && (budget == 0 || left < budget) {
 		budget = left
 	}
-	m.emit(Effect{Kind: CallTool, Ref: c.tryRef(), Name: c.Name, Args: c.Args, Budget: budget})
+	m.emit(Effect{Kind: CallTool, Ref: c.tryRef(), Name: c.spec.Name, Args: c.toolArgs, Budget: budget})
 }
 
 // openCall finds the call whose open try ref names.
@@ -285,24 +254,34 @@ func (m *Machine) tryEnded(c *call, code Code, text string) {
 	if c.state == cancelling {
 		switch {
 		case c.timedOut:
-			code, text = Timeout, textTimedOut(m.cfg.Time.Tool)
+			code, text = Timeout, textTimedOut(m.toolTimeout(c))
 		case code.Failed():
 			code, text = Cancelled, textCancelled
 		}
 	}
 	c.code, c.text, c.timer = code, text, never
-	if !code.Failed() || !m.mayRetry(c) {
-		c.state = final
-		return
+	if !code.Failed() {
+		m.checkOutput(c)
 	}
-	c.state = backingOff
-	r := &m.cfg.Retry
-	c.timer = m.now + r.Backoff.wait(r.Base, r.Cap, c.try, func(k int) float64 { return m.draw(c.ref(), k) })
+	switch m.resolve(c) {
+	case ResolveRetry:
+		c.state = backingOff
+		r := &m.cfg.Retry
+		c.timer = m.now + r.Backoff.wait(r.Base, r.Cap, c.try-c.tried, func(k int) float64 { return m.draw(c.ref(), c.tried+k) })
+	case ResolveFallback:
+		m.fallBack(c)
+	default:
+		c.state = final
+	}
 }
 
 func (m *Machine) mayRetry(c *call) bool {
 	r := &m.cfg.Retry
-	return !m.draining && c.try <= r.Max && slices.Contains(r.Codes, c.code) &&
+	limit := r.Max
+	if c.spec.Retries != 0 {
+		limit = max(0, c.spec.Retries)
+	}
+	return !m.draining && c.try-c.tried <= limit && slices.Contains(r.Codes, c.code) &&
 		(!c.timedOut || r.Timeouts) && (!c.abandoned || c.spec.Idempotent)
 }
 
@@ -353,12 +332,16 @@ func (m *Machine) cutBatch(why string) {
 // closeBatch puts the results into the history, in request order, and goes on
 // to what follows a batch.
 func (m *Machine) closeBatch() {
+	if m.openResultGate() {
+		return
+	}
 	considered, failed := 0, 0
 	for i := range m.batch {
 		c := &m.batch[i]
 		var counts bool
 		c.failure, counts = m.judge(c)
 		m.putResult(c)
+		m.settle(c)
 		if c.why != NotStarted {
 			considered++
 			if counts {
@@ -367,7 +350,9 @@ func (m *Machine) closeBatch() {
 		}
 	}
 	m.checkErrors(considered, failed)
+	m.checkBudget()
 	m.closeDetectors()
+	m.observe()
 	if considered > 0 {
 		m.step(true)
 	}
@@ -408,17 +393,15 @@ func (m *Machine) judge(c *call) (failure, counts bool) {
 // putResult puts a call's result into the history.
 func (m *Machine) putResult(c *call) {
 	text := c.text
-	if c.why != Executed || c.code.Failed() {
+	switch {
+	case m.task.Planner == PlannerJSON && c.why == Executed:
+		text = Observe(c.Name, c.code, c.text).String()
+	case c.why != Executed || c.code.Failed():
 		text = m.errorText(c)
 	}
-	if limit := m.cfg.History.MaxResultChars; limit > 0 {
-		if short, total := cutText(text, limit); total > 0 {
-			text = short + textTruncated(limit, total, c.Name)
-			m.note(c.ref(), EventTruncated, "")
-		}
-	}
+	text = m.truncate(c, text)
 	m.history = append(m.history, Message{Ref: c.ref(), Role: ToolRole, Text: text, CallID: c.ID, Failed: c.failure})
-	m.emit(Effect{Kind: Put, Ref: c.ref(), Code: c.code, Why: c.why, Text: text})
+	m.emit(Effect{Kind: Put, Ref: c.ref(), Code: c.code, Why: c.why, By: c.by(), Text: text})
 }
 
 // errorText is what the model reads of a call that failed.
@@ -433,25 +416,6 @@ func (m *Machine) errorText(c *call) string {
 		return c.text
 	}
 	return prefix + " " + c.text
-}
-
-// cutText cuts text to limit characters. total is its length, or 0 if it is
-// not longer than the limit.
-func cutText(text string, limit int) (short string, total int) {
-	if len(text) <= limit {
-		return text, 0
-	}
-	end := -1
-	for i := range text {
-		if total == limit {
-			end = i
-		}
-		total++
-	}
-	if end < 0 {
-		return text, 0
-	}
-	return text[:end], total
 }
 
 // checkErrors is the error limit.

@@ -27,6 +27,8 @@ type Config struct {
 	ModelRetry ModelRetry        `yaml:"model_retry"`
 	Parallel   Parallel          `yaml:"parallel"`
 	History    History           `yaml:"history"`
+	Contracts  Contracts         `yaml:"contracts"`
+	Policy     Policy            `yaml:"policy"`
 	Detectors  []detect.Detector `yaml:"detectors"`
 }
 
@@ -66,6 +68,12 @@ type Limits struct {
 	// that runs. A run that reaches it stops as by the turn limit, also when
 	// the last step was the answer (LangGraph's recursion limit).
 	Steps int `yaml:"steps"`
+	// Depth is how deep sub-runs may go: a call that would start one below it is
+	// refused, and the run stops.
+	Depth int `yaml:"depth"`
+	// Spawns is the largest number of sub-runs. The call that would start one
+	// too many is refused, and the run stops after the batch.
+	Spawns int `yaml:"spawns"`
 	// AtLimit says what happens at the turn, step and call limit.
 	AtLimit AtLimit `yaml:"at_limit"`
 	// Near tells the model how many turns or calls are left, once, when no
@@ -93,6 +101,8 @@ type Time struct {
 	Run time.Duration `yaml:"run"`
 	// Model bounds one try of a model request.
 	Model time.Duration `yaml:"model"`
+	// Summary bounds one try of a request for a summary; 0 = as Model.
+	Summary time.Duration `yaml:"summary"`
 	// FirstToken bounds the wait for the first sign of an answer. A reply that
 	// is not streamed is its own first token.
 	FirstToken time.Duration `yaml:"first_token"`
@@ -121,6 +131,11 @@ type Errors struct {
 	// result begins so; "" = no text is an error. The loop's own error results
 	// begin with it too.
 	TextPrefix string `yaml:"text_prefix"`
+	// Normalize tells a failed model request in the outcome by the taxonomy's
+	// code instead of the provider's words.
+	Normalize bool `yaml:"normalize"`
+	// ProviderDetails adds the provider's words all the same.
+	ProviderDetails bool `yaml:"provider_details"`
 }
 
 // A Trip says when a count trips its limit (decision D3).
@@ -214,6 +229,17 @@ type History struct {
 	// KeepLast protects the last N messages, also where MaxMessages then cannot
 	// be met. The newest reply and its results are always kept.
 	KeepLast int `yaml:"keep_last"`
+	// CompactAt is the size in messages above which the model is asked to sum
+	// up the old ones; 0 = never. CompactTokens is the same in tokens as
+	// [EstimateTokens] counts them. The first user message (KeepFirst), the
+	// last KeepLast and the newest group stay; pairs stay whole.
+	CompactAt     int `yaml:"compact_at"`
+	CompactTokens int `yaml:"compact_tokens"`
+	// MinGain is the least share of the history that a compaction must win, from
+	// 0 to 1. CompactionsWithoutGain in a row that win less stop the run
+	// (compaction-thrash); 0 = never.
+	MinGain                float64 `yaml:"min_gain"`
+	CompactionsWithoutGain int     `yaml:"compactions_without_gain"`
 	// MaxResultChars is the size above which a result is cut, with a notice. It
 	// counts characters (Unicode code points), not bytes. 0 = no bound.
 	MaxResultChars int `yaml:"max_result_chars"`
@@ -241,10 +267,11 @@ func Off() Config {
 	return Config{
 		Scope:      ScopeRun,
 		Time:       Time{Grace: 2 * time.Second},
-		Errors:     Errors{Trip: TripReached, Batch: BatchAll, Kinds: ErrorKinds(), TextPrefix: "Error:"},
+		Errors:     Errors{Trip: TripReached, Batch: BatchAll, Kinds: ErrorKinds(), TextPrefix: "Error:", Normalize: true},
 		Retry:      Retry{Base: time.Second, Backoff: Linear, Cap: 60 * time.Second, Timeouts: true, Codes: []Code{Timeout, RetryableServer, RateLimited}},
 		ModelRetry: ModelRetry{Base: time.Second, Backoff: Exponential, Cap: 200 * time.Second, MaxWait: 200 * time.Second, Statuses: []string{"429", "5xx"}, EmptyReplies: 2},
-		History:    History{KeepFirst: true},
+		History:    History{KeepFirst: true, MinGain: 0.1, CompactionsWithoutGain: 2},
+		Contracts:  Contracts{PageLimit: 100},
 	}
 }
 
@@ -271,6 +298,8 @@ func (c *Config) Validate() error {
 	v.count("limits.tokens", int(c.Limits.Tokens))
 	v.count("limits.tries", c.Limits.Tries)
 	v.count("limits.steps", c.Limits.Steps)
+	v.count("limits.depth", c.Limits.Depth)
+	v.count("limits.spawns", c.Limits.Spawns)
 	v.count("limits.near", c.Limits.Near)
 	oneOf(&v, "limits.at_limit", c.Limits.AtLimit, "", LimitStop, LimitFinal, LimitGrace, LimitAsk)
 	if usd := c.Limits.CostUSD; usd < 0 || math.IsNaN(usd) || usd > 1e9 {
@@ -309,7 +338,18 @@ func (c *Config) Validate() error {
 	v.count("parallel.max", c.Parallel.Max)
 	v.count("history.max_messages", c.History.MaxMessages)
 	v.count("history.keep_last", c.History.KeepLast)
+	v.count("history.compact_at", c.History.CompactAt)
+	v.count("history.compact_tokens", c.History.CompactTokens)
+	v.count("history.compactions_without_gain", c.History.CompactionsWithoutGain)
+	if g := c.History.MinGain; !(g >= 0 && g <= 1) {
+		v.add("history.min_gain", "must be from 0 to 1, not %v", g)
+	}
+	v.duration("time.summary", c.Time.Summary)
 	v.count("history.max_result_chars", c.History.MaxResultChars)
+	v.count("contracts.repair", c.Contracts.Repair)
+	v.count("contracts.page_limit", c.Contracts.PageLimit)
+	v.count("contracts.max_payload_bytes", c.Contracts.MaxPayloadBytes)
+	oneOf(&v, "policy.on_failure", c.Policy.OnFailure, "", FailureModel, FailureTable)
 	names := map[string]bool{}
 	for i := range c.Detectors {
 		at := fmt.Sprintf("detectors[%d]", i)

@@ -73,6 +73,10 @@ func appendInput(b []byte, in *Input) []byte {
 	b = appendInt(b, " in=", in.TokensIn)
 	b = appendInt(b, " out=", in.TokensOut)
 	b = appendInt(b, " cost=", in.Cost)
+	b = appendInt(b, " used=", int64(in.Used))
+	b = appendText(b, " args=", in.Args)
+	b = appendText(b, " result=", in.Result)
+	b = appendText(b, " system=", in.System)
 	return appendText(b, " cause=", string(in.Cause))
 }
 
@@ -85,6 +89,7 @@ func appendEffect(b []byte, e *Effect) []byte {
 	}
 	b = appendText(b, " for=", string(e.For))
 	b = appendInt(b, " to=", int64(e.To))
+	b = appendText(b, " at=", string(e.At))
 	if e.Of.Kind != RefNone {
 		b = e.Of.append(append(b, " of="...))
 	}
@@ -93,6 +98,7 @@ func appendEffect(b []byte, e *Effect) []byte {
 	b = appendText(b, " event=", string(e.Event))
 	b = appendText(b, " code=", string(e.Code))
 	b = appendText(b, " why=", string(e.Why))
+	b = appendText(b, " by=", e.By)
 	b = appendText(b, " text=", e.Text)
 	if e.Outcome != nil {
 		b = appendOutcome(b, e.Outcome)
@@ -114,6 +120,8 @@ func appendOutcome(b []byte, o *Outcome) []byte {
 	b = appendInt(b, " asked=", int64(o.Asked))
 	b = appendInt(b, " calls=", int64(o.Calls))
 	b = appendInt(b, " tries=", int64(o.Tries))
+	b = appendInt(b, " repairs=", int64(o.Repairs))
+	b = appendInt(b, " repairs_ok=", int64(o.RepairsOK))
 	b = appendInt(b, " errors=", int64(o.Errors))
 	b = appendInt(b, " vetoed=", int64(o.Vetoed))
 	b = appendInt(b, " nudges=", int64(o.Nudges))

@@ -141,7 +141,7 @@ func TestTraceExample(t *testing.T) {
 func TestTraceTextWithoutWorld(t *testing.T) {
 	var tr Trace
 	tr.Append(Input{Kind: Started, Text: "x"}, []Effect{
-		{Kind: AskModel, Ref: mRef(1, 1), For: ForReply, To: 1, History: []Message{{Text: "x"}}},
+		{Kind: AskModel, Ref: mRef(1, 1), For: ForReply, To: 1, System: "s", History: []Message{{Text: "x"}}},
 		{Kind: CallTool, Ref: cRef(1, 1), Name: "f", Args: "{}", Budget: time.Second},
 	})
 	const want = "   0.000s started text=x\n          > ask m1#1 for=reply to=1\n          > call c1#1 name=f args=\"{}\"\n"
@@ -212,7 +212,7 @@ func (m recordMaker) ref() Ref {
 func (m recordMaker) input() Input {
 	in := Input{
 		At: time.Duration(m.int()), Kind: InputKind(1 + m.rand.IntN(int(Cancel))), Ref: m.ref(), Text: m.text(), Finish: m.text(),
-		TokensIn: m.int(), TokensOut: m.int(), Cost: m.int(), Code: Code(m.text()), Status: int(m.int()),
+		TokensIn: m.int(), TokensOut: m.int(), Cost: m.int(), Used: int(m.int()), Args: m.text(), Result: m.text(), System: m.text(), Code: Code(m.text()), Status: int(m.int()),
 		RetryAfter: time.Duration(m.int()), Allow: m.rand.IntN(2) == 0, Cause: Cause(m.text()),
 	}
 	for range m.rand.IntN(3) {
@@ -223,9 +223,9 @@ func (m recordMaker) input() Input {
 
 func (m recordMaker) effect() Effect {
 	e := Effect{
-		Kind: EffectKind(1 + m.rand.IntN(int(Halt))), Ref: m.ref(), For: Purpose(m.text()), To: int(m.int()), Of: m.ref(),
-		Name: m.text(), Args: m.text(), Event: Event(m.text()), Code: Code(m.text()), Why: Why(m.text()), Text: m.text(),
-		History: []Message{{Text: "x"}}, Budget: time.Second,
+		Kind: EffectKind(1 + m.rand.IntN(int(Halt))), Ref: m.ref(), For: Purpose(m.text()), To: int(m.int()), At: GateKind(m.text()), Of: m.ref(),
+		Name: m.text(), Args: m.text(), Event: Event(m.text()), Code: Code(m.text()), Why: Why(m.text()), By: m.text(), Text: m.text(),
+		System: "s", History: []Message{{Text: "x"}}, Budget: time.Second,
 	}
 	switch e.Kind {
 	case CancelModel, AskModel:
@@ -237,7 +237,7 @@ func (m recordMaker) effect() Effect {
 	case Halt:
 		return Effect{Kind: Halt, Outcome: &Outcome{
 			Stop: Stop(m.text()), End: EndState(m.text()), Reason: m.text(), Message: m.text(), Answer: m.text(), Incomplete: m.rand.IntN(2) == 0,
-			Turns: int(m.int()), ModelCalls: int(m.int()), Asked: int(m.int()), Calls: int(m.int()), Tries: int(m.int()), Errors: int(m.int()),
+			Turns: int(m.int()), ModelCalls: int(m.int()), Asked: int(m.int()), Calls: int(m.int()), Tries: int(m.int()), Repairs: int(m.int()), RepairsOK: int(m.int()), Errors: int(m.int()),
 			Vetoed: int(m.int()), Nudges: int(m.int()), Denied: int(m.int()), Invalid: int(m.int()), TokensIn: m.int(), TokensOut: m.int(), Cost: m.int(),
 			Elapsed: time.Duration(m.int()),
 		}}

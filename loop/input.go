@@ -21,12 +21,14 @@ const (
 	// ModelFailure is a failed model request. Ref, Status (0 = no HTTP answer:
 	// network, broken stream), RetryAfter, Text.
 	ModelFailure
-	// GateAnswer answers a gate. Ref; Allow; Text, a reason for a denial.
+	// GateAnswer answers a gate. Ref; Allow; Text, a reason for a denial; and
+	// what a hook changes: Args, Result or System, "" = nothing.
 	GateAnswer
 	// UserReply answers a question. Ref; Allow, to go on; Text, what the user
 	// says to it.
 	UserReply
-	// ToolResult ends a try. Ref; Code (None = success); Text.
+	// ToolResult ends a try. Ref; Code (None = success); Text; and of a sub-run
+	// what it used: TokensIn, TokensOut, Cost, Used.
 	ToolResult
 	// Tick tells the time and nothing else.
 	Tick
@@ -61,13 +63,17 @@ type Input struct {
 	Text       string        // as the world said it, whole
 	Calls      []AskedCall   // of a ModelReply, in the model's order
 	Finish     string        // of a ModelReply: why the model stopped
-	TokensIn   int64         // of a ModelReply: tokens read
-	TokensOut  int64         // of a ModelReply: tokens written
-	Cost       int64         // of a ModelReply: in nano-dollars
+	TokensIn   int64         // of a ModelReply or ToolResult: tokens read
+	TokensOut  int64         // of a ModelReply or ToolResult: tokens written
+	Cost       int64         // of a ModelReply or ToolResult: in nano-dollars
+	Used       int           // of a ToolResult: calls that a sub-run made
 	Code       Code          // of a ToolResult
 	Status     int           // of a ModelFailure: HTTP status, 0 = none
 	RetryAfter time.Duration // of a ModelFailure: what the server asked for, 0 = nothing
 	Allow      bool          // of a GateAnswer or UserReply
+	Args       string        // of a GateAnswer: what the tool gets instead
+	Result     string        // of a GateAnswer: what the history gets instead
+	System     string        // of a GateAnswer: the system prompt from now on
 	Cause      Cause         // of a Cancel
 }
 

@@ -16,7 +16,7 @@ import (
 type Machine struct {
 	cfg   Config
 	task  Task
-	tools map[string]*ToolSpec
+	tools map[string]*tool
 	names []string // of the tools, as given
 
 	phase   phase
@@ -41,13 +41,18 @@ type Machine struct {
 	detectors *detect.Set
 	seen      []detect.Call // the batch, as the detectors see it
 
-	req      request
-	batch    []call
-	gate     gate
-	question question
-	ending   AtLimit  // how the run ends once its stop is decided
-	hints    []string // for the model, after the batch's results
-	warned   bool     // that a limit is near
+	req          request
+	batch        []call
+	gate         gate
+	question     question
+	ending       AtLimit // how the run ends once its stop is decided
+	compaction   compaction
+	noGain       int // compactions in a row that gained nothing
+	scratch      []Message
+	observations []Observation // for the planner's prompt
+	decisions    []string
+	hints        []string // for the model, after the batch's results
+	warned       bool     // that a limit is near
 }
 
 type phase uint8
@@ -69,14 +74,14 @@ type numbers struct{ message, model, call, gate, question int }
 
 // spent is what limits count.
 type spent struct {
-	turns, calls, tries, steps int
-	tokens, cost               int64
+	turns, calls, tries, steps, spawns int
+	tokens, cost                       int64
 }
 
 // New makes a machine for one session. The error joins everything that is
 // wrong with config and tools.
 func New(config Config, task Task, tools []ToolSpec) (*Machine, error) {
-	m := &Machine{cfg: config, task: task, deadline: never, tools: make(map[string]*ToolSpec, len(tools)), ids: map[string]struct{}{}}
+	m := &Machine{cfg: config, task: task, deadline: never, tools: make(map[string]*tool, len(tools)), ids: map[string]struct{}{}}
 	errs := []error{config.Validate()}
 	for i := range tools {
 		t := &tools[i]
@@ -86,9 +91,10 @@ func New(config Config, task Task, tools []ToolSpec) (*Machine, error) {
 		case m.tools[t.Name] != nil:
 			errs = append(errs, fmt.Errorf("tools[%d]: %q is used twice", i, t.Name))
 		}
-		m.tools[t.Name] = t
+		m.tools[t.Name] = &tool{ToolSpec: t}
 		m.names = append(m.names, t.Name)
 	}
+	errs = append(errs, m.checkTools(tools), m.compileSchemas())
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -216,7 +222,7 @@ func (m *Machine) take(in *Input) {
 		}
 	case GateAnswer:
 		if m.phase == gating && in.Ref == m.gate.ref {
-			m.gateAnswered(in.Allow, in.Text)
+			m.gateAnswered(in)
 			return
 		}
 	case UserReply:
@@ -226,6 +232,7 @@ func (m *Machine) take(in *Input) {
 		}
 	case ToolResult:
 		if c := m.openCall(in.Ref); c != nil {
+			m.use(in)
 			m.tryEnded(c, in.Code, in.Text)
 			m.pump()
 			return
@@ -248,6 +255,10 @@ func (m *Machine) begin(text string) {
 		m.spent, m.failing = spent{}, 0
 	}
 	m.detectors.Begin(m.cfg.Scope != ScopeSession)
+	if m.task.Hooks.BeforeRun {
+		m.open(GateBeforeRun, 0, Effect{Text: m.task.System})
+		return
+	}
 	m.nextTurn()
 }
 
@@ -273,7 +284,13 @@ func (m *Machine) cutShort(why string) {
 			m.emit(Effect{Kind: CancelModel, Ref: m.req.ref, Text: why})
 		}
 		m.halt()
-	case gating, executing:
+	case gating:
+		if m.gate.kind == GateBeforeRun || m.gate.kind == GateAfterRun {
+			m.end()
+		} else {
+			m.cutBatch(why)
+		}
+	case executing:
 		m.cutBatch(why)
 	case questioning:
 		m.halt()
@@ -301,11 +318,21 @@ func (m *Machine) decideCancel(cause Cause) {
 	}
 }
 
-// halt ends the run with the stop that was decided.
+// halt ends the run with the stop that was decided, once the hook after it has
+// been asked.
 func (m *Machine) halt() {
+	if m.task.Hooks.AfterRun && !m.draining {
+		m.open(GateAfterRun, 0, Effect{Text: m.lastText})
+		return
+	}
+	m.end()
+}
+
+// end ends the run.
+func (m *Machine) end() {
 	m.phase, m.deadline = halted, never
 	m.out.End = m.out.Stop.EndState()
-	m.out.Answer, m.out.Incomplete = m.lastText, m.out.Stop != StopDone
+	m.out.Answer, m.out.Incomplete = m.lastText, m.out.End != Done
 	m.out.Elapsed = m.now - m.began
 	out := m.out
 	m.emit(Effect{Kind: Halt, Outcome: &out})

@@ -1,5 +1,7 @@
 package loop
 
+import "time"
+
 // A Role says who speaks in a [Message].
 type Role uint8
 
@@ -35,6 +37,18 @@ type Task struct {
 	Text   string // the user's first message
 	System string // the system prompt, "" = none
 	Seed   uint64 // for jitter; the same seed gives the same waits
+	Depth  int    // of this session among sub-runs; 0 = nobody's sub-run
+	Hooks  Hooks  // where the world is asked before the loop goes on
+	// Planner says how the model's decisions are read.
+	Planner Planner
+	// Critic judges what a turn brought; nil = nobody does.
+	Critic Critic
+	// SafetyPrompt adds the safety text, with the tools and the limits, to the
+	// system prompt.
+	SafetyPrompt bool
+	// Schemas reads the tools' schemas where contracts are on; nil is enough
+	// where they are off.
+	Schemas SchemaCompiler
 }
 
 // A Permission says when the user is asked before a tool runs.
@@ -51,7 +65,15 @@ const (
 type ToolSpec struct {
 	Name        string // unique, without surrounding white space
 	Description string
+	Version     string // shown with its results, "" = none
 	Input       string // JSON Schema of the arguments, "" = any object
+	Output      string // JSON Schema of the result, "" = any text
 	Permission  Permission
-	Idempotent  bool // may be retried after a try that was abandoned
+	Idempotent  bool          // may be retried after a try that was abandoned
+	Timeout     time.Duration // instead of time.tool; 0 = time.tool
+	Retries     int           // instead of retry.max; 0 = retry.max, negative = none
+	Fallback    string        // the tool that policy.fallbacks calls instead, "" = none
+	SubRun      bool          // its calls are runs of another loop: limits.depth and limits.spawns hold
+	Rate        Rate
+	Breaker     ToolBreaker
 }

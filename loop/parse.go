@@ -88,11 +88,19 @@ func (l *traceLine) inputField(in *Input) {
 		in.TokensOut = l.integer()
 	case "cost=":
 		in.Cost = l.integer()
+	case "used=":
+		in.Used = int(l.integer())
+	case "args=":
+		in.Args = l.value()
+	case "result=":
+		in.Result = l.value()
+	case "system=":
+		in.System = l.value()
 	case "cause=":
 		in.Cause = Cause(l.value())
 	default:
 		l.fail(l.field, "an input has no "+excerpt(key)+"; expected ok, allow, deny, code=, status=, retry_after=, text=, "+
-			"call=, finish=, in=, out=, cost= or cause=")
+			"call=, finish=, in=, out=, cost=, used=, args=, result=, system= or cause=")
 	}
 }
 
@@ -126,6 +134,8 @@ func (l *traceLine) effectField(e *Effect) {
 		e.For = Purpose(l.value())
 	case "to=":
 		e.To = int(l.integer())
+	case "at=":
+		e.At = GateKind(l.value())
 	case "of=":
 		e.Of, _ = l.ref()
 	case "name=":
@@ -138,10 +148,12 @@ func (l *traceLine) effectField(e *Effect) {
 		e.Code = Code(l.value())
 	case "why=":
 		e.Why = Why(l.value())
+	case "by=":
+		e.By = l.value()
 	case "text=":
 		e.Text = l.value()
 	default:
-		l.fail(l.field, "an effect has no "+excerpt(key)+"; expected for=, to=, of=, name=, args=, event=, code=, why= or text=")
+		l.fail(l.field, "an effect has no "+excerpt(key)+"; expected for=, to=, at=, of=, name=, args=, event=, code=, why=, by= or text=")
 	}
 }
 
@@ -169,6 +181,10 @@ func (l *traceLine) outcomeField(o *Outcome) {
 		o.Calls = int(l.integer())
 	case "tries=":
 		o.Tries = int(l.integer())
+	case "repairs=":
+		o.Repairs = int(l.integer())
+	case "repairs_ok=":
+		o.RepairsOK = int(l.integer())
 	case "errors=":
 		o.Errors = int(l.integer())
 	case "vetoed=":
@@ -189,6 +205,6 @@ func (l *traceLine) outcomeField(o *Outcome) {
 		o.Elapsed = l.seconds()
 	default:
 		l.fail(l.field, "a halt has no "+excerpt(key)+"; expected stop=, end=, reason=, message=, answer=, incomplete, "+
-			"turns=, model_calls=, asked=, calls=, tries=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed=")
+			"turns=, model_calls=, asked=, calls=, tries=, repairs=, repairs_ok=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed=")
 	}
 }

@@ -23,9 +23,17 @@ func (r *request) timer() time.Duration {
 	return r.retry
 }
 
-// ask makes the next model request.
+// ask makes the next model request, after a compaction if one is due.
 func (m *Machine) ask(purpose Purpose) {
+	if m.compact(purpose) {
+		return
+	}
 	m.trim()
+	m.request(purpose)
+}
+
+// request opens a model request.
+func (m *Machine) request(purpose Purpose) {
 	m.phase = asking
 	m.numbers.model++
 	m.req = request{ref: Ref{Kind: RefModel, N: m.numbers.model}, purpose: purpose}
@@ -39,7 +47,14 @@ func (m *Machine) sendRequest() {
 	r.open, r.streamed = true, false
 	r.whole, r.idle, r.retry = after(m.now, m.cfg.Time.Model), after(m.now, m.cfg.Time.FirstToken), never
 	m.out.ModelCalls++
-	m.emit(Effect{Kind: AskModel, Ref: r.ref, For: r.purpose, To: len(m.history), History: m.history})
+	if r.purpose == ForSummary {
+		if limit := m.cfg.Time.Summary; limit > 0 {
+			r.whole = after(m.now, limit)
+		}
+		m.emit(m.summaryRequest())
+		return
+	}
+	m.emit(Effect{Kind: AskModel, Ref: r.ref, For: r.purpose, To: len(m.history), System: m.systemPrompt(), History: m.history})
 }
 
 // after is the instant at which a deadline of d from now runs out; 0 = never.
@@ -75,7 +90,7 @@ func (m *Machine) answered(in *Input) {
 		m.req.streamed = true
 		m.req.idle = after(m.now, m.cfg.Time.Chunk)
 	case ModelFailure:
-		m.requestFailed(in.Status, in.RetryAfter, StopModelFailed, reasonModelFailed(in.Status, in.Text))
+		m.requestFailed(in.Status, in.RetryAfter, StopModelFailed, m.reasonModelFailed(in.Status, in.Text))
 	case ModelReply:
 		m.req.open, m.req.retry = false, never
 		m.replied(in)
@@ -104,28 +119,38 @@ func (m *Machine) requestFailed(status int, retryAfter time.Duration, stop Stop,
 			return
 		}
 	}
+	if r.purpose == ForSummary {
+		m.note(r.ref.whole(), EventNoSummary, reason)
+		m.afterCompaction(false)
+		return
+	}
 	m.decide(stop, reason, messageModelFailed)
 	m.halt()
 }
 
 // replied handles a whole reply.
 func (m *Machine) replied(in *Input) {
-	m.out.TokensIn += in.TokensIn
-	m.out.TokensOut += in.TokensOut
-	m.out.Cost += in.Cost
-	m.spent.tokens += in.TokensIn + in.TokensOut
-	m.spent.cost += in.Cost
+	m.use(in)
 	blank := strings.TrimSpace(in.Text) == ""
-	if !blank {
+	if !blank && m.req.purpose != ForSummary {
 		m.lastText = in.Text
 	}
-	if m.req.purpose != ForReply {
+	switch m.req.purpose {
+	case ForSummary:
+		m.emit(Effect{Kind: Drop, Ref: m.req.ref.whole()})
+		m.summarised(in.Text, blank)
+		return
+	case ForFinal, ForGrace:
 		m.lastReply(in, blank)
 		return
 	}
 	cut := in.Finish == FinishLength
 	if len(in.Calls) == 0 && (blank || cut) {
 		m.askAgain(in.Text, blank, cut)
+		return
+	}
+	if m.task.Planner == PlannerJSON && len(in.Calls) == 0 {
+		m.plan(in)
 		return
 	}
 	m.spent.turns++
@@ -195,6 +220,16 @@ func (m *Machine) countUnusable(cut bool) {
 	} else {
 		m.decide(StopEmptyReply, reasonEmptyReplies(m.unusable), messageModelFailed)
 	}
+}
+
+// use counts the tokens and the cost of a reply, and all that a sub-run used.
+func (m *Machine) use(in *Input) {
+	m.out.TokensIn += in.TokensIn
+	m.out.TokensOut += in.TokensOut
+	m.out.Cost += in.Cost
+	m.spent.tokens += in.TokensIn + in.TokensOut
+	m.spent.cost += in.Cost
+	m.spent.calls += in.Used
 }
 
 // checkBudget checks the token and cost limits.

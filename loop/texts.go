@@ -38,6 +38,66 @@ const (
 	messageRefused     = "The request was ended as you asked."
 )
 
+// For a summary, a plan and a critique.
+const (
+	textSummarise = "Sum up the conversation so far for your own later use: the task, what was found out with its exact names and numbers, what was tried and failed, and what is left to do."
+	textReplanned = "The new subgoals are noted. Go on with the next action."
+)
+
+func textSummary(text string) string { return "Summary of the conversation so far:\n" + text }
+
+func textBadAction(err error) string {
+	return "Your reply was not taken as an action: " + err.Error() + ". Reply with one JSON action and nothing else."
+}
+
+func textQuestion(question string, missing []string) string {
+	if len(missing) == 0 {
+		return question
+	}
+	return strings.TrimSpace(question + " Needed: " + strings.Join(missing, ", ") + ".")
+}
+
+func textGaps(gaps []string) string { return "Known gaps: " + strings.Join(gaps, " ") }
+
+func reasonThrash(n int) string {
+	return fmt.Sprintf("%d compactions in a row made the history hardly shorter.", n)
+}
+
+const reasonByModel = "The model chose to stop."
+
+// The second seed's system prompt, without what only that program has.
+const promptSafety = `## Safety Guidelines
+- Always operate within the boundaries of your assigned tools
+- Do not attempt to bypass safety mechanisms or oversight
+- If a task seems harmful or outside your capabilities, explain why you cannot proceed
+- Respect user privacy and data security
+`
+
+const promptConduct = `
+When executing tasks:
+1. Break complex tasks into smaller steps
+2. Use tools efficiently - avoid redundant calls
+3. Provide progress updates for long-running operations
+4. If approaching limits, summarize progress and suggest continuation
+`
+
+// The specification's planner prompt; %d is retry.max.
+const promptPlanner = `You are the Planner. Choose exactly one next action:
+- call_tool: { "name": <tool_name>, "args": { ... } }
+- ask_user: { "question": "...", "missing_fields": ["..."] }
+- replan: { "subgoals": ["..."] }
+- stop: { "reason": "..." }
+
+If a tool fails:
+- Retry ≤%d with backoff for retryables;
+- Else attempt fallback;
+- Else ask_user for missing information;
+- Else stop with a short summary.
+
+Action JSON, and nothing else:
+{ "action": "call_tool", "name": "search", "args": { "query": "..." } }
+`
+
 // In the outcome.
 const (
 	reasonDone           = "The model answered."
@@ -82,16 +142,58 @@ func messageDeadline(limit time.Duration) string {
 	return "I apologize, but the request timed out after " + seconds(limit) + " seconds. Please try a simpler request or break it into smaller parts."
 }
 
-func reasonModelFailed(status int, text string) string {
+func (m *Machine) reasonModelFailed(status int, text string) string {
+	cfg := &m.cfg.Errors
 	what := "the connection was lost"
 	if status != 0 {
 		what = "HTTP status " + strconv.Itoa(status)
+		if cfg.Normalize {
+			what = string(HTTPCode(status)) + " (" + what + ")"
+		}
 	}
-	if text != "" {
+	if text != "" && (cfg.ProviderDetails || !cfg.Normalize) {
 		what += ", " + text
 	}
 	return "The model request failed: " + what + "."
 }
+
+func textMissing(tool string, missing []string) string {
+	return "To call " + tool + ", these are needed: " + strings.Join(missing, ", ") + "."
+}
+
+func textDisabled(tool string, failures int, left time.Duration) string {
+	return fmt.Sprintf("%s is disabled after %d failures in a row; try again in %ss.", tool, failures, seconds(max(0, left)))
+}
+
+func textRate(tool string, r Rate, left time.Duration) string {
+	return fmt.Sprintf("%s may be called %d times in %ss; try again in %ss.", tool, r.Calls, seconds(r.Per), seconds(left))
+}
+
+func textPages(tool string, limit int) string {
+	return fmt.Sprintf("At most %d pages of an answer of %s may be read.", limit, tool)
+}
+
+func reasonDepth(limit int) string {
+	return fmt.Sprintf("Maximum depth of sub-runs (%d) reached. Terminating agent loop.", limit)
+}
+
+func reasonSpawns(limit int) string {
+	return fmt.Sprintf("Maximum sub-runs (%d) reached. Terminating agent loop.", limit)
+}
+
+func textContract(problem string) string {
+	return "The result does not keep its contract: " + problem
+}
+
+func reasonTool(tool string, code Code, text string) string {
+	return fmt.Sprintf("The tool %s failed beyond repair: %s, %s", tool, code, text)
+}
+
+func messageUnauthorized(tool string) string {
+	return "Action needed: check the credentials and rights of " + tool + ", then ask again."
+}
+
+const messageContract = "A tool that this request needs does not work. Please try again later."
 
 func reasonModelDeadline(what string, limit time.Duration) string {
 	return "The model did not answer in time: " + what + " after " + seconds(limit) + "s."
@@ -185,14 +287,28 @@ func textDenied(reason string) string {
 	return "Permission denied by the user: " + reason
 }
 
+func textHookVeto(reason string) string {
+	if reason == "" {
+		return "This call was vetoed and not run."
+	}
+	return "This call was vetoed and not run: " + reason
+}
+
+func reasonHook(reason string) string {
+	if reason == "" {
+		return "A hook ended the run."
+	}
+	return "A hook ended the run: " + reason
+}
+
 func textAttempts(n int, text string) string {
 	return fmt.Sprintf("Error after %d attempts: %s", n, text)
 }
 
 // textTruncated is the notice at the end of a result that was cut.
-func textTruncated(shown, total int, tool string) string {
-	return fmt.Sprintf("\n[OUTPUT TRUNCATED: Showing %s of %s characters from %s]\nTo get the rest, call %s again for a smaller part: a range, a filter or the next page.",
-		thousands(shown), thousands(total), tool, tool)
+func textTruncated(shown, total int, unit, tool string) string {
+	return fmt.Sprintf("\n[OUTPUT TRUNCATED: Showing %s of %s %s from %s]\nTo get the rest, call %s again for a smaller part: a range, a filter or the next page.",
+		thousands(shown), thousands(total), unit, tool, tool)
 }
 
 // seconds writes a duration as seconds without trailing zeros: 30, 0.25.

@@ -16,7 +16,7 @@ type Trace []Record
 func (t *Trace) Append(in Input, effects []Effect) {
 	kept := make([]Effect, len(effects))
 	for i, e := range effects {
-		e.History, e.Budget = nil, 0
+		e.System, e.History, e.Budget = "", nil, 0
 		kept[i] = e
 	}
 	if len(kept) == 0 {

@@ -1,0 +1,154 @@
+package loop
+
+import "time"
+
+// A GateKind says what a gate is for. The zero value is a permission.
+type GateKind string
+
+// The kinds of gate. All but the permission are hooks: see [Hooks].
+const (
+	GatePermission GateKind = ""
+	GateBeforeRun  GateKind = "before-run"
+	GateBeforeCall GateKind = "before-call"
+	GateAfterCall  GateKind = "after-call"
+	GateAfterRun   GateKind = "after-run"
+)
+
+// Hooks says where the world is asked before the loop goes on. An answer allows
+// or not, and may change something on the way.
+type Hooks struct {
+	// BeforeRun may replace the system prompt (System) for the run and those
+	// after it. Not allowed: the run ends as cancelled.
+	BeforeRun bool
+	// BeforeCall may replace the arguments that the tool gets (Args); the
+	// history and the detectors keep the model's own. Not allowed: the call is
+	// vetoed.
+	BeforeCall bool
+	// AfterCall may replace the result of a call that was executed (Result)
+	// before it enters the history. Not allowed: the run ends after the batch,
+	// as cancelled.
+	AfterCall bool
+	// AfterRun may replace the answer (Result). Not asked after a cancel or
+	// the run deadline.
+	AfterRun bool
+}
+
+// A gate is the question to the world that is open.
+type gate struct {
+	ref    Ref
+	kind   GateKind
+	index  int // of the call in the batch
+	opened time.Duration
+}
+
+// open opens a gate.
+func (m *Machine) open(kind GateKind, index int, e Effect) {
+	m.numbers.gate++
+	m.gate = gate{ref: Ref{Kind: RefGate, N: m.numbers.gate}, kind: kind, index: index, opened: m.now}
+	m.phase = gating
+	e.Kind, e.Ref, e.At = OpenGate, m.gate.ref, kind
+	m.emit(e)
+}
+
+// openCallGate opens the next gate before a call, or begins execution if there
+// is none. A call's hook comes right before its permission.
+func (m *Machine) openCallGate() {
+	for i := range m.batch {
+		c := &m.batch[i]
+		if c.why != Executed {
+			continue
+		}
+		if m.task.Hooks.BeforeCall && !c.hooked {
+			m.open(GateBeforeCall, i, Effect{Of: c.ref(), Name: c.Name, Args: c.toolArgs})
+			return
+		}
+		if c.spec.Permission != AskNever && !c.gated {
+			m.open(GatePermission, i, Effect{Of: c.ref(), Name: c.Name, Args: c.toolArgs})
+			return
+		}
+	}
+	m.phase = executing
+	m.pump()
+}
+
+// openResultGate opens the next gate after a call, and reports whether there
+// was one.
+func (m *Machine) openResultGate() bool {
+	if !m.task.Hooks.AfterCall || m.draining {
+		return false
+	}
+	for i := range m.batch {
+		if c := &m.batch[i]; c.why == Executed && !c.shown {
+			m.open(GateAfterCall, i, Effect{Of: c.ref(), Name: c.Name, Code: c.code, Text: c.text})
+			return true
+		}
+	}
+	return false
+}
+
+// gateAnswered goes on as the answer says.
+func (m *Machine) gateAnswered(in *Input) {
+	m.resumeClock()
+	switch m.gate.kind {
+	case GatePermission:
+		m.permissionAnswered(in.Allow, in.Text)
+		m.openCallGate()
+	case GateBeforeCall:
+		c := &m.batch[m.gate.index]
+		c.hooked = true
+		if in.Args != "" {
+			if _, err := m.canon.object(in.Args); err != nil {
+				m.note(c.ref(), EventBadHook, err.Error())
+			} else {
+				c.toolArgs = in.Args
+			}
+		}
+		if !in.Allow {
+			m.veto(m.gate.index, textHookVeto(in.Text))
+		}
+		m.openCallGate()
+	case GateAfterCall:
+		c := &m.batch[m.gate.index]
+		c.shown = true
+		if in.Result != "" {
+			c.text = in.Result
+		}
+		if !in.Allow {
+			m.decide(StopCancelled, reasonHook(in.Text), messageCancelled)
+		}
+		m.phase = executing
+		m.closeBatch()
+	case GateBeforeRun:
+		if in.System != "" {
+			m.task.System = in.System
+		}
+		if !in.Allow {
+			m.decide(StopCancelled, reasonHook(in.Text), messageCancelled)
+			m.halt()
+			return
+		}
+		m.nextTurn()
+	case GateAfterRun:
+		if in.Result != "" {
+			m.lastText = in.Result
+		}
+		m.end()
+	}
+}
+
+// permissionAnswered applies the answer to the call that was asked for, and to
+// the others of its tool where one answer serves the batch.
+func (m *Machine) permissionAnswered(allow bool, reason string) {
+	asked := &m.batch[m.gate.index]
+	for i := m.gate.index; i < len(m.batch); i++ {
+		c := &m.batch[i]
+		if c != asked && (c.spec != asked.spec || asked.spec.Permission != AskBatch || c.why != Executed) {
+			continue
+		}
+		c.gated = true
+		if !allow {
+			c.block(Denied, textDenied(reason))
+			c.code = Forbidden
+		}
+	}
+}

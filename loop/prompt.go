@@ -1,0 +1,108 @@
+package loop
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// systemPrompt is the system prompt of the next request: the task's own, with
+// the safety text and the planner's part where they are asked for.
+func (m *Machine) systemPrompt() string {
+	if !m.task.SafetyPrompt && m.task.Planner != PlannerJSON {
+		return m.task.System
+	}
+	parts := []string{m.task.System}
+	if m.task.SafetyPrompt {
+		parts = append(parts, m.safetyPrompt())
+	}
+	if m.task.Planner == PlannerJSON {
+		parts = append(parts, m.plannerPrompt())
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n\n"))
+}
+
+// safetyPrompt is the second seed's template with the limits filled in; a limit
+// that is off is left out.
+func (m *Machine) safetyPrompt() string {
+	var b strings.Builder
+	b.WriteString(promptSafety)
+	b.WriteString("\n## Available Tools\n")
+	m.writeTools(&b)
+	b.WriteString("\n## Execution Limits\n")
+	limit := func(format string, n int) {
+		if n > 0 {
+			fmt.Fprintf(&b, format, n)
+		}
+	}
+	limit("- Maximum iterations per request: %d\n", m.cfg.Limits.Turns)
+	limit("- Maximum function calls: %d\n", m.cfg.Limits.Calls)
+	if d := m.cfg.Time.Run; d > 0 {
+		fmt.Fprintf(&b, "- Request timeout: %ss\n", seconds(d))
+	}
+	b.WriteString(promptConduct)
+	return b.String()
+}
+
+func (m *Machine) writeTools(b *strings.Builder) {
+	if len(m.names) == 0 {
+		b.WriteString("- none\n")
+	}
+	for _, name := range m.names {
+		fmt.Fprintf(b, "- %s", name)
+		if d := m.tools[name].Description; d != "" {
+			fmt.Fprintf(b, ": %s", capText(d, maxSummary))
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// How much of the past a planner's prompt shows.
+const (
+	promptObservations = 5
+	promptDecisions    = 20
+)
+
+// plannerPrompt is the specification's skeleton: the actions, the error rubric,
+// the catalogue, the budget left, the last observations and the decisions.
+func (m *Machine) plannerPrompt() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, promptPlanner, m.cfg.Retry.Max)
+	b.WriteString("\nTools:\n")
+	m.writeTools(&b)
+	b.WriteString("\nBudget left:\n")
+	left := func(name string, limit, spent int) {
+		if limit > 0 {
+			fmt.Fprintf(&b, "- %s: %d of %d\n", name, max(0, limit-spent), limit)
+		}
+	}
+	left("turns", m.cfg.Limits.Turns, m.spent.turns)
+	left("calls", m.cfg.Limits.Calls, m.spent.calls)
+	if m.deadline != never {
+		fmt.Fprintf(&b, "- time: %ss of %ss\n", seconds(m.deadline-m.now), seconds(m.cfg.Time.Run))
+	}
+	writeLast(&b, "\nLast observations:\n", m.observations, promptObservations, Observation.String)
+	writeLast(&b, "\nDecisions so far:\n", m.decisions, promptDecisions, func(s string) string { return s })
+	return b.String()
+}
+
+func writeLast[T any](b *strings.Builder, title string, all []T, n int, text func(T) string) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString(title)
+	for _, one := range all[max(0, len(all)-n):] {
+		fmt.Fprintf(b, "- %s\n", text(one))
+	}
+}
+
+// capText cuts a text to n characters, marking the cut.
+func capText(text string, n int) string {
+	if short, total := cutText(text, n); total > 0 {
+		return short + "…"
+	}
+	return text
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
