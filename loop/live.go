@@ -43,8 +43,9 @@ type LiveOptions struct {
 	// Approve answers the gates of tools with a [Permission]. nil allows all.
 	Approve Approver
 	// Ask puts a question to the user: whether to go on, and with what words to
-	// the model. It runs in a goroutine of its own; ctx is cancelled when the
-	// run ends without waiting for the answer. nil: nobody is there to say yes.
+	// the model. It runs in a goroutine of its own; a panic says no. ctx is
+	// cancelled when the run ends without waiting for the answer. nil: nobody is
+	// there to say yes.
 	Ask func(ctx context.Context, question string) (text string, goOn bool)
 	// FollowUp is called with the outcome of each run, and gives the user's next
 	// message; ok is false when there is none and the session is over. It is
@@ -288,8 +289,8 @@ func (l *Live) cancel(ref Ref, cause error) {
 	}
 }
 
-// halt forgets a gate that the run did not wait for. Tools that were abandoned
-// stay open: a late result is an input like any other.
+// halt forgets a gate or question that the run did not wait for. Tools that
+// were abandoned stay open: a late result is an input like any other.
 func (l *Live) halt(after InputKind, out *Outcome) {
 	last := *out
 	l.over = &last
@@ -298,7 +299,7 @@ func (l *Live) halt(after InputKind, out *Outcome) {
 		cause = ErrCancelled
 	}
 	for ref := range l.open {
-		if ref.Kind == RefGate {
+		if ref.Kind != RefCall {
 			l.cancel(ref, cause)
 			delete(l.open, ref)
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -194,78 +193,6 @@ func TestLivePanics(t *testing.T) {
 `)
 		if out.Stop != loop.StopDone || out.Errors != 2 || out.Denied != 1 {
 			t.Errorf("outcome %+v", out)
-		}
-	})
-}
-
-// Approve gets the tool and the arguments; nil allows all.
-func TestLiveApprove(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		rm := loop.FuncTool(loop.ToolSpec{Name: "rm", Permission: loop.AskCall}, func(context.Context, struct{}) (string, error) { return "gone", nil })
-		var asked string
-		opts := loop.LiveOptions{Approve: func(ctx context.Context, tool, args string) (bool, string) {
-			asked = tool + " " + args
-			return false, "not today"
-		}}
-		out, _ := run(t, t.Context(), loop.Off(), goTask, says(ask("1:rm"), answer("done")), []loop.Tool{rm}, opts)
-		if out.Denied != 1 || out.Calls != 0 || asked != "rm {}" {
-			t.Errorf("outcome %+v, asked %q", out, asked)
-		}
-		out, _ = run(t, t.Context(), loop.Off(), goTask, says(ask("1:rm"), answer("done")), []loop.Tool{rm}, loop.LiveOptions{})
-		if out.Denied != 0 || out.Calls != 1 {
-			t.Errorf("outcome %+v", out)
-		}
-	})
-}
-
-// A session is one history and one clock.
-func TestLiveSession(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var answers []string
-		opts := loop.LiveOptions{FollowUp: func(ctx context.Context, last loop.Outcome) (string, bool) {
-			answers = append(answers, last.Answer)
-			time.Sleep(10 * time.Second)
-			return "and now?", len(answers) == 1
-		}}
-		_, trace := run(t, t.Context(), loop.Off(), goTask, says(answer("first"), answer("second")), nil, opts)
-		check(t, trace, `
-   0.000s started text=go
-          > ask m1#1 for=reply to=1
-   1.000s reply m1 text=first
-  11.000s message text="and now?"
-          > ask m2#1 for=reply to=3
-  12.000s reply m2 text=second
-`)
-		if strings.Join(answers, " ") != "first second" {
-			t.Errorf("answers %q", answers)
-		}
-	})
-}
-
-// A cancel between two runs ends the session with the outcome of the last one.
-func TestLiveCancelBetweenRuns(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		opts := loop.LiveOptions{FollowUp: func(ctx context.Context, _ loop.Outcome) (string, bool) {
-			cancel()
-			<-ctx.Done()
-			return "never said", true
-		}}
-		out, trace := run(t, ctx, loop.Off(), goTask, says(answer("first")), nil, opts)
-		if out.Stop != loop.StopDone || len(trace) != 2 {
-			t.Errorf("stop %v\n%s", out.Stop, trace)
-		}
-	})
-}
-
-// A context that is done from the start still gives an outcome.
-func TestLiveCancelledFromTheStart(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		out, err := loop.RunLive(ctx, loop.Default(), goTask, says(answer("done")), nil, loop.LiveOptions{})
-		if err != nil || out.Stop != loop.StopCancelled || out.Elapsed != 0 {
-			t.Errorf("outcome %+v, error %v", out, err)
 		}
 	})
 }

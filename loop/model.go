@@ -31,7 +31,7 @@ type ModelRequest struct {
 	For     Purpose
 	System  string // the system prompt, "" = none
 	History []Message
-	Tools   []ToolSpec // in the order they were given
+	Tools   []ToolSpec // in the order they were given; none where For is [ForFinal]
 }
 
 // A Reply is a whole reply of a model.
