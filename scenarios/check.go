@@ -129,7 +129,7 @@ func (s *source) checkExpect(e *expectEntry, cfg *loop.Config) {
 	}
 	stop := loop.Stop(e.Stop)
 	switch {
-	case stop.EndState() == loop.LoopDetected && !slices.Contains(words, e.Stop):
+	case !slices.Contains(words, e.Stop):
 		s.failAt("expect.stop", fmt.Sprintf("there is no stop %s", quoted(e.Stop)), hintWord(e.Stop, words))
 	case e.EndState != "" && stop.EndState() != loop.EndState(e.EndState):
 		s.failAt("expect.stop", fmt.Sprintf("the stop %s ends a run as %s, not as %s", e.Stop, stop.EndState(), e.EndState), "")
@@ -138,9 +138,10 @@ func (s *source) checkExpect(e *expectEntry, cfg *loop.Config) {
 
 // stops lists the stops that are no detector's and can end a scenario.
 func stops() []string {
-	return words([]loop.Stop{loop.StopDone, loop.StopNeedsUser, loop.StopTurnLimit, loop.StopCallLimit, loop.StopTokenLimit, loop.StopCostLimit,
-		loop.StopTryLimit, loop.StopRunDeadline, loop.StopErrorLimit, loop.StopModelFailed, loop.StopModelDeadline,
-		loop.StopEmptyReply, loop.StopTruncatedReply, loop.StopCancelled, loop.StopCeiling})
+	return words([]loop.Stop{loop.StopDone, loop.StopByModel, loop.StopNeedsUser, loop.StopTurnLimit, loop.StopCallLimit,
+		loop.StopTokenLimit, loop.StopCostLimit, loop.StopTryLimit, loop.StopDepthLimit, loop.StopSpawnLimit, loop.StopRunDeadline,
+		loop.StopErrorLimit, loop.StopToolContract, loop.StopUnauthorized, loop.StopCompactionThrash, loop.StopModelFailed,
+		loop.StopModelDeadline, loop.StopEmptyReply, loop.StopTruncatedReply, loop.StopCancelled, loop.StopCeiling})
 }
 
 // has gives the first of the keys that the mapping at a path has, "" if none.

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -82,15 +83,12 @@ func (l *ledger) useID(ref loop.Ref, id string) {
 func (l *ledger) effect(e *loop.Effect) {
 	switch e.Kind {
 	case loop.Put:
-		if e.Ref.Kind == loop.RefMessage {
-			l.users++
-		}
-		l.messages = append(l.messages, entry{ref: e.Ref})
+		l.put(e)
 	case loop.Drop:
 		l.drop(e.Ref)
 	case loop.AskModel:
 		l.check()
-		if len(l.messages) != e.To {
+		if e.For != loop.ForSummary && len(l.messages) != e.To {
 			l.find(e.Ref, "the history does not have the messages that the loop asks with", fmt.Sprint(len(l.messages)), fmt.Sprint(e.To))
 		}
 	case loop.Halt:
@@ -98,10 +96,24 @@ func (l *ledger) effect(e *loop.Effect) {
 	}
 }
 
+// put adds a result, a message of the loop's own, or a summary in the place of
+// what it sums up.
+func (l *ledger) put(e *loop.Effect) {
+	if e.Ref.Kind == loop.RefMessage {
+		l.users++
+	}
+	if e.To == 0 {
+		l.messages = append(l.messages, entry{ref: e.Ref})
+		return
+	}
+	l.messages = slices.Insert(l.messages, min(e.To-1, len(l.messages)), entry{ref: e.Ref})
+	l.checked = 0
+}
+
 func (l *ledger) drop(ref loop.Ref) {
 	for i := range l.messages {
 		if l.messages[i].ref == ref {
-			l.messages = append(l.messages[:i], l.messages[i+1:]...)
+			l.messages = slices.Delete(l.messages, i, i+1)
 			l.checked = 0
 			return
 		}

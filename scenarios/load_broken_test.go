@@ -110,7 +110,7 @@ func TestBrokenFiles(t *testing.T) {
 
 		// Words.
 		{"label", "label: healthy", "label: helthy", `3:8: there is no label "helthy" (did you mean healthy?)`},
-		{"end state", "end_state: DONE", "end_state: STUCK", `14:14: there is no end_state "STUCK" (there are DONE, CLARIFY_NEEDED, BUDGET_EXCEEDED, LOOP_DETECTED, ERROR_LIMIT, MODEL_FAILED, CANCELLED, CEILING)`},
+		{"end state", "end_state: DONE", "end_state: STUCK", `14:14: there is no end_state "STUCK" (there are DONE, CLARIFY_NEEDED, BUDGET_EXCEEDED, LOOP_DETECTED, ERROR_LIMIT, UNRECOVERABLE_TOOL_CONTRACT, MODEL_FAILED, CANCELLED, CEILING)`},
 		{"stop", "end_state: DONE", "stop: circuit-braker", `14:9: there is no stop "circuit-braker" (did you mean circuit-breaker?)`},
 		{"stop that ends otherwise", "end_state: DONE", "end_state: DONE\n  stop: turn-limit", `15:9: the stop turn-limit ends a run as BUDGET_EXCEEDED, not as DONE`},
 		{"event", "end_state: DONE", "events: {must_not: [abandonned]}", `14:23: there is no event "abandonned" (did you mean abandoned?)`},

@@ -149,6 +149,8 @@ func (r *Result) count(runs []loop.Outcome, f facts) {
 		r.Errors += o.Errors
 		r.Vetoed += o.Vetoed
 		r.Nudges += o.Nudges
+		r.Repairs += o.Repairs
+		r.RepairsOK += o.RepairsOK
 		r.Asked += o.Asked
 		r.Denied += o.Denied
 		r.Invalid += o.Invalid

@@ -95,7 +95,7 @@ type endStateWord loop.EndState
 
 func endStates() []endStateWord {
 	return []endStateWord{endStateWord(loop.Done), endStateWord(loop.ClarifyNeeded), endStateWord(loop.BudgetExceeded), endStateWord(loop.LoopDetected),
-		endStateWord(loop.ErrorLimit), endStateWord(loop.ModelFailed), endStateWord(loop.WasCancelled), endStateWord(loop.Ceiling)}
+		endStateWord(loop.ErrorLimit), endStateWord(loop.UnrecoverableToolContract), endStateWord(loop.ModelFailed), endStateWord(loop.WasCancelled), endStateWord(loop.Ceiling)}
 }
 
 func (w *endStateWord) decode(s *source, n ast.Node, what string) {
