@@ -74,7 +74,8 @@ func RunLive(ctx context.Context, config Config, task Task, model Model, tools [
 }
 
 // A Live is the live world of one session: it asks a model and calls tools, in
-// goroutines, by the clock. The zero instant is that of the first Do.
+// goroutines, by the clock, which begins at the instant of the first input that
+// Do is told of.
 //
 // Of the context that [Run] is given, models and tools see the values. That it
 // is done they learn from the machine, a moment later and with a cause, so that

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"sync"
 	"testing"
@@ -133,6 +134,22 @@ func TestLiveModelFailures(t *testing.T) {
 	})
 }
 
+// A wait that a server cannot mean is cut to one that a clock can count: zero,
+// or ten years.
+func TestLiveRetryAfterIsBounded(t *testing.T) {
+	for asked, want := range map[time.Duration]time.Duration{-time.Second: 0, math.MaxInt64: 10 * 365 * 24 * time.Hour} {
+		bubble(t, func(t *testing.T) {
+			model := modelFunc(func(context.Context, loop.ModelRequest, func(string)) (loop.Reply, error) {
+				return loop.Reply{}, &loop.ModelError{Status: 429, RetryAfter: asked}
+			})
+			_, trace := run(t, t.Context(), loop.Off(), goTask, model, nil, loop.LiveOptions{})
+			if got := trace[1].In.RetryAfter; got != want {
+				t.Errorf("%v became %v, want %v", asked, got, want)
+			}
+		})
+	}
+}
+
 // How the error of a tool becomes a code and a text.
 func TestLiveToolErrors(t *testing.T) {
 	var none *loop.ToolError
@@ -225,16 +242,17 @@ func TestLiveRequestIsACopy(t *testing.T) {
 	})
 }
 
-// What a tool sees of the caller's context are its values, and no arguments
-// are an empty object.
+// What a tool sees of the caller's context are its values; its own ends when it
+// has returned. No arguments are an empty object.
 func TestLiveWhatAToolSees(t *testing.T) {
 	type key struct{}
 	bubble(t, func(t *testing.T) {
+		var own context.Context
 		var value any
 		var bounded bool
 		var text string
 		see := loop.FuncTool(loop.ToolSpec{Name: "see"}, func(ctx context.Context, args json.RawMessage) (string, error) {
-			value, text = ctx.Value(key{}), string(args)
+			own, value, text = ctx, ctx.Value(key{}), string(args)
 			_, bounded = ctx.Deadline()
 			return "ok", nil
 		})
@@ -242,6 +260,9 @@ func TestLiveWhatAToolSees(t *testing.T) {
 		run(t, context.WithValue(t.Context(), key{}, "mine"), loop.Off(), goTask, says(r, answer("done")), []loop.Tool{see}, loop.LiveOptions{})
 		if value != "mine" || text != "{}" || bounded {
 			t.Errorf("value %v, arguments %q, a deadline: %v", value, text, bounded)
+		}
+		if own.Err() == nil {
+			t.Error("what the tool started could run on")
 		}
 	})
 }
@@ -311,6 +332,19 @@ func TestLiveNothingPending(t *testing.T) {
 	if in, err := live.Next(t.Context(), 0, false); err != io.EOF {
 		t.Errorf("got %v, %v", in, err)
 	}
+}
+
+// A session that is taken up again after an hour of its own time goes on from
+// there.
+func TestLiveGoesOnFromTheFirstInstant(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		live := loop.NewLive(goTask, says(answer("done")), nil, loop.LiveOptions{})
+		live.Do(t.Context(), loop.Input{At: time.Hour}, []loop.Effect{{Kind: loop.AskModel, Ref: loop.Ref{Kind: loop.RefModel, N: 1, Try: 1}}})
+		in, err := live.Next(t.Context(), 0, false)
+		if err != nil || in.Kind != loop.ModelReply || in.At != time.Hour+time.Second {
+			t.Errorf("got %+v, %v", in, err)
+		}
+	})
 }
 
 // Many goroutines answer at once, on the real clock; run checks the order of
