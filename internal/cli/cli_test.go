@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/spf13/cobra"
@@ -286,6 +287,13 @@ func TestBar(t *testing.T) {
 	want := "\r\x1b[K" + strings.Repeat("█", 7) + strings.Repeat("░", 23) + " 1 of 4" + "\r\x1b[K"
 	if got := b.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	b.Reset()
+	short := &bar{w: &b, of: 4, drawn: time.Now()}
+	short.show(4)
+	short.clear()
+	if b.Len() > 0 {
+		t.Errorf("work that is done at once shows %q", b.String())
 	}
 	var none *bar
 	none.show(1) // a nil bar shows nothing

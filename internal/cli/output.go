@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -122,7 +123,7 @@ func (f *outputFlags) open(cmd *cobra.Command, h scenarios.Header) (_ *results, 
 	case f.verbose:
 		r.log = stderr
 	case !f.quiet && !f.ci && isTerminal(stderr):
-		r.bar = &bar{w: stderr, of: h.Trials}
+		r.bar = &bar{w: stderr, of: h.Trials, drawn: time.Now()}
 	}
 	return r, nil
 }
@@ -154,7 +155,7 @@ func (r *results) add(res *scenarios.Result) error {
 // are removed.
 func (r *results) end(ctx context.Context, err error) error {
 	r.bar.clear()
-	interrupted := err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	interrupted := ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err()))
 	if err != nil && !interrupted {
 		r.discard()
 		return err
