@@ -169,7 +169,7 @@ func describeAnswer(a *fakes.Answer, first bool) string {
 	line := "to " + to + ": " + what + after(a.Latency)
 	var failures []string
 	for i, f := range a.Failures {
-		how := "fails with " + failed(f.Error, f.Text)
+		how := "fails with " + failed(cmp.Or(f.Error, loop.RetryableServer), f.Text)
 		if f.Hang {
 			how = "never ends"
 		}
