@@ -116,7 +116,7 @@ func (f *facts) put(e *loop.Effect, spans map[int]span) {
 	}
 	s, started := spans[e.Ref.N]
 	delete(spans, e.Ref.N)
-	if e.Why != loop.Executed || !started {
+	if !started {
 		return
 	}
 	f.codes[e.Code]++

@@ -38,17 +38,19 @@ func TestBucketError(t *testing.T) {
 }
 
 // facts come from the trace alone: here a retried call, one that was abandoned
-// and answered late, and one that was vetoed.
+// and answered late, one that was vetoed, and one that broke its schema.
 func TestReadFacts(t *testing.T) {
 	trace, err := loop.ParseTrace(`   0.000s started text=t
           > ask m1#1 for=reply to=1
    1.000s failure m1 status=500
    2.000s tick
           > ask m1#2 for=reply to=1
-   3.000s reply m1 call=a:x("{}") call=b:y("{}") call=c:z("{}") finish=tool_calls
+   3.000s reply m1 call=a:x("{}") call=b:y("{}") call=c:z("{}") call=d:w("{}") finish=tool_calls
           > call c1#1 name=x args="{}"
           > call c2#1 name=y args="{}"
+          > call c4#1 name=w args="{}"
    4.000s result c1#1 code=Timeout text=late
+   4.000s result c4#1 ok text=odd
    5.000s tick
           > call c1#2 name=x args="{}"
           > cancel c2#1 text=timeout
@@ -61,7 +63,8 @@ func TestReadFacts(t *testing.T) {
           > put c1 text=a
           > put c2 code=Timeout text=b
           > put c3 why=vetoed text=c
-          > halt stop=x end=LOOP_DETECTED reason=r incomplete turns=1 model_calls=2 asked=3 calls=2 tries=3 errors=1 vetoed=1 elapsed=9s
+          > put c4 code=OutputSchemaMismatch text=odd
+          > halt stop=x end=LOOP_DETECTED reason=r incomplete turns=1 model_calls=2 asked=4 calls=3 tries=4 errors=2 vetoed=1 elapsed=9s
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -70,9 +73,9 @@ func TestReadFacts(t *testing.T) {
 	want := facts{end: 9 * time.Second, acted: true, schemaOK: 2,
 		events: map[string]bool{"run-started": true, "run-ended": true, "model-retried": true, "call-started": true, "call-retried": true,
 			"call-cancelled": true, "abandoned": true, "ignored": true},
-		codes: map[loop.Code]int{loop.None: 1, loop.Timeout: 1},
+		codes: map[loop.Code]int{loop.None: 1, loop.Timeout: 1, loop.OutputSchemaMismatch: 1},
 		// c1 took 3 s to 6.5 s, c2 3 s to 7 s: the late answer counts for nothing.
-		took: map[time.Duration]int{3500 * time.Millisecond: 1, 4 * time.Second: 1}}
+		took: map[time.Duration]int{time.Second: 1, 3500 * time.Millisecond: 1, 4 * time.Second: 1}}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(facts{})); d != "" {
 		t.Error(d)
 	}

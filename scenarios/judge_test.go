@@ -80,6 +80,7 @@ func TestVerdicts(t *testing.T) {
 		{"stop that takes the label's place", Healthy, reads + "expect: {stop: circuit-breaker}", "", Pass, ""},
 		{"bounds alone leave the label", Healthy, reads + "expect: {turns: 5}", "", Fail, "label: a healthy run was stopped"},
 		{"expectation under another variant", Healthy, says + "expect: {end_state: LOOP_DETECTED, turns: 99}", "none", Pass, ""},
+		{"label under another variant", Healthy, reads + "expect: {end_state: LOOP_DETECTED}", "hpd-production", Fail, "label: a healthy run was stopped"},
 		{"changes under the own variant", Runaway, "config: {detectors: []}\n" + reads + "expect: {end_state: BUDGET_EXCEEDED}", "", Pass, ""},
 		{"changes under another variant", Runaway, "config: {detectors: []}\n" + reads + "expect: {end_state: BUDGET_EXCEEDED}", "hpd-production", Pass, ""},
 		{"every bound that does not hold", Runaway, reads + "expect: {end_state: DONE, turns: 1..4, calls: 5, vetoed: 2..9, time: 11s..1m, events: {must: [abandoned], must_not: [run-ended]}}", "", Fail,
@@ -98,6 +99,13 @@ func TestVerdicts(t *testing.T) {
 		// Stopped at turn 3 under the other variant: the fifth request never comes.
 		{"fault that another variant does not let fire", Runaway, "tools: [{name: read, answers: [{result: same}]}]\n" +
 			"model: [{calls: [{read: {path: a}}], repeat: 4}, {text: a, failures: [{status: 400}]}]\nexpect: {stop: model-failed}\n", "hpd-development", Pass, ""},
+		{"fault that never fired though another variant let the run end", Healthy, says + "user: {cancel: {at: 5s}}\n", "none", Inconclusive,
+			"not-fired: the user never cancelled"},
+		{"ceiling before the cancel", Runaway, "variant: none\n" + reads + "user: {cancel: {at: 48h}}\nexpect: {end_state: CEILING}\n", "", Inconclusive,
+			"not-fired: the user never cancelled"},
+		{"hang that fired", Healthy, "tools: [{name: read, answers: [{result: a, failures: [{hang: true}]}]}]\nmodel: [{calls: [{read: {}}]}, {text: b}]\n", "", Pass, ""},
+		{"hang of another answer", Healthy, "tools: [{name: read, answers: [{when: {p: a}, result: a}, {result: b, failures: [{hang: true}]}]}]\n" +
+			"model: [{calls: [{read: {p: a}}]}, {text: b}]\n", "", Inconclusive, `not-fired: the failures of answer 2 of tool "read" never fired`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,6 +114,39 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("%s, %s (%s)\n%s\nwant %s\n%s", r.Verdict, r.EndState, r.Stop, rules(r), tt.verdict, tt.found)
 			}
 		})
+	}
+}
+
+// What each end state says about a label, when no detector acted.
+func TestLabelOfEndStates(t *testing.T) {
+	for end, want := range map[loop.EndState]string{
+		loop.Done: "healthy", loop.ClarifyNeeded: "healthy",
+		loop.BudgetExceeded: "runaway", loop.LoopDetected: "runaway", loop.ErrorLimit: "runaway",
+		loop.UnrecoverableToolContract: "runaway", loop.ModelFailed: "runaway",
+		loop.WasCancelled: "", loop.Ceiling: "", loop.RecordingEnded: "",
+	} {
+		got := ""
+		for _, label := range []Label{Healthy, Runaway} {
+			trial, r := Trial{Scenario: answering("a", false)}, &Result{Label: label, EndState: end}
+			if trial.judgeLabel(r, facts{}); len(r.Findings) == 0 {
+				got += string(label)
+			}
+		}
+		if got != want {
+			t.Errorf("%s is right for %q, want %q", end, got, want)
+		}
+	}
+}
+
+// A broken history is a failure even of a session that broke off.
+func TestBrokenHistoryOfBrokenSession(t *testing.T) {
+	trace, err := loop.ParseTrace("   0.000s started text=t\n          > ask m1#1 for=reply to=2\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial, r := Trial{Scenario: answering("a", false)}, &Result{}
+	if got := trial.judge(r, read(trace), trace, loop.ErrDry); got != Fail || len(r.Findings) != 2 {
+		t.Errorf("%s: %s", got, rules(r))
 	}
 }
 

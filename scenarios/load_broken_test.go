@@ -194,6 +194,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"nothing", valid, "", `holds nothing`},
 		{"only a comment", valid, "# later\n", `holds nothing`},
 		{"deep brackets", valid, strings.Repeat("[", 20_000), `1:101: nested more than 100 deep`},
+		{"deep brackets after others", valid, strings.Repeat("]", 200) + strings.Repeat("[", 20_000), `1:301: nested more than 100 deep`},
 		{"deep lists", valid, strings.Repeat("- ", 20_000) + "x", `1:201: nested more than 100 deep`},
 		{"deep mappings", valid, strings.Repeat("{a: ", 20_000), `1:401: nested more than 100 deep`},
 	}

@@ -101,11 +101,26 @@ expect:
 	}
 }
 
+// What looks as if it could never come, but can.
+func TestReachable(t *testing.T) {
+	for _, change := range []struct{ old, new string }{
+		{"  - {text: hello}", "  - {when: failed, text: a, repeat: forever}\n  - {text: hello}"},
+		{"  - {text: hello}", "  - {text: hello, repeat: forever}\n  - {when: failed, text: a}"},
+		{"{when: {path: a}, result: text}", "{times: 3, result: text}"},
+		{"expect:", "user:\n  permissions: [{times: 1, answer: deny}, {tool: read, answer: deny}, {answer: allow}]\nexpect:"},
+	} {
+		if _, err := load(t, strings.Replace(valid, change.old, change.new, 1)); err != nil {
+			t.Errorf("%s: %v", change.new, err)
+		}
+	}
+}
+
 func TestLoadPaths(t *testing.T) {
 	dir := t.TempDir()
 	for _, f := range []struct{ file, name string }{{"b/x/z.yaml", "z"}, {"b/x/a.yml", "a"}, {"b/y.yaml", "y"}, {"c.yaml", "c"}} {
 		write(t, dir, f.file, strings.Replace(valid, "name: one", "name: "+f.name, 1))
 	}
+	write(t, dir, ".hidden/s.yaml", valid)
 	write(t, dir, "b/agentbench.yaml", "jobs: 3\n")
 	write(t, dir, "b/notes.txt", "no scenario\n")
 	// A file that is named twice is one scenario; a folder is a suite.
@@ -120,6 +135,9 @@ func TestLoadPaths(t *testing.T) {
 	root := filepath.Base(dir)
 	if want := []string{root + "/c", "b/y", "x/a", "x/z"}; !slices.Equal(ids, want) {
 		t.Errorf("got %q, want %q", ids, want)
+	}
+	if hidden, err := Load(filepath.Join(dir, ".hidden")); err != nil || len(hidden) != 1 {
+		t.Errorf("a hidden folder that is asked for: %d scenarios, %v", len(hidden), err)
 	}
 	if got := Suites(all); !slices.Equal(got, []string{root, "b", "x"}) {
 		t.Errorf("suites %q", got)
@@ -198,6 +216,10 @@ func TestWindowsFile(t *testing.T) {
 	text := "\ufeff" + strings.ReplaceAll(valid, "\n", "\r\n")
 	if _, err := load(t, text); err != nil {
 		t.Error(err)
+	}
+	_, err := load(t, strings.Replace(text, "label: healthy", "label: x", 1))
+	if ms := (Mistakes{}); !errors.As(err, &ms) || ms[0].Excerpt != "   3 | label: x\n     |        ^" {
+		t.Errorf("got %v", err)
 	}
 	got := mistakes(t, strings.Replace(text, "{text: hello}", "{text: é, txt: a}", 1))
 	if want := `12:15: unknown key "txt" in an entry of model (did you mean text?)`; got[0] != want {

@@ -97,6 +97,7 @@ func TestOrderAndSeeds(t *testing.T) {
 // A backoff that draws makes a trial random, if it can come to a retry.
 func TestJitterIsRandom(t *testing.T) {
 	cfg := loop.Default()
+	cfg.ModelRetry.Backoff = loop.FullJitter // of retries that are never made
 	for _, tt := range []struct {
 		backoff loop.Backoff
 		max     int

@@ -125,6 +125,17 @@ func TestVariantMistakes(t *testing.T) {
 	}
 }
 
+// Mistakes in one place of two files are two.
+func TestMistakesOfExtendedVariant(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "base.yaml", "# a\nlimit: {turns: 1}\n")
+	_, err := LoadVariant(write(t, dir, "mine.yaml", "extends: base.yaml\nlimit: {turns: 1}\n"))
+	var ms Mistakes
+	if !errors.As(err, &ms) || len(ms) != 2 || ms[0].Line != 2 || ms[1].Line != 2 {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestUnknownVariant(t *testing.T) {
 	_, err := LoadVariant("hpd-prod")
 	var unknown *UnknownVariantError
