@@ -136,6 +136,11 @@ func TestHistoryCheck(t *testing.T) {
           > drop m1
           > ask m3#1 for=reply to=4
 `, "c1 a result does not follow its reply"},
+		{"summary between a reply and its result", start + `   1.000s reply m1 call=a:x("{}") finish=tool_calls
+          > put c1 text=a
+          > put u2 to=3 text=s
+          > ask m2#1 for=reply to=4
+`, "c1 the call c1 has no result in its place"},
 		{"dropped twice", start + `   1.000s reply m1 finish=stop
           > drop m1
           > drop m1

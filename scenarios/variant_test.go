@@ -87,6 +87,16 @@ func TestVariantFile(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
+	// The same with whole paths.
+	file = write(t, dir, "ci/strict.yaml", "extends: "+filepath.Join(dir, "base.yaml")+"\ntime: {tool: 5s}\ndetectors: []\n")
+	all, err := load(t, valid+"variant: "+file+"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = all[0].Variant
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
 }
 
 func TestVariantMistakes(t *testing.T) {
