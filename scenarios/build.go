@@ -20,8 +20,10 @@ func (f *scenarioFile) script() fakes.Script {
 
 func (t *toolEntry) tool() fakes.Tool {
 	out := fakes.Tool{
-		ToolSpec: loop.ToolSpec{Name: t.Name, Description: t.Description, Input: string(t.Input),
-			Permission: loop.Permission(t.Permission), Idempotent: t.Idempotent},
+		ToolSpec: loop.ToolSpec{Name: t.Name, Description: t.Description, Version: t.Version,
+			Input: string(t.Input), Output: string(t.Output),
+			Permission: loop.Permission(t.Permission), Idempotent: t.Idempotent, Timeout: t.Timeout, Retries: t.retries(),
+			Fallback: t.Fallback, SubRun: t.SubRun, Rate: loop.Rate(t.Rate), Breaker: loop.ToolBreaker(t.Breaker)},
 		Latency:       fakes.Span(t.Latency),
 		IgnoresCancel: t.IgnoresCancel,
 	}
@@ -29,6 +31,18 @@ func (t *toolEntry) tool() fakes.Tool {
 		out.Answers = append(out.Answers, t.Answers[i].answer())
 	}
 	return out
+}
+
+// retries gives the retries as the loop has them: 0 leaves them to the config, a
+// negative number is none.
+func (t *toolEntry) retries() int {
+	switch {
+	case t.Retries == nil:
+		return 0
+	case *t.Retries == 0:
+		return -1
+	}
+	return *t.Retries
 }
 
 func (a *answerEntry) answer() fakes.Answer {

@@ -25,6 +25,10 @@ func (s *source) check(f *scenarioFile) {
 }
 
 func (s *source) checkTools(tools []toolEntry) {
+	names := make([]string, len(tools))
+	for i := range tools {
+		names[i] = tools[i].Name
+	}
 	seen := map[string]bool{}
 	for i := range tools {
 		t, at := &tools[i], fmt.Sprintf("tools[%d]", i)
@@ -35,6 +39,9 @@ func (s *source) checkTools(tools []toolEntry) {
 			s.failAt(at+".name", fmt.Sprintf("there is a second tool %s", quoted(t.Name)), "")
 		}
 		seen[t.Name] = true
+		if t.Fallback != "" && (t.Fallback == t.Name || !slices.Contains(names, t.Fallback)) {
+			s.failAt(at+".fallback", fmt.Sprintf("there is no other tool %s", quoted(t.Fallback)), hintWord(t.Fallback, without(names, t.Name)))
+		}
 		if child(find(s.root, at), "answers") != nil && len(t.Answers) == 0 {
 			s.failAt(at+".answers", "answers must not be empty", "a tool that never answers has [{hang: true}]")
 		}
@@ -211,4 +218,9 @@ func (s *source) fields(at string, err error) {
 		hint = hintWord(m[2], strings.Split(m[1], ", "))
 	}
 	s.failAt(at+"."+f.Field, name+" "+f.Problem, hint)
+}
+
+// without gives the words but one.
+func without(words []string, word string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == word })
 }

@@ -44,13 +44,30 @@ type scenarioFile struct {
 type toolEntry struct {
 	Name        string `yaml:"name" jsonschema:"required"`
 	Description string `yaml:"description"`
+	// Version is shown with its results.
+	Version string `yaml:"version"`
 	// Input is the JSON Schema of the arguments; any object without it.
 	Input jsonObject `yaml:"input"`
+	// Output is the JSON Schema of the results; any text without it.
+	Output jsonObject `yaml:"output"`
 	// Permission says when the user is asked before the tool runs: never (the
 	// default), once per batch, or for each call.
 	Permission permissionWord `yaml:"permission"`
 	// Idempotent tools may be tried again after a try was abandoned.
 	Idempotent bool `yaml:"idempotent"`
+	// Timeout bounds a try instead of the config's time.tool.
+	Timeout time.Duration `yaml:"timeout"`
+	// Retries is the number of retries instead of the config's retry.max.
+	Retries *int `yaml:"retries" jsonschema:"minimum=0"`
+	// Fallback is the tool that is called instead where the config's
+	// policy.fallbacks says so.
+	Fallback string `yaml:"fallback"`
+	// SubRun says that its calls are runs of another loop.
+	SubRun bool `yaml:"sub_run"`
+	// Rate bounds how many of its calls start within a time.
+	Rate rateEntry `yaml:"rate"`
+	// Breaker disables it for a time after failed calls in a row.
+	Breaker breakerEntry `yaml:"breaker"`
 	// IgnoresCancel makes a cancelled try go on as if nothing had been said.
 	IgnoresCancel bool `yaml:"ignores_cancel"`
 	// Latency is how long an answer takes that does not say so itself; 200ms by
@@ -59,6 +76,18 @@ type toolEntry struct {
 	// Answers are tried in order: the first that matches and is not used up
 	// answers.
 	Answers []answerEntry `yaml:"answers" jsonschema:"required"`
+}
+
+// A rateEntry bounds how often a tool is called.
+type rateEntry struct {
+	Calls int           `yaml:"calls" jsonschema:"required,minimum=1"`
+	Per   time.Duration `yaml:"per" jsonschema:"required"`
+}
+
+// A breakerEntry says when a tool is disabled, and for how long.
+type breakerEntry struct {
+	Failures int           `yaml:"failures" jsonschema:"required,minimum=1"`
+	Cooldown time.Duration `yaml:"cooldown" jsonschema:"required"`
 }
 
 // An answerEntry is one way for a tool to answer. It has one of result, error

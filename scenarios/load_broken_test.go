@@ -121,6 +121,11 @@ func TestBrokenFiles(t *testing.T) {
 
 		// What cannot be meant together.
 		{"second tool of a name", "model:", "  - {name: read, answers: [{result: x}]}\nmodel:", `11:12: there is a second tool "read"`},
+		{"fallback that there is not", "permission: call", "fallback: raed", `7:15: there is no other tool "raed"`},
+		{"fallback to itself", "permission: call", "fallback: read", `7:15: there is no other tool "read"`},
+		{"rate without a time", "permission: call", "rate: {calls: 3}", `7:11: rate has no per`},
+		{"breaker of nothing", "permission: call", "breaker: {failures: 0, cooldown: 1s}", `7:25: failures must be 1 or more, not 0`},
+		{"negative retries", "permission: call", "retries: -1", `7:14: retries must be 0 or more, not -1`},
 		{"answer that is never given", "{when: {path: a}, result: text}", "{result: text}",
 			`10:9: this answer is never given: answer 1 takes every call (give the other one times or when, or put it last)`},
 		{"answer of two kinds", "{result: other}", "{result: other, hang: true}", `10:31: an answer has both result and hang (it is one or the other)`},
