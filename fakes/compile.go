@@ -24,6 +24,7 @@ type program struct {
 	plain, when []step
 	tools       map[string]*tool
 	gates       []gate
+	replies     []reply
 	covered     int    // how many requests the plain steps answer
 	fresh       string // what the fresh call ids begin with
 	random      bool
@@ -58,6 +59,12 @@ type answer struct {
 type gate struct {
 	*PermissionAnswer
 	matcher
+}
+
+// A reply is a [Reply], and how often it has answered.
+type reply struct {
+	*Reply
+	left int
 }
 
 // compile reads a script. The error joins all that cannot be played in it.
@@ -192,6 +199,12 @@ func (r *reader) readUser(u *User) {
 		r.at = place{list: "user", i: -1, sub: "permissions", j: j}
 		r.span("after", a.After)
 		r.gates[j] = gate{PermissionAnswer: a, matcher: r.matcher(a.When, a.Times)}
+	}
+	for j := range u.Replies {
+		a := &u.Replies[j]
+		r.at = place{list: "user", i: -1, sub: "replies", j: j}
+		r.span("after", a.After)
+		r.replies = append(r.replies, reply{Reply: a, left: r.matcher(nil, a.Times).left})
 	}
 	for j := range u.Messages {
 		r.at = place{list: "user", i: -1, sub: "messages", j: j}

@@ -85,14 +85,21 @@ type choice struct {
 // choose finds the step for a request, nil if there is none.
 func (w *World) choose(e *loop.Effect) *step {
 	if w.choice.turn != e.Ref.N {
-		w.choice = choice{turn: e.Ref.N, step: w.find(e.Ref.N, e.History)}
+		w.choice = choice{turn: e.Ref.N, step: w.find(e)}
 	}
 	return w.choice.step
 }
 
-func (w *World) find(n int, history []loop.Message) *step {
+// summary is what the world itself says to a request for a summary.
+var summary = step{Step: &Step{}, text: template{text: "What was said before, in a few words."}}
+
+func (w *World) find(e *loop.Effect) *step {
+	if e.For == loop.ForSummary {
+		w.summed++
+		return &summary
+	}
 	if len(w.when) > 0 {
-		b := w.heard.look(history)
+		b := w.heard.look(e.History)
 		for i := range w.when {
 			if s := &w.when[i]; s.left > 0 && b.holds(s.When) {
 				s.left--
@@ -101,6 +108,7 @@ func (w *World) find(n int, history []loop.Message) *step {
 		}
 	}
 	// The numbers of requests only grow: what lies behind stays behind.
+	n := e.Ref.N - w.summed
 	for len(w.plain) > 0 && w.plain[0].last < n {
 		w.plain = w.plain[1:]
 	}

@@ -182,6 +182,22 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+// A summary is no part of what the script counts.
+func TestSummaries(t *testing.T) {
+	w := NewWorld(model(Step{Text: "a"}, Step{Text: "b"}), 1)
+	sum := ask(2, 1)
+	sum.For = loop.ForSummary
+	again := sum
+	again.Ref.Try = 2
+	for i, e := range []loop.Effect{ask(1, 1), sum, again, ask(3, 1)} {
+		do(w, 0, e)
+		in := next(t, w)
+		if want := []string{"a", summary.text.text, summary.text.text, "b"}[i]; in.Text != want || in.Calls != nil || in.At != 2*sec {
+			t.Errorf("%v got %+v, want %q", e.Ref, in, want)
+		}
+	}
+}
+
 func TestForever(t *testing.T) {
 	w := NewWorld(model(Step{Text: "a"}, Step{Text: "b", Repeat: Forever}, Step{Text: "never"}), 1)
 	for n, want := range []string{"a", "b", "b", "b", "b"} {

@@ -69,12 +69,17 @@ type Answer struct {
 	Error loop.Code
 	Text  string
 	// Failures are what the first tries of each call get instead: the first
-	// try the first failure, and so on.
+	// try the first failure, and so on. Those of a fallback begin with its own
+	// first try.
 	Failures []Failure
 	// Hang never answers (but acknowledges a cancel, unless the tool ignores it).
 	Hang bool
 	// Latency is how long it takes; zero means the tool's.
 	Latency Span
+	// TokensIn, TokensOut, Cost (nano-dollars) and Used (calls) are what each
+	// try used, where the tool is a sub-run.
+	TokensIn, TokensOut, Cost int64
+	Used                      int
 }
 
 // A Failure is how one try of a call goes wrong.
@@ -93,7 +98,8 @@ type Step struct {
 	// Repeat is the number of requests that the step answers, 0 meaning one;
 	// Forever has no end. The k-th request of a session is answered by the step
 	// whose span covers k; a request that a When step answered is counted too.
-	// Of When steps, the first one that holds answers, Repeat times in all.
+	// Of When steps, the first one that holds answers, Repeat times in all. A
+	// request for a summary is not counted, and gets one from the world.
 	Repeat int
 
 	Text   string // may hold ${…} values
@@ -160,6 +166,9 @@ type User struct {
 	// Permissions answer the gates: the first that fits. None fits: allowed
 	// after DefaultToolLatency.
 	Permissions []PermissionAnswer
+	// Replies answer the loop's questions: the first that is not used up. None:
+	// the user does not go on, after DefaultToolLatency.
+	Replies []Reply
 	// Messages follow one another, each After the run before was done.
 	Messages []UserMessage
 	// Cancel is when the user gives up; nil = never.
@@ -173,6 +182,15 @@ type PermissionAnswer struct {
 	Times int            // how many gates it answers; 0 = for ever
 	Deny  bool
 	Text  string // the reason
+	After Span   // zero means DefaultToolLatency
+	Hang  bool   // never answers
+}
+
+// A Reply answers a question of the loop's.
+type Reply struct {
+	Times int    // how many questions it answers; 0 = for ever
+	Deny  bool   // the user does not want the run to go on
+	Text  string // what the user says to it, "" = nothing
 	After Span   // zero means DefaultToolLatency
 	Hang  bool   // never answers
 }

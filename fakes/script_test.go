@@ -30,6 +30,7 @@ func TestRandom(t *testing.T) {
 		{"an answer's latency", oneTool(Answer{Latency: wide}), true},
 		{"a failure's latency", oneTool(Answer{Failures: []Failure{{}, {Latency: wide}}}), true},
 		{"a permission's", &Script{User: User{Permissions: []PermissionAnswer{{After: wide}}}}, true},
+		{"a reply's", &Script{User: User{Replies: []Reply{{After: wide}}}}, true},
 		{"rand in a step's text", model(Step{Text: "${rand:1..6}"}), true},
 		{"pick in arguments", model(Step{Calls: []StepCall{{}, {Args: `{"a":"${pick:a|b}"}`}}}), true},
 		{"seed in a model failure", model(Step{Failures: []ModelFailure{{Text: "${seed}"}}}), true},
@@ -66,6 +67,7 @@ func TestValidate(t *testing.T) {
 		},
 		User: User{
 			Permissions: []PermissionAnswer{{After: Span{Min: -1}}},
+			Replies:     []Reply{{Times: -1}},
 			Messages:    []UserMessage{{}, {After: -1}},
 			Cancel:      &CancelAt{At: -1, Call: -1},
 		},
@@ -77,7 +79,7 @@ func TestValidate(t *testing.T) {
 		"tools[0].latency",
 		"tools[1].answers[1].result_chars", "tools[1].answers[1].times", "tools[1].answers[1].when", "tools[1].answers[1].result", "tools[1].answers[1].text",
 		"tools[1].answers[1].failures[1].text", "tools[1].answers[2].latency",
-		"user.permissions[0].after", "user.messages[1].after", "user.cancel.at", "user.cancel.call",
+		"user.permissions[0].after", "user.replies[0].times", "user.messages[1].after", "user.cancel.at", "user.cancel.call",
 	}
 	joined, _ := bad.Validate().(interface{ Unwrap() []error })
 	if joined == nil {

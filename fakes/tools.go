@@ -7,10 +7,11 @@ import (
 )
 
 // An openCall is a call that has been started: its tries all get the same
-// answer.
+// answer, until a fallback takes over.
 type openCall struct {
 	tool   *tool
 	answer *answer
+	before int // tries before the first of this tool
 }
 
 // call answers a try, or lets it fail or hang.
@@ -19,18 +20,22 @@ func (w *World) call(e *loop.Effect) {
 		w.queue.push(loop.Input{At: w.now, Kind: loop.Cancel})
 	}
 	c, started := w.open[e.Ref.N]
-	if !started {
+	if fallback := started && c.tool.Name != e.Name; fallback || !started {
 		if c = w.start(e); c.answer == nil {
 			return
+		}
+		if fallback {
+			c.before = e.Ref.Try - 1
 		}
 		w.open[e.Ref.N] = c
 	}
 	a, latency := c.answer, c.answer.Latency.or(c.tool.Latency).or(exactly(DefaultToolLatency))
 	k := w.key.ref(e.Ref).of(e.Ref.Try)
 	v := vars{turn: w.turn, call: e.Ref.N, seed: w.seed, key: k.of(forText)}
-	in := loop.Input{Kind: loop.ToolResult, Ref: e.Ref}
+	in := loop.Input{Kind: loop.ToolResult, Ref: e.Ref,
+		TokensIn: a.TokensIn, TokensOut: a.TokensOut, Cost: a.Cost, Used: a.Used}
 	hang := a.Hang
-	switch i := max(e.Ref.Try, 1) - 1; {
+	switch i := max(e.Ref.Try-c.before, 1) - 1; {
 	case i < len(a.Failures):
 		f := &a.Failures[i]
 		in.Code, in.Text = f.Error, w.say(&a.failures[i], v)
@@ -62,7 +67,7 @@ func (w *World) start(e *loop.Effect) openCall {
 	for i := range t.answers {
 		if a := &t.answers[i]; a.fits(&args) {
 			a.left--
-			return openCall{t, a}
+			return openCall{tool: t, answer: a}
 		}
 	}
 	w.fail(&DryError{e.Ref, fmt.Sprintf("no answer of tool %s fits call %v with %s (it has %d)", clip(e.Name), e.Ref, clip(e.Args), len(t.answers))})
@@ -88,9 +93,15 @@ func (w *World) cancelTool(e *loop.Effect) {
 	w.queue.push(loop.Input{At: w.now, Kind: loop.ToolResult, Ref: e.Ref, Code: loop.Cancelled, Text: "cancelled"})
 }
 
-// openGate answers for the user.
+// openGate answers for the user. Hooks are not scripted: they let all pass at
+// once.
 func (w *World) openGate(e *loop.Effect) {
 	in := loop.Input{Kind: loop.GateAnswer, Ref: e.Ref, Allow: true}
+	if e.At != loop.GatePermission {
+		in.At = w.now
+		w.queue.push(in)
+		return
+	}
 	after := exactly(DefaultToolLatency)
 	if g := w.permission(e); g != nil {
 		if g.Hang {
@@ -112,4 +123,23 @@ func (w *World) permission(e *loop.Effect) *gate {
 		}
 	}
 	return nil
+}
+
+// askUser answers a question for the user.
+func (w *World) askUser(e *loop.Effect) {
+	in := loop.Input{Kind: loop.UserReply, Ref: e.Ref}
+	after := exactly(DefaultToolLatency)
+	for len(w.replies) > 0 && w.replies[0].left <= 0 {
+		w.replies = w.replies[1:]
+	}
+	if len(w.replies) > 0 {
+		r := &w.replies[0]
+		r.left--
+		if r.Hang {
+			return
+		}
+		in.Allow, in.Text, after = !r.Deny, r.Text, r.After.or(after)
+	}
+	in.At = w.now + after.draw(w.key.ref(e.Ref).of(forLatency))
+	w.queue.push(in)
 }

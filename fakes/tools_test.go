@@ -212,6 +212,74 @@ func TestGates(t *testing.T) {
 	}
 }
 
+// Hooks are not scripted, and no permission is meant for them.
+func TestHooksLetPass(t *testing.T) {
+	w := NewWorld(&Script{User: User{Permissions: []PermissionAnswer{{Deny: true}}}}, 1)
+	for n, kind := range []loop.GateKind{loop.GateBeforeRun, loop.GateBeforeCall, loop.GateAfterCall, loop.GateAfterRun} {
+		do(w, sec, loop.Effect{Kind: loop.OpenGate, Ref: g(n + 1), At: kind, Name: "f"})
+		want := loop.Input{At: sec, Kind: loop.GateAnswer, Ref: g(n + 1), Allow: true}
+		if diff := cmp.Diff(want, next(t, w)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	do(w, sec, loop.Effect{Kind: loop.OpenGate, Ref: g(5), Name: "f"})
+	if in := next(t, w); in.Allow {
+		t.Error("the permission is not denied")
+	}
+}
+
+func TestQuestions(t *testing.T) {
+	w := NewWorld(&Script{User: User{Replies: []Reply{
+		{Times: 2, Text: "the other one", After: exactly(3 * sec)},
+		{Times: 1, Deny: true},
+		{Times: 1, Hang: true},
+	}}}, 1)
+	q := func(n int) loop.Ref { return loop.Ref{Kind: loop.RefQuestion, N: n} }
+	for n, want := range []loop.Input{
+		{At: 3 * sec, Allow: true, Text: "the other one"},
+		{At: 3 * sec, Allow: true, Text: "the other one"},
+		{At: 200 * ms},
+		{},             // never
+		{At: 200 * ms}, // nobody says anything: not to go on
+	} {
+		do(w, 0, loop.Effect{Kind: loop.AskUser, Ref: q(n + 1), Text: "Go on?"})
+		if want.At == 0 {
+			if at, any := w.queue.first(); any {
+				t.Errorf("the hang answers at %v", at)
+			}
+			continue
+		}
+		want.Kind, want.Ref = loop.UserReply, q(n+1)
+		if diff := cmp.Diff(want, next(t, w)); diff != "" {
+			t.Errorf("question %d: %s", n+1, diff)
+		}
+	}
+}
+
+// A fallback takes over a call: its own answers and failures count from there.
+func TestFallback(t *testing.T) {
+	w := NewWorld(&Script{Tools: []Tool{
+		{ToolSpec: loop.ToolSpec{Name: "main"}, Answers: []Answer{{Error: loop.RetryableServer, Text: "503"}}},
+		{ToolSpec: loop.ToolSpec{Name: "spare"}, Answers: []Answer{{Result: "ok", Failures: []Failure{{Text: "first"}}}}},
+	}}, 1)
+	got := answers(t, w, call(1, 1, "main", ""), call(1, 2, "main", ""), call(1, 3, "spare", ""), call(1, 4, "spare", ""))
+	var texts []string
+	for _, in := range got {
+		texts = append(texts, in.Text)
+	}
+	if diff := cmp.Diff([]string{"503", "503", "first", "ok"}, texts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSubRunUsage(t *testing.T) {
+	w := NewWorld(oneTool(Answer{Result: "found", TokensIn: 5, TokensOut: 6, Cost: 7, Used: 8}), 1)
+	want := []loop.Input{{At: 200 * ms, Text: "found", TokensIn: 5, TokensOut: 6, Cost: 7, Used: 8}}
+	if diff := cmp.Diff(want, answers(t, w, call(1, 1, "f", ""))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // No draw depends on the order in which things are asked for.
 func TestDrawsAreKeyed(t *testing.T) {
 	script := oneTool(Answer{Result: "${rand:1..1000000} ${pick:a|b|c|d|e|f|g|h}", Latency: Span{Min: 0, Max: time.Hour}})

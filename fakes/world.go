@@ -44,6 +44,7 @@ type World struct {
 	turn     int    // the number of the newest request
 	asked    int    // calls asked for in replies
 	choice   choice // the step for the newest request
+	summed   int    // requests for a summary
 	heard    heard
 	open     map[int]openCall // calls that have no result yet, by number
 	messages int              // follow-up messages said
@@ -96,6 +97,8 @@ func (w *World) carry(e *loop.Effect) {
 		w.cancelTool(e)
 	case loop.OpenGate:
 		w.openGate(e)
+	case loop.AskUser:
+		w.askUser(e)
 	case loop.Put, loop.Note:
 		w.hear(e)
 	case loop.Halt:
@@ -107,7 +110,7 @@ func (w *World) carry(e *loop.Effect) {
 func (w *World) halt(e *loop.Effect) {
 	w.outcomes = append(w.outcomes, *e.Outcome)
 	w.halted = true
-	if e.Outcome.Stop != loop.StopDone || w.messages == len(w.user.Messages) {
+	if e.Outcome.Stop.EndState() != loop.Done || w.messages == len(w.user.Messages) {
 		w.over = true
 		return
 	}

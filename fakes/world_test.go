@@ -55,7 +55,7 @@ func TestFollowUps(t *testing.T) {
 		t.Error(diff)
 	}
 	w.Do(context.Background(), first, nil)
-	do(w, 5*sec, halt(loop.StopDone))
+	do(w, 5*sec, halt(loop.StopByModel)) // as good an end
 	second := loop.Input{At: 15 * sec, Kind: loop.UserMessage, Text: "Thanks."}
 	if diff := cmp.Diff(second, next(t, w)); diff != "" {
 		t.Error(diff)
