@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml/token"
 )
 
 // valid is a scenario without a mistake. The tables below replace parts of it.
@@ -288,13 +290,32 @@ func TestLargeFile(t *testing.T) {
 	}
 }
 
-func TestWideMapping(t *testing.T) {
-	var b strings.Builder
-	for i := range 1001 {
-		fmt.Fprintf(&b, "k%d: 1\n", i)
+func TestWideCollections(t *testing.T) {
+	numbered := func(format string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
 	}
-	if got := mistakes(t, b.String()); got[0] != "1001:1: more than 1000 keys in one mapping" {
-		t.Errorf("got %q", got)
+	tests := []struct{ name, text, want string }{
+		{"keys", numbered("k%d: 1\n", 1001), "1001:1: more than 1000 keys in one mapping"},
+		// Four characters an entry, "k0, ", up to k9, then five, then six; the
+		// comma that is one too many follows k1000 at 2 + 40 + 450 + 5400 + 5.
+		{"keys in brackets", "{" + numbered("k%d, ", 1002), "1:5897: more than 1000 keys in one mapping"},
+		{"entries", strings.Repeat("-\n", 10_001), "10001:1: more than 10000 entries in one list"},
+		{"entries in brackets", "[" + strings.Repeat("1,", 10_001), "1:20003: more than 10000 entries in one list"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := mistakes(t, tt.text); got[0] != tt.want {
+				t.Errorf("got %q, want %q", got[0], tt.want)
+			}
+		})
+	}
+	// Many collections that are not wide.
+	if got := mistakes(t, numbered("- {a: 1, b: [%d, 2]}\n", 9000)); got[0] != "1:1: a scenario must be a mapping, not a list" {
+		t.Errorf("got %q", got[0])
 	}
 }
 
@@ -302,6 +323,13 @@ func TestWideMapping(t *testing.T) {
 func TestManyMistakes(t *testing.T) {
 	if got := mistakes(t, valid+"user:\n  messages: ["+strings.Repeat("1, ", 5000)+"]\n"); len(got) != maxMistakes {
 		t.Errorf("got %d mistakes", len(got))
+	}
+}
+
+// No token at all is what the parser does not expect.
+func TestParserPanics(t *testing.T) {
+	if _, err := parse(token.Tokens{nil}); err == nil || !strings.HasPrefix(err.Error(), "the parser gave up: ") {
+		t.Errorf("got %v", err)
 	}
 }
 

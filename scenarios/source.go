@@ -17,12 +17,13 @@ import (
 )
 
 // What a file may be at most. The parser's time grows with the square of the
-// depth and of the keys of one mapping.
+// depth, and of the entries of one collection.
 const (
 	maxFileBytes = 1 << 20
 	maxDepth     = 100
-	maxKeys      = 1000
-	maxMistakes  = 100 // that are reported
+	maxKeys      = 1000   // of one mapping
+	maxItems     = 10_000 // of one list
+	maxMistakes  = 100    // that are reported
 )
 
 // A source is the text of a file, and what was found wrong with it.
@@ -83,8 +84,12 @@ func plainError(err error) error {
 	return err
 }
 
+// lineEnds makes one line end of the three that YAML has.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// parse reads a text.
 func (s *source) parse(text string) {
-	s.content = strings.TrimPrefix(text, "\ufeff")
+	s.content = lineEnds.Replace(strings.TrimPrefix(text, "\ufeff"))
 	if !s.checkCharacters() {
 		return
 	}
@@ -92,7 +97,7 @@ func (s *source) parse(text string) {
 	if !s.checkNesting(tokens) {
 		return
 	}
-	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	file, err := parse(tokens)
 	if err != nil {
 		s.syntax(err)
 		return
@@ -114,6 +119,17 @@ func (s *source) parse(text string) {
 	}
 }
 
+// parse parses tokens. A file that makes the parser panic cannot be read, and
+// is no reason to end.
+func parse(tokens token.Tokens) (file *ast.File, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the parser gave up: %v", p)
+		}
+	}()
+	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+}
+
 // checkCharacters refuses what YAML does not allow, before the parser sees it.
 func (s *source) checkCharacters() bool {
 	for i, r := range s.content {
@@ -121,7 +137,7 @@ func (s *source) checkCharacters() bool {
 		switch {
 		case r == utf8.RuneError && isBroken(s.content[i:]):
 			problem = fmt.Sprintf("the byte %#02x is no UTF-8", s.content[i])
-		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r == 0x7f:
+		case r < ' ' && r != '\t' && r != '\n', r == 0x7f:
 			problem = fmt.Sprintf("the control character U+%04X may not stand in a file", r)
 		default:
 			continue
@@ -141,45 +157,87 @@ func isBroken(text string) bool {
 	return r == utf8.RuneError && size == 1
 }
 
+// A level is a collection that is open while the tokens are read.
+type level struct {
+	column      int // of a block collection's entries; 0 for one in brackets
+	mapping     bool
+	keys, items int
+}
+
+// wide says what is wrong with a collection of too many entries, "" if nothing
+// is.
+func (l *level) wide() string {
+	switch {
+	case l.keys > maxKeys:
+		return fmt.Sprintf("more than %d keys in one mapping", maxKeys)
+	case l.items > maxItems:
+		return fmt.Sprintf("more than %d entries in one list", maxItems)
+	}
+	return ""
+}
+
+// count counts an entry.
+func (l *level) count(key bool) {
+	if key {
+		l.keys++
+	} else {
+		l.items++
+	}
+}
+
 // checkNesting refuses depth and width that the parser would take long for.
 func (s *source) checkNesting(tokens token.Tokens) bool {
-	type level struct{ column, keys int }
-	var block []level // the columns of the block collections that are open
-	flow := 0
+	var open []level
 	for _, t := range tokens {
+		column := t.Position.Column
+		flow := len(open) > 0 && open[len(open)-1].column == 0
 		switch t.Type {
 		case token.SequenceStartType, token.MappingStartType:
-			flow++
+			open = append(open, level{mapping: t.Type == token.MappingStartType})
 		case token.SequenceEndType, token.MappingEndType:
-			flow = max(0, flow-1)
-		case token.SequenceEntryType, token.MappingValueType, token.MappingKeyType:
-			if flow > 0 {
+			if flow {
+				open = open[:len(open)-1]
+			}
+			continue
+		case token.CollectEntryType:
+			if !flow {
 				continue
 			}
-			column := t.Position.Column
+			open[len(open)-1].count(open[len(open)-1].mapping)
+		case token.SequenceEntryType, token.MappingValueType, token.MappingKeyType:
+			if flow {
+				continue
+			}
 			if t.Type == token.MappingValueType && t.Prev != nil {
 				column = t.Prev.Position.Column
 			}
-			for len(block) > 0 && block[len(block)-1].column > column {
-				block = block[:len(block)-1]
-			}
-			if len(block) == 0 || block[len(block)-1].column < column {
-				block = append(block, level{column: column})
-			}
-			if t.Type != token.SequenceEntryType {
-				block[len(block)-1].keys++
-			}
-			if block[len(block)-1].keys > maxKeys {
-				s.add(t.Position.Line, column, fmt.Sprintf("more than %d keys in one mapping", maxKeys), "")
-				return false
-			}
+			open = openBlock(open, column)
+			open[len(open)-1].count(t.Type != token.SequenceEntryType)
+		default:
+			continue
 		}
-		if flow+len(block) > maxDepth {
-			s.add(t.Position.Line, t.Position.Column, fmt.Sprintf("nested more than %d deep", maxDepth), "")
+		problem := open[len(open)-1].wide()
+		if len(open) > maxDepth {
+			problem = fmt.Sprintf("nested more than %d deep", maxDepth)
+		}
+		if problem != "" {
+			s.add(t.Position.Line, column, problem, "")
 			return false
 		}
 	}
 	return true
+}
+
+// openBlock closes the block collections right of a column, and opens one there
+// unless there is one.
+func openBlock(open []level, column int) []level {
+	for len(open) > 0 && open[len(open)-1].column > column {
+		open = open[:len(open)-1]
+	}
+	if len(open) == 0 || open[len(open)-1].column < column {
+		open = append(open, level{column: column})
+	}
+	return open
 }
 
 // syntax reports what the parser could not read.
@@ -284,7 +342,7 @@ func (s *source) line(n int) string {
 		_, rest, _ = strings.Cut(rest, "\n")
 	}
 	line, _, _ := strings.Cut(rest, "\n")
-	return strings.TrimSuffix(line, "\r")
+	return line
 }
 
 // position is where a node begins. A block mapping's own token is its first
