@@ -1,0 +1,172 @@
+package loop
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A session is what a file in testdata/machine holds.
+type session struct {
+	cfg   Config
+	task  Task
+	tools []ToolSpec
+	text  string
+	trace Trace
+}
+
+func readSession(t *testing.T, path string) (s session) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, trace, ok := strings.Cut(string(data), "\n\n")
+	if !ok {
+		t.Fatalf("%s: no empty line before the trace", path)
+	}
+	s.cfg, s.text = Off(), trace
+	s.task.Schemas = fieldLists{}
+	for n, line := range strings.Split(head, "\n") {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if err := s.setting(line); err != nil {
+			t.Fatalf("%s:%d: %v", path, n+1, err)
+		}
+	}
+	if s.trace, err = ParseTrace(trace); err != nil {
+		t.Fatalf("%s: trace: %v", path, err)
+	}
+	return s
+}
+
+// setting reads a line before the trace: something of the task, a tool with
+// what is special about it, or a field of the config.
+func (s *session) setting(line string) (err error) {
+	key, value, _ := strings.Cut(line, ": ")
+	switch key {
+	case "seed":
+		_, err = fmt.Sscan(value, &s.task.Seed)
+	case "depth":
+		_, err = fmt.Sscan(value, &s.task.Depth)
+	case "planner":
+		s.task.Planner = Planner(value)
+	case "critic":
+		s.task.Critic = RuleCritic{}
+	case "hooks":
+		has := func(kind GateKind) bool { return slices.Contains(strings.Fields(value), string(kind)) }
+		s.task.Hooks = Hooks{has(GateBeforeRun), has(GateBeforeCall), has(GateAfterCall), has(GateAfterRun)}
+	case "tool":
+		words := strings.Fields(value)
+		spec := ToolSpec{Name: words[0]}
+		for _, word := range words[1:] {
+			if err = toolSetting(&spec, word); err != nil {
+				return err
+			}
+		}
+		s.tools = append(s.tools, spec)
+	default:
+		err = setField(&s.cfg, key, value)
+	}
+	return err
+}
+
+func toolSetting(spec *ToolSpec, word string) (err error) {
+	key, value, _ := strings.Cut(word, "=")
+	switch key {
+	case "batch", "call":
+		spec.Permission = Permission(word)
+	case "idempotent":
+		spec.Idempotent = true
+	case "sub-run":
+		spec.SubRun = true
+	case "fallback":
+		spec.Fallback = value
+	case "version":
+		spec.Version = value
+	case "input":
+		spec.Input = value
+	case "output":
+		spec.Output = value
+	case "timeout":
+		spec.Timeout, err = time.ParseDuration(value)
+	case "retries":
+		_, err = fmt.Sscan(value, &spec.Retries)
+	case "rate":
+		spec.Rate.Calls, spec.Rate.Per, err = nPer(value)
+	case "breaker":
+		spec.Breaker.Failures, spec.Breaker.Cooldown, err = nPer(value)
+	default:
+		err = fmt.Errorf("a tool is not %q", word)
+	}
+	return err
+}
+
+// nPer reads 2/10s.
+func nPer(text string) (n int, per time.Duration, err error) {
+	count, span, _ := strings.Cut(text, "/")
+	if _, err = fmt.Sscan(count, &n); err == nil {
+		per, err = time.ParseDuration(span)
+	}
+	return n, per, err
+}
+
+// play feeds the inputs to a fresh machine, as a world may: where a tick is
+// due, it comes first. It checks the history at every request and halt.
+func (s *session) play(t *testing.T) (got Trace) {
+	t.Helper()
+	m, err := New(s.cfg, s.task, s.tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := newBook(s.task.Planner)
+	for i := range s.trace {
+		in := s.trace[i].In
+		if at, armed := m.Wake(); armed && at <= in.At && (in.Kind != Tick || in.At != at) {
+			t.Fatalf("not what a world does: the input\n%s\ncomes without a tick at %v before it", Record{In: in}, at)
+		}
+		got.Append(in, m.Step(in))
+		for _, problem := range book.add(&got[i], m.History()) {
+			t.Errorf("after\n%s\n%s", got[i], problem)
+		}
+	}
+	return got
+}
+
+// fieldLists reads schemas that are lists of required fields, a,b=1: one with a
+// value can be inferred, which mends it.
+type fieldLists struct{}
+
+func (fieldLists) Compile(schema string) (Schema, error) {
+	return fieldList(strings.Split(schema, ",")), nil
+}
+
+type fieldList []string
+
+func (l fieldList) Check(text string, repairs int) (fixed string, repaired int, problem string, missing []string) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &fields); err != nil {
+		return text, 0, "no JSON object", nil
+	}
+	for _, field := range l {
+		name, value, inferred := strings.Cut(field, "=")
+		switch {
+		case fields[name] != nil:
+		case inferred && repaired < repairs:
+			fields[name] = json.RawMessage(value)
+			repaired++
+		default:
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		problem = "missing: " + strings.Join(missing, ", ")
+	}
+	mended, _ := json.Marshal(fields)
+	return string(mended), repaired, problem, missing
+}

@@ -1,0 +1,120 @@
+package loop
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop/detect"
+)
+
+// TestMachine plays the sessions in testdata/machine. A file there says what it
+// shows and why, then the settings that differ from [Off], then, after an empty
+// line, the whole trace. The inputs of the trace are fed to a fresh machine,
+// and what comes back must be the trace. Every file is written by hand from the
+// package comment, with its arithmetic: none is ever rewritten from the code.
+func TestMachine(t *testing.T) {
+	files, err := filepath.Glob("testdata/machine/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sessions: %v", err)
+	}
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			s := readSession(t, path)
+			got := s.play(t)
+			if text := got.String(); text != s.text {
+				t.Error(firstDifference(text, s.text))
+			}
+		})
+	}
+}
+
+// TestSessionsSayWhy keeps the files readable: each begins with a comment.
+func TestSessionsSayWhy(t *testing.T) {
+	files, _ := filepath.Glob("testdata/machine/*.txt")
+	for _, path := range files {
+		if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), "# ") {
+			t.Errorf("%s does not begin with what it shows (%v)", path, err)
+		}
+	}
+}
+
+// firstDifference shows where two traces part.
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	i := 0
+	for i < len(g) && i < len(w) && g[i] == w[i] {
+		i++
+	}
+	before := strings.Join(w[max(0, i-6):min(i, len(w))], "\n  ")
+	line := func(lines []string) string {
+		if i < len(lines) {
+			return lines[i]
+		}
+		return "(the end)"
+	}
+	return fmt.Sprintf("line %d of the trace, after\n  %s\ngot\n  %s\nwant\n  %s", i+1, before, line(g), line(w))
+}
+
+// setField sets a field of a config, named as [FieldError] names it, from text:
+// a list as words with ", " between them.
+func setField(cfg *Config, field, value string) error {
+	v, err := findField(reflect.ValueOf(cfg).Elem(), field)
+	if err != nil {
+		return err
+	}
+	switch x := v.Addr().Interface().(type) {
+	case *time.Duration:
+		*x, err = time.ParseDuration(value)
+		return err
+	case *detect.Period:
+		return x.UnmarshalText([]byte(value))
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(value)
+		return nil
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 0, 4))
+		for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(", ", r) }) {
+			v.Set(reflect.Append(v, reflect.ValueOf(word).Convert(v.Type().Elem())))
+		}
+		return nil
+	}
+	_, err = fmt.Sscan(value, v.Addr().Interface())
+	return err
+}
+
+// findField finds limits.turns, or detectors[0].do[1].at in a list that grows
+// as far as needed.
+func findField(v reflect.Value, field string) (reflect.Value, error) {
+	for _, name := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+		switch v.Kind() {
+		case reflect.Slice:
+			var i int
+			if _, err := fmt.Sscan(name, &i); err != nil {
+				return v, fmt.Errorf("%s: %w", field, err)
+			}
+			for v.Len() <= i {
+				v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+			}
+			v = v.Index(i)
+		case reflect.Struct:
+			i := 0
+			for i < v.NumField() && v.Type().Field(i).Tag.Get("yaml") != name {
+				i++
+			}
+			if i == v.NumField() {
+				return v, fmt.Errorf("a config has no %s", field)
+			}
+			v = v.Field(i)
+		default:
+			return v, fmt.Errorf("a config has no %s", field)
+		}
+	}
+	return v, nil
+}
