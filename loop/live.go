@@ -13,7 +13,8 @@ import (
 )
 
 // This is the only file of the package that reads a clock or starts a
-// goroutine. Its models and tools are those of model.go and tool.go.
+// goroutine. What it talks to stands in model.go, tool.go
+// and live_options.go.
 
 // The causes for which the live world cancels the context of a model, tool or
 // approver.
@@ -31,27 +32,6 @@ var causes = map[string]error{
 	textChunk:        ErrTimeout,
 	textDeadline:     ErrDeadline,
 	textCancelled:    ErrCancelled,
-}
-
-// An Approver answers a gate: whether a call may run, and if not, why. It runs
-// in a goroutine of its own; a panic denies the call. ctx is cancelled when the
-// run ends without waiting for the answer.
-type Approver func(ctx context.Context, tool, args string) (allow bool, reason string)
-
-// LiveOptions are what a live world can do without.
-type LiveOptions struct {
-	// Approve answers the gates of tools with a [Permission]. nil allows all.
-	Approve Approver
-	// Ask puts a question to the user: whether to go on, and with what words to
-	// the model. It runs in a goroutine of its own; a panic says no. ctx is
-	// cancelled when the run ends without waiting for the answer. nil: nobody is
-	// there to say yes.
-	Ask func(ctx context.Context, question string) (text string, goOn bool)
-	// FollowUp is called with the outcome of each run, and gives the user's next
-	// message; ok is false when there is none and the session is over. It is
-	// called by Next, which waits for it: it should return when ctx is done,
-	// and is not called after that. nil: a session is one run.
-	FollowUp func(ctx context.Context, last Outcome) (text string, ok bool)
 }
 
 // RunLive runs a task with a model and tools to the end of the session, and
@@ -81,11 +61,11 @@ func RunLive(ctx context.Context, config Config, task Task, model Model, tools [
 // is done they learn from the machine, a moment later and with a cause, so that
 // nothing they then return can be taken for a failure of their own.
 type Live struct {
-	system string
-	model  Model
-	tools  map[string]Tool
-	specs  []ToolSpec
-	opts   LiveOptions
+	planner Planner
+	model   Model
+	tools   map[string]Tool
+	specs   []ToolSpec
+	opts    LiveOptions
 
 	// Of the goroutine that calls Do and Next.
 	over      *Outcome // of the run that has halted, nil while one is under way
@@ -101,7 +81,7 @@ type Live struct {
 // NewLive makes the live world of a session with this task.
 func NewLive(task Task, model Model, tools []Tool, opts LiveOptions) *Live {
 	l := &Live{
-		system: task.System, model: model, tools: make(map[string]Tool, len(tools)), opts: opts,
+		planner: task.Planner, model: model, tools: make(map[string]Tool, len(tools)), opts: opts,
 		open: map[Ref]context.CancelCauseFunc{},
 	}
 	for _, t := range tools {
@@ -146,8 +126,8 @@ func (l *Live) Do(ctx context.Context, in Input, effects []Effect) {
 
 func (l *Live) askModel(ctx context.Context, e *Effect) {
 	ref := e.Ref
-	req := ModelRequest{Ref: ref, For: e.For, System: l.system, History: slices.Clone(e.History)}
-	if e.For != ForFinal {
+	req := ModelRequest{Ref: ref, For: e.For, System: e.System, History: slices.Clone(e.History)}
+	if (e.For == ForReply || e.For == ForGrace) && l.planner == PlannerNative {
 		req.Tools = l.Tools()
 	}
 	for i := range req.History {
@@ -173,13 +153,18 @@ func modelFailure(ref Ref, err error) Input {
 }
 
 func (l *Live) openGate(ctx context.Context, e *Effect) {
-	ref, tool, args := e.Ref, e.Name, e.Args
+	ref, at := e.Ref, HookPoint{At: e.At, Call: e.Of.N, Tool: e.Name, Args: e.Args, Code: e.Code, Text: e.Text}
 	l.answer(ctx, Input{Kind: GateAnswer, Ref: ref}, func(ctx context.Context) Input {
-		if l.opts.Approve == nil {
-			return Input{Kind: GateAnswer, Ref: ref, Allow: true}
+		in := Input{Kind: GateAnswer, Ref: ref, Allow: true}
+		switch {
+		case at.At == GatePermission && l.opts.Approve != nil:
+			in.Allow, in.Text = l.opts.Approve(ctx, at.Tool, at.Args)
+		case at.At != GatePermission && l.opts.Hook != nil:
+			a := l.opts.Hook(ctx, at)
+			in.Allow, in.Text = !a.Deny, a.Reason
+			in.Args, in.Result, in.System = a.Args, a.Result, a.System
 		}
-		allow, reason := l.opts.Approve(ctx, tool, args)
-		return Input{Kind: GateAnswer, Ref: ref, Allow: allow, Text: reason}
+		return in
 	})
 }
 
@@ -202,35 +187,39 @@ func (l *Live) callTool(ctx context.Context, at time.Duration, e *Effect) {
 	if strings.TrimSpace(args) == "" {
 		args = "{}"
 	}
+	used := new(rollUp)
+	ctx = context.WithValue(ctx, rollUpKey{}, used)
 	l.answer(ctx, Input{Kind: ToolResult, Ref: ref, Code: ToolBug}, func(ctx context.Context) Input {
 		t := l.tools[name]
 		if t == nil {
 			return Input{Kind: ToolResult, Ref: ref, Code: NotFound, Text: "the world has no tool " + name}
 		}
-		text, err := t.Call(ctx, args)
-		if err == nil {
-			return Input{Kind: ToolResult, Ref: ref, Text: text}
+		in := Input{Kind: ToolResult, Ref: ref}
+		var err error
+		if in.Text, err = t.Call(ctx, args); err != nil {
+			in.Code, in.Text = toolFailure(ctx, err)
 		}
-		return toolFailure(ctx, ref, err)
+		used.into(&in)
+		return in
 	})
 }
 
-func toolFailure(ctx context.Context, ref Ref, err error) Input {
-	in := Input{Kind: ToolResult, Ref: ref, Code: ToolBug, Text: err.Error()}
+func toolFailure(ctx context.Context, err error) (code Code, text string) {
 	var typed *ToolError
 	late := errors.Is(err, context.DeadlineExceeded)
 	switch ours := context.Cause(ctx); {
 	case ours != nil && (late || errors.Is(err, context.Canceled) || errors.Is(err, ours)):
-		in.Code, in.Text = Cancelled, textCancelled
+		return Cancelled, textCancelled
 	case errors.As(err, &typed):
+		code = ToolBug
 		if typed.Code != None && slices.Contains(Codes(), typed.Code) {
-			in.Code = typed.Code
+			code = typed.Code
 		}
-		in.Text = cmp.Or(typed.Text, string(in.Code))
+		return code, cmp.Or(typed.Text, string(code))
 	case late:
-		in.Code = Timeout
+		return Timeout, err.Error()
 	}
-	return in
+	return ToolBug, err.Error()
 }
 
 // announced is a context that names a deadline and does not keep it.

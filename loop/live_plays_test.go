@@ -171,6 +171,61 @@ func plays() map[string]play {
 			},
 			config: with(func(c *loop.Config) { c.Time.Run, c.Parallel.Max = 10*time.Second, 2 }),
 		},
+		"at the limit the user says yes, then no": {
+			script: fakes.Script{
+				Tools: []fakes.Tool{says200ms("read", "text")},
+				Model: []fakes.Step{calls("read"), {Text: "I am slow.", Calls: []fakes.StepCall{{Name: "read", Args: "{}"}}}},
+				User:  fakes.User{Replies: []fakes.Reply{{Times: 1, Text: "Go on.", After: fakes.Span{Min: 9 * time.Second}}, {Times: 1, Deny: true}}},
+			},
+			config: with(func(c *loop.Config) { c.Limits.Turns, c.Limits.AtLimit = 1, loop.LimitAsk }),
+		},
+		"nobody answers the question": {
+			script: fakes.Script{
+				Tools: []fakes.Tool{says200ms("read", "text")},
+				Model: []fakes.Step{calls("read")},
+				User:  fakes.User{Replies: []fakes.Reply{{Hang: true}}},
+			},
+			config: with(func(c *loop.Config) { c.Limits.Turns, c.Limits.AtLimit = 1, loop.LimitAsk }),
+		},
+		"a last word, with hints before it": {
+			script: fakes.Script{
+				Tools: []fakes.Tool{says200ms("read", "text")},
+				Model: []fakes.Step{calls("read"), calls("read", "read"), {Text: "That is all I have."}},
+			},
+			config: with(func(c *loop.Config) { c.Limits.Turns, c.Limits.AtLimit, c.Limits.Near = 2, loop.LimitFinal, 1 }),
+		},
+		"compaction": {
+			script: fakes.Script{
+				Tools: []fakes.Tool{says200ms("read", "a rather long text"), says200ms("write", "written")},
+				Model: []fakes.Step{calls("read"), calls("write"), calls("read", "write"), done()},
+			},
+			config: with(func(c *loop.Config) { c.History.CompactAt = 4 }),
+		},
+		"a fallback for a tool that fails": {
+			script: fakes.Script{
+				Tools: []fakes.Tool{
+					{ToolSpec: loop.ToolSpec{Name: "main", Fallback: "spare"}, Answers: []fakes.Answer{{Error: loop.RetryableServer, Text: "503"}}},
+					{ToolSpec: loop.ToolSpec{Name: "spare"}, Answers: []fakes.Answer{{Result: "from the spare", Failures: []fakes.Failure{{Text: "first"}}}}},
+				},
+				Model: []fakes.Step{calls("main"), done()},
+			},
+			config: with(func(c *loop.Config) { c.Policy.Fallbacks = true }),
+		},
+		"a sub-run that uses up the tokens": {
+			script: fakes.Script{
+				Tools: []fakes.Tool{{ToolSpec: loop.ToolSpec{Name: "agent", SubRun: true}, Answers: []fakes.Answer{{Result: "found", TokensIn: 800, TokensOut: 300, Cost: 5000, Used: 4}}}},
+				Model: []fakes.Step{calls("agent"), done()},
+			},
+			config: with(func(c *loop.Config) { c.Limits.Tokens = 1000 }),
+		},
+		"hooks that change nothing": {
+			script: fakes.Script{
+				Tools: []fakes.Tool{{ToolSpec: loop.ToolSpec{Name: "write", Permission: loop.AskCall}, Answers: []fakes.Answer{{Result: "written"}}}},
+				Model: []fakes.Step{calls("write", "write"), done()},
+			},
+			config: loop.Default(),
+			hooks:  loop.Hooks{BeforeRun: true, BeforeCall: true, AfterCall: true, AfterRun: true},
+		},
 		"broken arguments, unknown tool, empty and cut replies": {
 			script: fakes.Script{
 				Tools: []fakes.Tool{says200ms("read", "text")},

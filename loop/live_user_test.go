@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -143,4 +144,141 @@ func TestLiveCancelledFromTheStart(t *testing.T) {
 			t.Errorf("outcome %+v, error %v", out, err)
 		}
 	})
+}
+
+// Each hook sees what it may change, and its change is what counts from there.
+// The permission is not the hook's business.
+func TestLiveHooks(t *testing.T) {
+	task := loop.Task{Text: "go", System: "be brief", Hooks: loop.Hooks{BeforeRun: true, BeforeCall: true, AfterCall: true, AfterRun: true}}
+	var points []loop.HookPoint
+	opts := loop.LiveOptions{
+		Hook: func(_ context.Context, at loop.HookPoint) loop.HookAnswer {
+			points = append(points, at)
+			return map[loop.GateKind]loop.HookAnswer{
+				loop.GateBeforeRun:  {System: "be long"},
+				loop.GateBeforeCall: {Args: `{"path":"b"}`},
+				loop.GateAfterCall:  {Result: "[redacted]"},
+				loop.GateAfterRun:   {Result: "done, says the hook"},
+			}[at.At]
+		},
+		Approve: func(_ context.Context, tool, args string) (bool, string) {
+			return args == `{"path":"b"}`, "not that one"
+		},
+	}
+	bubble(t, func(t *testing.T) {
+		var system, got string
+		replies := says(loop.Reply{Calls: []loop.AskedCall{{ID: "1", Name: "read", Args: `{"path":"a"}`}}}, answer("done"))
+		model := modelFunc(func(ctx context.Context, req loop.ModelRequest, delta func(string)) (loop.Reply, error) {
+			system, got = req.System, req.History[len(req.History)-1].Text
+			return replies.Reply(ctx, req, delta)
+		})
+		read := loop.FuncTool(loop.ToolSpec{Name: "read", Permission: loop.AskCall}, func(_ context.Context, a struct{ Path string }) (string, error) { return "secret of " + a.Path, nil })
+		out, _ := run(t, t.Context(), loop.Off(), task, model, []loop.Tool{read}, opts)
+		if out.Answer != "done, says the hook" || out.Calls != 1 || system != "be long" || got != "[redacted]" {
+			t.Errorf("outcome %+v, system %q, result %q", out, system, got)
+		}
+		want := []loop.HookPoint{
+			{At: loop.GateBeforeRun, Text: "be brief"},
+			{At: loop.GateBeforeCall, Call: 1, Tool: "read", Args: `{"path":"a"}`},
+			{At: loop.GateAfterCall, Call: 1, Tool: "read", Text: "secret of b"},
+			{At: loop.GateAfterRun, Text: "done"},
+		}
+		if !slices.Equal(points, want) {
+			t.Errorf("got %+v\nwant %+v", points, want)
+		}
+	})
+}
+
+// A hook that denies the run, or cannot say, ends it before the model is asked;
+// no hook at all lets it pass.
+func TestLiveHookDenies(t *testing.T) {
+	task := loop.Task{Text: "go", Hooks: loop.Hooks{BeforeRun: true}}
+	for _, tt := range []struct {
+		hook  func(context.Context, loop.HookPoint) loop.HookAnswer
+		stop  loop.Stop
+		asked int
+	}{
+		{nil, loop.StopDone, 1},
+		{func(context.Context, loop.HookPoint) loop.HookAnswer { return loop.HookAnswer{} }, loop.StopDone, 1},
+		{func(context.Context, loop.HookPoint) loop.HookAnswer {
+			return loop.HookAnswer{Deny: true, Reason: "no"}
+		}, loop.StopCancelled, 0},
+		{func(context.Context, loop.HookPoint) loop.HookAnswer { panic("no policy") }, loop.StopCancelled, 0},
+	} {
+		bubble(t, func(t *testing.T) {
+			out, trace := run(t, t.Context(), loop.Off(), task, says(answer("done")), nil, loop.LiveOptions{Hook: tt.hook})
+			if out.Stop != tt.stop || out.ModelCalls != tt.asked {
+				t.Errorf("stop %s after %d requests, want %s after %d\n%s", out.Stop, out.ModelCalls, tt.stop, tt.asked, trace)
+			}
+		})
+	}
+}
+
+// What a sub-run used counts for the run that called the tool: 20 tokens of its
+// own and 2 × 30 of the sub-run make 80.
+func TestLiveSubRun(t *testing.T) {
+	costs := func(r loop.Reply, in, out int64) loop.Reply {
+		r.TokensIn, r.TokensOut, r.Cost = in, out, 100
+		return r
+	}
+	for limit, stop := range map[int64]loop.Stop{80: loop.StopDone, 69: loop.StopTokenLimit} {
+		cfg := loop.Off()
+		cfg.Limits.Tokens = limit
+		bubble(t, func(t *testing.T) {
+			research := tool("research", func(ctx context.Context) (string, error) {
+				model := says(costs(ask("1:quick", "2:quick"), 20, 10), costs(answer("found it"), 25, 5))
+				out, err := loop.RunLive(ctx, loop.Off(), loop.Task{Text: "find it", Depth: 1}, model, []loop.Tool{takes("quick", time.Second)}, loop.LiveOptions{})
+				loop.RollUp(ctx, out)
+				return out.Answer, err
+			})
+			out, trace := run(t, t.Context(), cfg, goTask, says(costs(ask("1:research"), 5, 5), costs(answer("done"), 5, 5)), []loop.Tool{research}, loop.LiveOptions{})
+			got := trace[2].In
+			if got.Text != "found it" || got.TokensIn != 45 || got.TokensOut != 15 || got.Cost != 200 || got.Used != 2 {
+				t.Errorf("the call ended with %s", trace[2])
+			}
+			if out.Stop != stop {
+				t.Errorf("limit %d: stop %s, want %s", limit, out.Stop, stop)
+			}
+		})
+	}
+	loop.RollUp(t.Context(), loop.Outcome{Calls: 1}) // nobody's sub-run
+}
+
+// A request for a summary holds what is to be summed up and says so; it offers
+// no tools. Nor does one whose decisions come as JSON.
+func TestLiveRequestsWithoutTools(t *testing.T) {
+	var last loop.ModelRequest
+	summing := modelFunc(func(_ context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {
+		if req.For == loop.ForSummary {
+			last = req
+			return answer("short"), nil
+		}
+		if req.Ref.N > 3 {
+			return answer("done"), nil
+		}
+		return loop.Reply{Text: "again", Calls: []loop.AskedCall{{Name: "quick"}}}, nil
+	})
+	cfg := loop.Off()
+	cfg.History.CompactAt = 4
+	tools := []loop.Tool{takes("quick", 0)}
+	bubble(t, func(t *testing.T) {
+		run(t, t.Context(), cfg, goTask, summing, tools, loop.LiveOptions{})
+	})
+	// u1 m1 c1 m2 c2 is one message too many: m1 and c1 are to be summed up,
+	// since u1 and the newest turn stay.
+	if h := last.History; len(last.Tools) != 0 || len(h) != 3 || h[0].Text != "again" || h[1].Role != loop.ToolRole || h[2].Role != loop.User {
+		t.Errorf("the request for a summary: %+v", last)
+	}
+
+	task := loop.Task{Text: "go", System: "be brief", Planner: loop.PlannerJSON}
+	planning := modelFunc(func(_ context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {
+		last = req
+		return answer(`{"action": "stop", "reason": "nothing to do"}`), nil
+	})
+	bubble(t, func(t *testing.T) {
+		run(t, t.Context(), loop.Off(), task, planning, tools, loop.LiveOptions{})
+	})
+	if len(last.Tools) != 0 || !strings.Contains(last.System, "be brief") || !strings.Contains(last.System, "quick") {
+		t.Errorf("the planner's request: %+v", last)
+	}
 }

@@ -20,7 +20,11 @@ func TestLiveIsTheSimulatedWorld(t *testing.T) {
 	for name, p := range plays() {
 		t.Run(name, func(t *testing.T) {
 			var simulated loop.Trace
-			if _, err := fakes.Run(t.Context(), &p.script, p.config, 1, &simulated); err != nil {
+			m, err := loop.New(p.config, p.task(), p.script.Specs())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := loop.Run(t.Context(), m, loop.Recording(fakes.NewWorld(&p.script, 1), &simulated)); err != nil {
 				t.Fatal(err)
 			}
 			want := ordered(t, p, simulated).String()
@@ -41,6 +45,7 @@ func TestLiveIsTheSimulatedWorld(t *testing.T) {
 type play struct {
 	script fakes.Script
 	config loop.Config
+	hooks  loop.Hooks
 }
 
 // ordered sorts the inputs of one instant by call, and feeds them to a fresh
@@ -72,7 +77,7 @@ func refold(t *testing.T, p play, trace loop.Trace) loop.Trace {
 	return again
 }
 
-func (p *play) task() loop.Task { return loop.Task{Text: p.script.Task, Seed: 1} }
+func (p *play) task() loop.Task { return loop.Task{Text: p.script.Task, Seed: 1, Hooks: p.hooks} }
 
 // stageLive plays a script on the live world.
 func stageLive(t *testing.T, p play) (trace loop.Trace) {
@@ -84,7 +89,7 @@ func stageLive(t *testing.T, p play) (trace loop.Trace) {
 		if c := p.script.User.Cancel; c != nil {
 			defer time.AfterFunc(c.At, cancel).Stop()
 		}
-		_, trace = run(t, ctx, p.config, p.task(), s, s.tools(), loop.LiveOptions{Approve: s.approve, FollowUp: s.followUp})
+		_, trace = run(t, ctx, p.config, p.task(), s, s.tools(), loop.LiveOptions{Approve: s.approve, Ask: s.answer, FollowUp: s.followUp})
 	})
 	return trace
 }
@@ -95,6 +100,8 @@ func stageLive(t *testing.T, p play) (trace loop.Trace) {
 type stage struct {
 	script   *fakes.Script
 	messages int           // follow-up messages said
+	replies  int           // questions answered
+	summed   int           // summaries given
 	end      chan struct{} // closed when the play is over
 
 	mu    sync.Mutex
@@ -114,7 +121,11 @@ func (s *stage) step(request int) *fakes.Step {
 }
 
 func (s *stage) Reply(ctx context.Context, req loop.ModelRequest, delta func(string)) (loop.Reply, error) {
-	step := s.step(req.Ref.N)
+	if req.For == loop.ForSummary {
+		s.summed++
+		return loop.Reply{Text: "What was said before, in a few words.", Finish: loop.FinishStop}, pause(ctx, fakes.DefaultModelLatency)
+	}
+	step := s.step(req.Ref.N - s.summed)
 	var failure *fakes.ModelFailure
 	latency, pieces, shown := cmp.Or(step.Latency.Min, fakes.DefaultModelLatency), step.Chunks, step.Chunks
 	if try := req.Ref.Try; try <= len(step.Failures) {
@@ -156,9 +167,11 @@ func (s *stage) reply(step *fakes.Step, history []loop.Message) loop.Reply {
 	if step.Finish == "" && len(step.Calls) > 0 {
 		r.Finish = loop.FinishToolCalls
 	}
-	asked := 0
+	asked := 0 // the number of the last call: the history may have been cut
 	for _, m := range history {
-		asked += len(m.Calls)
+		for _, c := range m.Calls {
+			asked = c.N
+		}
 	}
 	for i, c := range step.Calls {
 		r.Calls = append(r.Calls, loop.AskedCall{ID: "call_" + strconv.Itoa(asked+i+1), Name: c.Name, Args: c.Args})
@@ -210,6 +223,7 @@ func (a *actor) Call(ctx context.Context, args string) (string, error) {
 	if err := pause(ctx, latency); err != nil {
 		return "", err
 	}
+	loop.RollUp(ctx, loop.Outcome{TokensIn: answer.TokensIn, TokensOut: answer.TokensOut, Cost: answer.Cost, Calls: answer.Used})
 	if code != loop.None {
 		return "", &loop.ToolError{Code: code, Text: text}
 	}
@@ -232,8 +246,22 @@ func (s *stage) approve(ctx context.Context, tool, args string) (bool, string) {
 	return true, ""
 }
 
+func (s *stage) answer(ctx context.Context, _ string) (string, bool) {
+	if s.replies == len(s.script.User.Replies) {
+		pause(ctx, fakes.DefaultToolLatency)
+		return "", false
+	}
+	r := s.script.User.Replies[s.replies]
+	s.replies++
+	if r.Hang {
+		<-ctx.Done()
+	}
+	pause(ctx, cmp.Or(r.After.Min, fakes.DefaultToolLatency))
+	return r.Text, !r.Deny
+}
+
 func (s *stage) followUp(ctx context.Context, last loop.Outcome) (string, bool) {
-	if last.Stop != loop.StopDone || s.messages == len(s.script.User.Messages) {
+	if last.End != loop.Done || s.messages == len(s.script.User.Messages) {
 		return "", false
 	}
 	next := s.script.User.Messages[s.messages]

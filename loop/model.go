@@ -29,9 +29,9 @@ type Model interface {
 type ModelRequest struct {
 	Ref     Ref // m3#2: the request's number and its try
 	For     Purpose
-	System  string // the system prompt, "" = none
-	History []Message
-	Tools   []ToolSpec // in the order they were given; none where For is [ForFinal]
+	System  string     // the system prompt, "" = none
+	History []Message  // for [ForSummary]: what is to be summed up, and a last message that says so
+	Tools   []ToolSpec // in the order they were given; none for [ForFinal], [ForSummary] and with [PlannerJSON]
 }
 
 // A Reply is a whole reply of a model.

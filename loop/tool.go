@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // A Tool is something that the model may call.
@@ -29,6 +30,9 @@ type Tool interface {
 	// is none. A [*ToolError] says how the call failed. Of other errors, that of
 	// the cancelled ctx is [Cancelled], [context.DeadlineExceeded] from anywhere
 	// else is [Timeout], and the rest, as is a panic, [ToolBug].
+	//
+	// A tool that runs another loop, as [RunLive] does with this ctx, tells
+	// [RollUp] of its outcome.
 	Call(ctx context.Context, args string) (string, error)
 }
 
@@ -66,4 +70,37 @@ func (t *funcTool[A]) Call(ctx context.Context, text string) (string, error) {
 		return "", &ToolError{InvalidInput, "the arguments do not fit: " + err.Error()}
 	}
 	return t.f(ctx, args)
+}
+
+// RollUp counts what a sub-run used (tokens, cost and calls) against the limits
+// of the run that called the tool. ctx is that of [Tool.Call]; with any other
+// one it does nothing. A tool that makes several sub-runs tells of each.
+//
+// The sub-run's task should have a Depth of one more than its parent's, and its
+// config a shorter time.grace: when the parent gives it up, it is given up
+// itself if it takes as long to end as the parent waits.
+func RollUp(ctx context.Context, out Outcome) {
+	if r, ok := ctx.Value(rollUpKey{}).(*rollUp); ok {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.tokensIn += out.TokensIn
+		r.tokensOut += out.TokensOut
+		r.cost += out.Cost
+		r.calls += out.Calls
+	}
+}
+
+type rollUpKey struct{}
+
+// A rollUp is what the sub-runs of one try have used.
+type rollUp struct {
+	mu                        sync.Mutex
+	tokensIn, tokensOut, cost int64
+	calls                     int
+}
+
+func (r *rollUp) into(in *Input) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	in.TokensIn, in.TokensOut, in.Cost, in.Used = r.tokensIn, r.tokensOut, r.cost, r.calls
 }
