@@ -47,7 +47,8 @@ func (t *toolEntry) retries() int {
 
 func (a *answerEntry) answer() fakes.Answer {
 	out := fakes.Answer{When: a.When, Times: a.Times, ResultChars: a.ResultChars, Error: loop.Code(a.Error),
-		Text: a.Text, Hang: a.Hang, Latency: fakes.Span(a.Latency)}
+		Text: a.Text, Hang: a.Hang, Latency: fakes.Span(a.Latency),
+		TokensIn: a.TokensIn, TokensOut: a.TokensOut, Cost: int64(a.CostUSD), Used: a.Used}
 	if a.Result != nil {
 		out.Result = *a.Result
 	}
@@ -76,6 +77,9 @@ func (u *userEntry) user() fakes.User {
 	for _, p := range u.Permissions {
 		out.Permissions = append(out.Permissions, fakes.PermissionAnswer{Tool: p.Tool, When: p.When, Times: p.Times,
 			Deny: p.Answer == deny, Text: p.Text, After: fakes.Span(p.After), Hang: p.Hang})
+	}
+	for _, r := range u.Replies {
+		out.Replies = append(out.Replies, fakes.Reply{Text: r.Text, Deny: r.Answer == deny, Times: r.Times, After: fakes.Span(r.After), Hang: r.Hang})
 	}
 	for _, m := range u.Messages {
 		out.Messages = append(out.Messages, fakes.UserMessage(m))

@@ -120,8 +120,20 @@ func (s *source) checkUser(f *scenarioFile) {
 		}
 		s.oneKey(at, "an entry of permissions", "answer", "hang")
 	}
+	s.checkReplies(f.User.Replies)
 	if f.User.Cancel != nil {
 		s.oneKey("user.cancel", "cancel", "at", "call")
+	}
+}
+
+func (s *source) checkReplies(replies []replyEntry) {
+	for i := range replies {
+		at := fmt.Sprintf("user.replies[%d]", i)
+		s.notBoth(at, "hang", "answer", "text", "after")
+		if s.has(at, "times") == "" && i < len(replies)-1 {
+			s.failAt(fmt.Sprintf("user.replies[%d]", i+1), fmt.Sprintf("this reply is never given: reply %d answers every question", i+1), "give the other one times, or put it last")
+			return
+		}
 	}
 }
 

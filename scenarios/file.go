@@ -106,6 +106,14 @@ type answerEntry struct {
 	Error codeWord `yaml:"error"`
 	// Text is the error's message.
 	Text string `yaml:"text"`
+	// TokensIn is the number of tokens that each try reads, of a sub-run.
+	TokensIn int64 `yaml:"tokens_in" jsonschema:"minimum=0,maximum=1000000000000"`
+	// TokensOut is the number of tokens that it writes.
+	TokensOut int64 `yaml:"tokens_out" jsonschema:"minimum=0,maximum=1000000000000"`
+	// CostUSD is what it costs, in US dollars.
+	CostUSD dollars `yaml:"cost_usd"`
+	// Used is the number of calls that it makes.
+	Used int `yaml:"used" jsonschema:"minimum=0,maximum=1000000"`
 	// Failures are what the first tries of each call get instead.
 	Failures []failureEntry `yaml:"failures"`
 	// Hang never answers.
@@ -175,6 +183,9 @@ type userEntry struct {
 	// Permissions answer what the user is asked: the first that fits. Without
 	// one the user allows it after 200ms.
 	Permissions []permissionEntry `yaml:"permissions"`
+	// Replies answer the loop's questions, one after another. Without one the
+	// user does not go on.
+	Replies []replyEntry `yaml:"replies"`
 	// Messages follow one another, each after the run before was done.
 	Messages []messageEntry `yaml:"messages"`
 	// Cancel is when the user gives up.
@@ -209,6 +220,25 @@ type messageEntry struct {
 func (m *messageEntry) decode(s *source, n ast.Node, what string) {
 	type entry messageEntry
 	decodeEither(s, n, what, &m.Text, (*entry)(m))
+}
+
+// A replyEntry answers a question of the loop, or is what the user says to it.
+type replyEntry struct {
+	// Text is what the user says.
+	Text string `yaml:"text"`
+	// Answer is whether the run goes on: allow (the default) or deny.
+	Answer allowWord `yaml:"answer"`
+	// Times is how many questions it answers; for ever without it.
+	Times int `yaml:"times" jsonschema:"minimum=1"`
+	// After is how long the user takes; 200ms by default.
+	After latency `yaml:"after"`
+	// Hang never answers.
+	Hang bool `yaml:"hang"`
+}
+
+func (r *replyEntry) decode(s *source, n ast.Node, what string) {
+	type entry replyEntry
+	decodeEither(s, n, what, &r.Text, (*entry)(r))
 }
 
 // A cancelEntry is when the user gives up: at an instant, or right after a call

@@ -43,7 +43,7 @@ tools:
     ignores_cancel: true
     latency: 50ms..120ms
     answers:
-      - {when: {n: 12345678901234567890, s: "1", b: true, z: null, l: [1.50]}, times: 2, result: "a\nb", result_chars: 10, latency: 0s}
+      - {when: {n: 12345678901234567890, s: "1", b: true, z: null, l: [1.50]}, times: 2, result: "a\nb", result_chars: 10, latency: 0s, tokens_in: 5, tokens_out: 6, cost_usd: 0.000000007, used: 8}
       - {error: NotFound, text: no, failures: [{error: Timeout, text: t, latency: 1s}, {hang: true}]}
   - {name: list, retries: 4, answers: [{result: x}]}
 model:
@@ -53,6 +53,7 @@ model:
      failures: [{status: 429, retry_after: 5s, text: slow}, {hang: true, chunks: 2, latency: 1s}], fail_forever: true}
 user:
   permissions: [{tool: read, when: {n: 1}, times: 1, answer: deny, text: no, after: 3s}, {hang: true}]
+  replies: [{times: 2, answer: deny, text: no, after: 1s}, {times: 1, hang: true}, go on]
   messages: [more, {text: thanks, after: 10s}]
   cancel: {call: 3}
 expect:
@@ -84,7 +85,7 @@ expect:
 					Input: `{"type":"object","properties":{"n":{"type":"integer","maximum":1e3}}}`},
 				Latency: fakes.Span{Min: 50 * time.Millisecond, Max: 120 * time.Millisecond}, IgnoresCancel: true,
 				Answers: []fakes.Answer{
-					{When: all[0].Script.Tools[0].Answers[0].When, Times: 2, Result: "a\nb", ResultChars: 10, Latency: fakes.Instantly()},
+					{When: all[0].Script.Tools[0].Answers[0].When, Times: 2, Result: "a\nb", ResultChars: 10, Latency: fakes.Instantly(), TokensIn: 5, TokensOut: 6, Cost: 7, Used: 8},
 					{Error: loop.NotFound, Text: "no", Failures: []fakes.Failure{{Error: loop.Timeout, Text: "t", Latency: fakes.Span{Min: time.Second, Max: time.Second}}, {Hang: true}}},
 				}},
 				{ToolSpec: loop.ToolSpec{Name: "list", Retries: 4}, Answers: []fakes.Answer{{Result: "x"}}}},
@@ -97,6 +98,7 @@ expect:
 			},
 			User: fakes.User{
 				Permissions: []fakes.PermissionAnswer{{Tool: "read", When: all[0].Script.User.Permissions[0].When, Times: 1, Deny: true, Text: "no", After: fakes.Span{Min: 3 * time.Second, Max: 3 * time.Second}}, {Hang: true}},
+				Replies:     []fakes.Reply{{Times: 2, Deny: true, Text: "no", After: fakes.Span{Min: time.Second, Max: time.Second}}, {Times: 1, Hang: true}, {Text: "go on"}},
 				Messages:    []fakes.UserMessage{{Text: "more"}, {Text: "thanks", After: 10 * time.Second}},
 				Cancel:      &fakes.CancelAt{Call: 3},
 			}},

@@ -92,6 +92,8 @@ func schemaOf(t reflect.Type) *generator.Schema {
 		return callSchema()
 	case reflect.TypeFor[messageEntry]():
 		return messageSchema()
+	case reflect.TypeFor[replyEntry]():
+		return replySchema()
 	}
 	if list := vocabulary(t); list != nil {
 		s := &generator.Schema{Type: "string"}
@@ -125,6 +127,14 @@ func messageSchema() *generator.Schema {
 		{Type: "string"},
 		{Type: "object", Properties: keys, Required: []string{"text"}, AdditionalProperties: generator.FalseSchema},
 	}}
+}
+
+func replySchema() *generator.Schema {
+	type entry replyEntry
+	r := &generator.Reflector{FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, DoNotReference: true, ExpandedStruct: true, Mapper: schemaOf}
+	long := r.Reflect(&entry{})
+	long.Version, long.ID = "", ""
+	return &generator.Schema{AnyOf: []*generator.Schema{{Type: "string"}, long}}
 }
 
 // vocabulary lists the words of a type that has a few, nil for others.
