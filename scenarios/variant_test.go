@@ -221,3 +221,22 @@ func TestShortDuration(t *testing.T) {
 		}
 	}
 }
+
+// The run deadline of a preset lies below the harness ceiling, so that a
+// runaway of new calls, which no detector knows, ends by it: at 2.2 s a turn
+// 1,000 requests take 2,200 s.
+func TestDeadlinesBelowCeiling(t *testing.T) {
+	s := scenario(t, Runaway, "tools: [{name: read, answers: [{result: 'page ${call}'}]}]\nmodel: [{calls: [{read: {page: '${turn}'}}], repeat: forever}]\n")
+	for _, name := range Presets() {
+		v, err := LoadVariant(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Config.Time.Run == 0 {
+			continue
+		}
+		if r := judged(s, name); r.EndState == loop.Ceiling || r.Verdict != Pass {
+			t.Errorf("%s: %s (%s), %s", name, r.EndState, r.Stop, r.Verdict)
+		}
+	}
+}
