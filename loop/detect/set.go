@@ -96,16 +96,16 @@ func (s *Set) Open(text string, calls []Call) {
 // batch, in order from 0. The first finding is what is to be done, the
 // strongest act and among equals the first in the list; any others are
 // detectors that would have stopped the run too.
-func (s *Set) Before(i int) []Finding {
+func (s *Set) Before(i int) []Finding { return s.find(i, false) }
+
+// find asks the detectors that look at that moment about record i of the batch.
+func (s *Set) find(i int, after bool) []Finding {
 	var found []Finding
 	best, record := -1, 0
 	for j := range s.watchers {
 		w := &s.watchers[j]
 		at := w.batch + i
-		if !w.perCall() {
-			at = w.batch
-		}
-		if w.Acts == AfterBatch || !w.perCall() && i > 0 || w.stopped == s.turn {
+		if at >= len(w.log) || (w.Acts == AfterBatch) != after || w.stopped == s.turn {
 			continue
 		}
 		act, n := w.judge(at)
@@ -145,26 +145,15 @@ func (s *Set) Veto(i int) {
 }
 
 // Close says that the results of the batch are filled in, and gives what the
-// detectors that look then want done, in order.
+// detectors that look then want done: for each record as [Set.Before] does, in
+// order.
 func (s *Set) Close() []Finding {
-	var found []Finding
 	for j := range s.watchers {
-		w := &s.watchers[j]
-		s.complete(w)
-		if w.Acts != AfterBatch {
-			continue
-		}
-		for at := w.batch; at < len(w.log); at++ {
-			act, n := w.judge(at)
-			if act == "" {
-				continue
-			}
-			w.fire(at)
-			found = append(found, Finding{Detector: w.Detector, Act: act, Count: n, Call: at - w.batch})
-			if act == Stop {
-				break
-			}
-		}
+		s.complete(&s.watchers[j])
+	}
+	var found []Finding
+	for i := range max(1, len(s.calls)) {
+		found = append(found, s.find(i, true)...)
 	}
 	return found
 }
@@ -196,12 +185,25 @@ func (s *Set) turnRecord(w *watcher, text string) record {
 		if text == "" {
 			r.class |= empty
 		}
-		if w.Record != PerReply {
-			r.class |= hidden
-		}
+	}
+	if !s.watched(w) {
+		r.class |= hidden
 	}
 	r.known = s.turnKey(w, text, func(c *Call) uint64 { return w.knownKey(c, w.hash(c.Tool), w.argsKey(c), "") })
 	return r
+}
+
+// watched reports whether the detector looks at the reply as a whole.
+func (s *Set) watched(w *watcher) bool {
+	if len(s.calls) == 0 {
+		return w.Record == PerReply
+	}
+	for i := range s.calls {
+		if w.watches(s.calls[i].Tool) {
+			return true
+		}
+	}
+	return false
 }
 
 // turnKey folds the keys of a turn's calls.
@@ -216,7 +218,7 @@ func (s *Set) turnKey(w *watcher, text string, of func(*Call) uint64) uint64 {
 		slices.Sort(keys)
 	}
 	var key uint64
-	if slices.Contains(w.key(), Text) {
+	if slices.Contains(w.parts(), Text) {
 		key = short(text)
 	}
 	for _, k := range keys {

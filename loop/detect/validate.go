@@ -43,6 +43,7 @@ func (d *Detector) Validate() []Problem {
 	oneOf(&v, "after_firing", d.AfterFiring, "", Keep, Clear)
 	d.validateActs(&v)
 	d.validateReach(&v)
+	d.validateUse(&v)
 	return v.problems
 }
 
@@ -81,6 +82,9 @@ func (d *Detector) validateReach(v *validation) {
 		needs := r.At
 		if d.Match == Cycle {
 			needs *= max(1, d.Period.Min)
+			if r.At == 1 {
+				v.add(fmt.Sprintf("do[%d].at", i), "must be 2 or more for match: cycle, which one lap does not make")
+			}
 		}
 		if d.Memory > 0 && needs > d.Memory {
 			v.add(fmt.Sprintf("do[%d].at", i), "%d can never be reached within a memory of %d records", r.At, d.Memory)
@@ -100,6 +104,36 @@ func (d *Detector) validateReach(v *validation) {
 	for i, c := range d.Counts {
 		if c == Failed || c == Denied {
 			v.add(fmt.Sprintf("counts[%d]", i), "is not known before the call: use acts: after-batch or prior_only: true")
+		}
+	}
+}
+
+// validateUse refuses what would change nothing, or match nothing.
+func (d *Detector) validateUse(v *validation) {
+	useless := func(field string, set, used bool, needs string) {
+		if set && !used {
+			v.add(field, "changes nothing without %s", needs)
+		}
+	}
+	perCall := d.Record == "" || d.Record == PerCall
+	streak := d.Match == "" || d.Match == Streak
+	useless("ends", d.Ends != "" && d.Ends != EndsTurn, streak, "match: streak")
+	useless("once_per_turn", d.OncePerTurn, streak, "match: streak")
+	useless("distinct_args", d.DistinctArgs > 0, streak && perCall, "match: streak and record: call")
+	useless("order", d.Order == AnyOrder, !perCall, "record: turn")
+	useless("error_chars", d.ErrorChars > 0, slices.Contains(d.Key, Error), "error in the key")
+	for i, r := range d.Reset {
+		useless(fmt.Sprintf("reset[%d]", i), r == OnResultChange, perCall, "record: call")
+	}
+	for i, c := range d.Counts {
+		field := fmt.Sprintf("counts[%d]", i)
+		switch c {
+		case Unknown, Invalid, Denied:
+			useless(field, true, perCall, "record: call")
+		case Empty:
+			useless(field, true, d.Record != PerTurn, "record: call or record: reply")
+		case TextOnly:
+			useless(field, true, d.Record == PerReply, "record: reply")
 		}
 	}
 }

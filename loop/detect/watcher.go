@@ -12,14 +12,19 @@ type watcher struct {
 	rungs []Rung // by rising count
 
 	log     []record
-	batch   int // where the present batch begins in log
-	cleared int // what lies before has been forgotten
-	fired   int // firings since the last user message
-	stopped int // the turn in which it last wanted to stop the run
-	reached int // the rung that the last judgement reached
+	batch   int    // where the present batch begins in log
+	cleared int    // what lies before has been forgotten
+	fired   int    // firings since the last user message
+	stopped int    // the turn in which it last wanted to stop the run
+	reached int    // the rung that the last judgement reached
+	key     uint64 // of the streak that it looked at
 	tools   map[string]uint64
-	nudged  map[uint64]int  // rungs nudged in the present streak, by key
+	nudged  map[uint64]int  // rungs nudged in the present streak, by its key
 	ignore  map[string]bool // IgnoreArgs
+	tail    []*record       // see look
+	present int             // where in log the tail was looked at from
+	before  int             // what in log comes before the tail
+	most    map[uint64]int  // see window
 }
 
 // seen is one record.
@@ -76,8 +81,8 @@ func (w *watcher) begin(anew bool) {
 
 func (w *watcher) perCall() bool { return w.Record == "" || w.Record == PerCall }
 
-// key lists the parts of the key.
-func (w *watcher) key() []Part {
+// parts lists the parts of the key.
+func (w *watcher) parts() []Part {
 	if len(w.Key) == 0 {
 		return defaultKey
 	}
@@ -123,166 +128,8 @@ func (w *watcher) resets(s, cur *record) bool {
 	return false
 }
 
-// same reports whether the record has the key.
-func (w *watcher) same(s *record, known, late uint64) bool {
-	return s.known == known && s.late == late && !(s.class.has(vetoed) && w.Vetoed != AsSame)
-}
-
-// count gives the count of record i.
-func (w *watcher) count(i int) int {
-	switch w.Match {
-	case Window:
-		return w.window(i)
-	case Cycle:
-		return w.laps(i)
-	}
-	return w.streak(i)
-}
-
-// streak counts the records with the key of record i, back to what ends them.
-func (w *watcher) streak(i int) int {
-	cur := &w.log[i]
-	late, wantLate := cur.late, w.PriorOnly && w.needsResult()
-	n, looked, lastTurn, countedTurn := 0, 0, cur.turn, -1
-	var result uint64
-	haveResult := false
-	var args []uint64
-	if !w.PriorOnly {
-		n, looked, countedTurn = 1, 1, cur.turn
-		args = w.addArgs(args, cur)
-	}
-	changes := slices.Contains(w.Reset, OnResultChange)
-	for j := i - 1; j >= w.cleared; j-- {
-		s := &w.log[j]
-		if w.resets(s, cur) {
-			break
-		}
-		if changes && s.class.has(ended) && !s.class.has(vetoed) && s.tool == cur.tool && s.args == cur.args {
-			if haveResult && s.result != result {
-				break
-			}
-			result, haveResult = s.result, true
-		}
-		if !w.counts(s) {
-			continue
-		}
-		if looked++; w.Memory > 0 && looked > w.Memory {
-			break
-		}
-		if wantLate && s.known == cur.known {
-			late, wantLate = s.late, false
-		}
-		same := w.same(s, cur.known, late) && !wantLate
-		if w.endsAt(s, cur, same, lastTurn) {
-			break
-		}
-		if !same {
-			continue
-		}
-		lastTurn = s.turn
-		if w.OncePerTurn && s.turn == countedTurn {
-			continue
-		}
-		n++
-		countedTurn = s.turn
-		args = w.addArgs(args, s)
-	}
-	if w.Full && looked < w.Memory || len(args) < w.DistinctArgs {
-		return 0
-	}
-	return n
-}
-
-// endsAt reports whether the record ends a streak that was last seen in
-// lastTurn.
-func (w *watcher) endsAt(s, cur *record, same bool, lastTurn int) bool {
-	switch w.Ends {
-	case EndsNext:
-		return !same
-	case EndsTool:
-		return !same && s.tool == cur.tool
-	case EndsBatch:
-		return !same || s.turn != cur.turn
-	case EndsNever:
-		return false
-	}
-	return s.turn < lastTurn-1
-}
-
-func (w *watcher) addArgs(args []uint64, s *record) []uint64 {
-	if w.DistinctArgs > 0 && !slices.Contains(args, s.args) {
-		args = append(args, s.args)
-	}
-	return args
-}
-
-// window gives how often the commonest key stands among the last records up to
-// i.
-func (w *watcher) window(i int) int {
-	last := w.lastRecords(i)
-	if w.Full && len(last) < w.Memory {
-		return 0
-	}
-	most := 0
-	for a := range last {
-		n := 0
-		for b := range last {
-			if w.same(last[b], last[a].known, last[a].late) {
-				n++
-			}
-		}
-		most = max(most, n)
-	}
-	return most
-}
-
-// laps gives how often the shortest cycle at the tail has been run through, 0
-// if its length is not in the period.
-func (w *watcher) laps(i int) int {
-	last := w.lastRecords(i)
-	if w.Full && len(last) < w.Memory {
-		return 0
-	}
-	lo, hi := w.Period.Min, w.Period.Max
-	if hi == 0 {
-		lo, hi = 2, 2
-	}
-	for p := 1; p <= hi; p++ {
-		equal := 0
-		for equal+p < len(last) && w.same(last[equal+p], last[equal].known, last[equal].late) {
-			equal++
-		}
-		if laps := 1 + equal/p; laps >= 2 && laps >= w.rungs[0].At {
-			if p < lo {
-				return 0
-			}
-			return laps
-		}
-	}
-	return 0
-}
-
-// lastRecords lists the counted records up to i that Memory reaches, newest
-// first.
-func (w *watcher) lastRecords(i int) []*record {
-	var last []*record
-	if w.PriorOnly {
-		i--
-	}
-	for j := i; j >= w.cleared && (w.Memory == 0 || len(last) < w.Memory); j-- {
-		s := &w.log[j]
-		if j < i && w.resets(s, &w.log[i]) {
-			break
-		}
-		if w.counts(s) {
-			last = append(last, s)
-		}
-	}
-	return last
-}
-
 func (w *watcher) needsResult() bool {
-	return slices.Contains(w.key(), Result) || slices.Contains(w.key(), Error)
+	return slices.Contains(w.parts(), Result) || slices.Contains(w.parts(), Error)
 }
 
 // judge gives what the detector wants to do at record i, and the count.
@@ -290,18 +137,16 @@ func (w *watcher) judge(i int) (act Act, n int) {
 	if !w.counts(&w.log[i]) && !w.PriorOnly || w.log[i].class.has(hidden) {
 		return "", 0
 	}
-	n = w.count(i)
-	rung := w.rungAt(n)
-	w.reached = rung
-	key := w.log[i].known
-	if rung < 0 {
-		delete(w.nudged, key)
+	n, w.key = w.count(i)
+	w.reached = w.rungAt(n)
+	if w.reached < 0 {
+		delete(w.nudged, w.key)
 		return "", n
 	}
-	act = w.rungs[rung].Act
+	act = w.rungs[w.reached].Act
 	if len(w.Firings) > 0 {
 		act = w.Firings[min(w.fired, len(w.Firings)-1)]
-	} else if act == Nudge && w.nudged[key] > rung {
+	} else if act == Nudge && w.nudged[w.key] > w.reached {
 		return "", n
 	}
 	return act, n
@@ -322,7 +167,7 @@ func (w *watcher) fire(i int) {
 	if w.nudged == nil {
 		w.nudged = map[uint64]int{}
 	}
-	w.nudged[w.log[i].known] = w.reached + 1
+	w.nudged[w.key] = w.reached + 1
 	if w.AfterFiring == Clear {
 		w.cleared = i + 1
 		clear(w.nudged)
@@ -391,7 +236,7 @@ func (w *watcher) argsKey(c *Call) uint64 {
 // knownKey hashes the parts of the key that the request tells.
 func (w *watcher) knownKey(c *Call, tool, args uint64, text string) uint64 {
 	var key uint64
-	for _, part := range w.key() {
+	for _, part := range w.parts() {
 		switch part {
 		case Tool:
 			key = mix(key, tool)
@@ -409,7 +254,7 @@ func (w *watcher) knownKey(c *Call, tool, args uint64, text string) uint64 {
 // lateKey hashes the parts of the key that the result tells.
 func (w *watcher) lateKey(c *Call) uint64 {
 	var key uint64
-	for _, part := range w.key() {
+	for _, part := range w.parts() {
 		switch part {
 		case Result:
 			key = mix(key, short(c.Text))

@@ -1,0 +1,238 @@
+package detect
+
+import "slices"
+
+// This file counts: each count also gives the key of what was counted, which
+// tells one streak from another.
+
+// count gives the count of record i.
+func (w *watcher) count(i int) (n int, key uint64) {
+	switch {
+	case w.Full && !w.full(i):
+		return 0, 0
+	case w.Match == Window:
+		return w.window(i)
+	case w.Match == Cycle:
+		return w.laps(i), 0
+	}
+	return w.streak(i)
+}
+
+// alone reports whether the record equals no other.
+func (w *watcher) alone(s *record) bool { return s.class.has(vetoed) && w.Vetoed != AsSame }
+
+// same reports whether two records have one key; late is what is taken for the
+// late part of the second.
+func (w *watcher) same(s, cur *record, late uint64) bool {
+	return s.known == cur.known && s.late == late && !w.alone(s) && !w.alone(cur)
+}
+
+// full reports whether there are as many records up to i as Memory holds.
+func (w *watcher) full(i int) bool {
+	made := 0
+	if w.PriorOnly {
+		i--
+	}
+	for ; i >= w.cleared && made < w.Memory; i-- {
+		if w.counts(&w.log[i]) {
+			made++
+		}
+	}
+	return made == w.Memory
+}
+
+// streak counts the records with the key of record i, back to what ends them.
+func (w *watcher) streak(i int) (n int, key uint64) {
+	cur := &w.log[i]
+	late, wantLate := cur.late, w.PriorOnly && w.needsResult()
+	looked, lastTurn, countedTurn := 0, cur.turn, -1
+	var args []uint64
+	if !w.PriorOnly {
+		n, looked, countedTurn = 1, 1, cur.turn
+		args = w.addArgs(args, cur)
+	}
+	results := w.resultsFrom(cur)
+	first := true
+	for j := i - 1; j >= w.cleared; j-- {
+		s := &w.log[j]
+		if w.resets(s, cur) || results.change(s) {
+			break
+		}
+		if !w.counts(s) {
+			continue
+		}
+		if looked++; w.Memory > 0 && looked > w.Memory {
+			break
+		}
+		if wantLate && s.known == cur.known && !w.alone(s) {
+			late, wantLate = s.late, false
+		}
+		same := !wantLate && w.same(s, cur, late)
+		if w.endsAt(s, cur, same, lastTurn) {
+			break
+		}
+		if !same {
+			continue
+		}
+		first, lastTurn = false, s.turn
+		if w.OncePerTurn && s.turn == countedTurn {
+			continue
+		}
+		n++
+		countedTurn = s.turn
+		args = w.addArgs(args, s)
+	}
+	key = mix(cur.known, late)
+	if first {
+		delete(w.nudged, key)
+	}
+	if len(args) < w.DistinctArgs {
+		return 0, key
+	}
+	return n, key
+}
+
+// endsAt reports whether the record ends a streak that was last seen in
+// lastTurn.
+func (w *watcher) endsAt(s, cur *record, same bool, lastTurn int) bool {
+	switch w.Ends {
+	case EndsNext:
+		return !same
+	case EndsTool:
+		return !same && s.tool == cur.tool
+	case EndsBatch:
+		return !same || s.turn != cur.turn
+	case EndsNever:
+		return false
+	}
+	return s.turn < lastTurn-1
+}
+
+func (w *watcher) addArgs(args []uint64, s *record) []uint64 {
+	if w.DistinctArgs > 0 && !slices.Contains(args, s.args) {
+		args = append(args, s.args)
+	}
+	return args
+}
+
+// results watches one call's results for OnResultChange, going back from the
+// newest.
+type results struct {
+	of     *record // nil: nobody asks
+	result uint64
+	known  bool
+}
+
+func (w *watcher) resultsFrom(cur *record) results {
+	if !slices.Contains(w.Reset, OnResultChange) {
+		return results{}
+	}
+	r := results{of: cur}
+	r.change(cur)
+	return r
+}
+
+// change reports whether the record is of the same call, with another result.
+func (r *results) change(s *record) bool {
+	if r.of == nil || !s.hasResult() || s.tool != r.of.tool || s.args != r.of.args {
+		return false
+	}
+	if r.known {
+		return s.result != r.result
+	}
+	r.result, r.known = s.result, true
+	return false
+}
+
+// hasResult reports whether the record has a result that the tool gave.
+func (s *record) hasResult() bool { return s.class.has(ended) && !s.class.has(vetoed) }
+
+// window gives how often the commonest key stands among the last records up to
+// i.
+func (w *watcher) window(i int) (n int, key uint64) {
+	if w.most == nil {
+		w.most = map[uint64]int{}
+	}
+	clear(w.most)
+	w.look(i)
+	for k := 0; w.back(k) != nil; k++ {
+		s := w.tail[k]
+		if w.alone(s) {
+			continue
+		}
+		own := mix(s.known, s.late)
+		w.most[own]++
+		if w.most[own] > n {
+			n, key = w.most[own], own
+		}
+	}
+	if n < w.rungs[0].At {
+		clear(w.nudged)
+	}
+	return n, key
+}
+
+// laps gives how often the shortest cycle at the tail has been run through, 0
+// if its length is not in the period.
+func (w *watcher) laps(i int) int {
+	lo, hi := w.Period.Min, w.Period.Max
+	if hi == 0 {
+		lo, hi = 2, 2
+	}
+	w.look(i)
+	for p := 1; p <= hi; p++ {
+		equal := 0
+		for w.back(equal+p) != nil && w.same(w.tail[equal+p], w.tail[equal], w.tail[equal].late) {
+			equal++
+		}
+		if laps := 1 + equal/p; laps >= w.rungs[0].At {
+			if p < lo {
+				return 0
+			}
+			return laps
+		}
+	}
+	return 0
+}
+
+// look begins to go back from record i, or from the one before it where only
+// earlier ones count.
+func (w *watcher) look(i int) {
+	w.tail, w.present, w.before = w.tail[:0], i, i
+	if w.PriorOnly {
+		w.before--
+	}
+}
+
+// back gives the k-th record back that is counted, nil where the memory, a
+// reset or the log ends.
+func (w *watcher) back(k int) *record {
+	for k >= len(w.tail) {
+		if w.before < w.cleared || w.Memory > 0 && len(w.tail) == w.Memory {
+			return nil
+		}
+		s := &w.log[w.before]
+		if w.before < w.present && w.resets(s, &w.log[w.present]) || w.changed(s) {
+			return nil
+		}
+		w.before--
+		if w.counts(s) {
+			w.tail = append(w.tail, s)
+		}
+	}
+	return w.tail[k]
+}
+
+// changed reports whether a newer record of the tail is of the same call, with
+// another result.
+func (w *watcher) changed(s *record) bool {
+	if !slices.Contains(w.Reset, OnResultChange) || !s.hasResult() {
+		return false
+	}
+	for k := len(w.tail) - 1; k >= 0; k-- {
+		if t := w.tail[k]; t.hasResult() && t.tool == s.tool && t.args == s.args {
+			return t.result != s.result
+		}
+	}
+	return false
+}
