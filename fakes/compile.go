@@ -22,7 +22,7 @@ const (
 // up.
 type program struct {
 	plain, when []step
-	tools       map[string]*tool
+	tools       []tool
 	gates       []gate
 	replies     []reply
 	covered     int    // how many requests the plain steps answer
@@ -69,14 +69,12 @@ type reply struct {
 
 // compile reads a script. The error joins all that cannot be played in it.
 func compile(s *Script) (*program, error) {
-	p := &program{tools: make(map[string]*tool, len(s.Tools)), fresh: freshPrefix(s)}
+	p := &program{tools: make([]tool, len(s.Tools)), fresh: freshPrefix(s)}
 	r := reader{program: p}
 	r.readModel(s.Model)
-	tools := make([]tool, len(s.Tools))
 	for i := range s.Tools {
 		r.at = place{list: "tools", i: i}
-		tools[i] = r.readTool(&s.Tools[i])
-		p.tools[s.Tools[i].Name] = &tools[i]
+		p.tools[i] = r.readTool(&s.Tools[i])
 	}
 	r.readUser(&s.User)
 	return p, errors.Join(r.errs...)

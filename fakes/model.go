@@ -26,6 +26,7 @@ func (w *World) hear(e *loop.Effect) {
 		w.heard.cutMessage = e.Ref.N
 	case e.Kind == loop.Put && e.Ref.Kind == loop.RefCall:
 		delete(w.open, e.Ref.N)
+		w.asked = max(w.asked, e.Ref.N) // where a call stood in the text of a reply
 		if e.Why != loop.Executed {
 			w.heard.whys[e.Ref.N] = e.Why
 		}

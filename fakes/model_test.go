@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -46,6 +47,20 @@ func TestFreshIDsAreFresh(t *testing.T) {
 	calls := next(t, w).Calls
 	if calls[0].ID == "" || calls[0].ID == taken || calls[1].ID != taken {
 		t.Errorf("ids %q and %q", calls[0].ID, calls[1].ID)
+	}
+}
+
+// A planner's calls stand in the text of its replies: their results tell how
+// many there were.
+func TestCallsInTheText(t *testing.T) {
+	w := NewWorld(model(Step{Text: "${call}", Repeat: 2}), 1)
+	for n, want := range []string{"1", "4"} {
+		do(w, 0, ask(n+1, 1))
+		in := next(t, w)
+		if in.Text != want {
+			t.Errorf("the next call of request %d is %s, not %s", n+1, in.Text, want)
+		}
+		w.Do(context.Background(), in, []loop.Effect{put(1, loop.Executed), put(2, loop.Vetoed), put(3, loop.Executed)})
 	}
 }
 

@@ -2,6 +2,7 @@ package fakes
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -58,12 +59,12 @@ func (w *World) call(e *loop.Effect) {
 
 // start finds the answer for a call.
 func (w *World) start(e *loop.Effect) openCall {
-	t := w.tools[e.Name]
-	if t == nil {
+	at := slices.IndexFunc(w.tools, func(t tool) bool { return t.Name == e.Name })
+	if at < 0 {
 		w.fail(&DryError{e.Ref, fmt.Sprintf("call %v asks for %q, which is no tool of the script", e.Ref, clip(e.Name))})
 		return openCall{}
 	}
-	args := arguments{text: e.Args}
+	t, args := &w.tools[at], arguments{text: e.Args}
 	for i := range t.answers {
 		if a := &t.answers[i]; a.fits(&args) {
 			a.left--
