@@ -1,0 +1,154 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Violation is a promise of the loop that a trace breaks.
+type Violation struct {
+	Rule    string        // the rule's name, from the table at [Audit]
+	Line    int           // 1-based line in the trace's text form
+	At      time.Duration // the time of that line
+	Message string        // what is wrong
+	Want    string        // what should stand there, "" where Message says it
+	Got     string        // what stands there instead
+}
+
+// String gives the violation on one line.
+func (v Violation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "line %d (%s): %s: %s", v.Line, v.At, v.Rule, v.Message)
+	if v.Want != "" || v.Got != "" {
+		fmt.Fprintf(&b, ": want %s, got %s", v.Want, v.Got)
+	}
+	return b.String()
+}
+
+// Audit recounts from a trace alone, by the plainest method, whether the loop
+// kept its promises (see the package documentation) under a config. It gives
+// every promise that the trace breaks, in the order of the trace's lines; nil
+// if it keeps them all. It shares no code with the [Machine], judges no wording,
+// and takes any trace: one that breaks off, and one that no machine would give.
+//
+// The rules, each with what it holds the trace to:
+//
+//	first-input       the first input is started, with the task's text
+//	time              time never decreases
+//	number            every number is new and next in its sequence, or open
+//	as-asked          gates and calls carry the name and arguments that the model asked for
+//	ignored           inputs whose number is not open change nothing, all others are taken
+//	after-halt        after a halt nothing but a user message is taken
+//	progress          a run that has not halted waits for something
+//	events            the notes on replies, requests and results are there, and no others
+//	results           every call gets one result, in request order, as soon as the batch is final
+//	why               a result says why its call was not executed
+//	result-code       a result says how its call ended
+//	result-size       a result above history.max_result_chars is cut to that size, no other is
+//	call-ids          call ids are unique and not empty, and the model's own where they can be
+//	history           the history is one that chat APIs take (see [CheckHistory])
+//	asked-with        to= is the length of the history
+//	trimming          the messages that are dropped are those that have to be
+//	empty-reply       an empty reply is dropped, and asked for again model_retry.empty_replies times
+//	cut-reply         the same for a reply that is cut off; the loop says nothing uncalled for
+//	executable        no unknown tool is called, and none with arguments that are no JSON object
+//	permission        gates open as the tools ask for, one after another, before any call; what is denied does not run
+//	parallel          parallel.max; calls start in request order, and as soon as a place is free
+//	turn-limit        limits.turns and limits.steps: the run does not go on
+//	last-word         limits.at_limit: the last word or the user is asked for where it is due; the calls of a last word do not run
+//	call-limit        limits.calls: no call above it runs, the run does not go on
+//	calls-per-turn    limits.calls_per_turn: no call above it runs
+//	token-limit       limits.tokens: above it no call runs, the run does not go on
+//	cost-limit        limits.cost_usd: the same
+//	try-limit         limits.tries: no try above it is made, the run does not go on
+//	detector          a streak at or above a detector's count runs no call of its batch, the run does not go on
+//	error-limit       errors: the run does not go on
+//	tool-deadline     time.tool: a try is cancelled exactly when it is over
+//	abandoned         time.grace: a cancelled try is abandoned exactly when it is over
+//	retry             a try is made again if it may be, and never otherwise
+//	retry-wait        a try is made again after the wait of the formula
+//	model-deadline    time.model, first_token and chunk: a request is given up exactly when one is over
+//	model-retry       a request is made again if it may be, never otherwise; after the last the run does not go on
+//	model-retry-wait  a request is made again after the wait of the formula, or the server's
+//	run-deadline      time.run: then nothing starts, what runs is cancelled, and the run halts within time.grace
+//	cancel            a cancel: the same
+//	stop              the stop is the rule's that decided first
+//	end-state         the end state is that of the stop
+//	outcome           every count of the outcome, and its answer
+//	also-stopped      the notes on rules that would have stopped the run later
+//
+// Where a detector does more than count identical calls in a row and stop, the
+// detectors are taken at their word: what they veto and stop is not recounted,
+// that the loop does what they say is.
+func Audit(cfg Config, task Task, tools []ToolSpec, trace Trace) []Violation {
+	b := readAudit(cfg, task, tools, trace)
+	b.recount()
+	for _, r := range auditRules {
+		b.rule = r.name
+		r.check(b)
+	}
+	slices.SortStableFunc(b.found, func(v, w Violation) int { return v.Line - w.Line })
+	return b.found
+}
+
+// auditRules are the rules, in the order of the table at [Audit].
+var auditRules = []struct {
+	name  string
+	check func(*auditBook)
+}{
+	{"first-input", (*auditBook).checkFirstInput},
+	{"time", (*auditBook).checkTime},
+	{"number", (*auditBook).checkNumbers},
+	{"as-asked", (*auditBook).checkAsked},
+	{"ignored", (*auditBook).checkIgnored},
+	{"after-halt", (*auditBook).checkAfterHalt},
+	{"progress", (*auditBook).checkProgress},
+	{"events", (*auditBook).checkEvents},
+
+	{"results", (*auditBook).checkResults},
+	{"why", (*auditBook).checkWhy},
+	{"result-code", (*auditBook).checkResultCode},
+	{"result-size", (*auditBook).checkResultSize},
+	{"call-ids", (*auditBook).checkCallIDs},
+	{"history", (*auditBook).checkHistory},
+	{"asked-with", (*auditBook).checkAskedWith},
+	{"trimming", (*auditBook).checkTrimming},
+
+	{"empty-reply", (*auditBook).checkEmptyReply},
+	{"cut-reply", (*auditBook).checkCutReply},
+	{"executable", (*auditBook).checkExecutable},
+	{"permission", (*auditBook).checkPermission},
+	{"parallel", (*auditBook).checkParallel},
+
+	{"turn-limit", (*auditBook).checkTurnLimit},
+	{"last-word", (*auditBook).checkLastWord},
+	{"call-limit", (*auditBook).checkCallLimit},
+	{"calls-per-turn", (*auditBook).checkCallsPerTurn},
+	{"token-limit", (*auditBook).checkTokenLimit},
+	{"cost-limit", (*auditBook).checkCostLimit},
+	{"try-limit", (*auditBook).checkTryLimit},
+	{"detector", (*auditBook).checkDetector},
+	{"error-limit", (*auditBook).checkErrorLimit},
+
+	{"tool-deadline", (*auditBook).checkToolDeadline},
+	{"abandoned", (*auditBook).checkAbandoned},
+	{"retry", (*auditBook).checkRetry},
+	{"retry-wait", (*auditBook).checkRetryWait},
+	{"model-deadline", (*auditBook).checkModelDeadline},
+	{"model-retry", (*auditBook).checkModelRetry},
+	{"model-retry-wait", (*auditBook).checkModelRetryWait},
+	{"run-deadline", (*auditBook).checkRunDeadline},
+	{"cancel", (*auditBook).checkCancel},
+
+	{"stop", (*auditBook).checkStop},
+	{"end-state", (*auditBook).checkEndState},
+	{"outcome", (*auditBook).checkOutcome},
+	{"also-stopped", (*auditBook).checkAlsoStopped},
+}
+
+func (b *auditBook) report(p auditPlace, want, got, format string, args ...any) {
+	b.found = append(b.found, Violation{Rule: b.rule, Line: p.line, At: p.at,
+		Message: fmt.Sprintf(format, args...), Want: want, Got: got})
+}

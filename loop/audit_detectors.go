@@ -1,0 +1,98 @@
+package loop
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/agentbench-go/agentbench/loop/detect"
+)
+
+// This file recounts the detectors.
+
+func (b *auditBook) checkDetectors(r *auditReply, n *auditCounts) {
+	turn, next := n.repeats(r)
+	defer n.forgetVetoed(r)
+	for _, d := range b.cfg.Detectors {
+		if !b.plain {
+			b.trustDetector(r, d)
+			continue
+		}
+		count := turn
+		if d.Ends == detect.EndsNext {
+			count = next
+		}
+		if !slices.ContainsFunc(d.Do, func(g detect.Rung) bool { return count >= g.At }) {
+			continue
+		}
+		r.run.decide(Stop(d.Name), rankDetectors, r.rec, r.rec)
+		for _, c := range r.calls {
+			c.stop(Vetoed, "detector")
+		}
+	}
+}
+
+// repeats adds a turn to the streaks, and gives the longest that one of its
+// calls has: by turns, and by calls next to each other.
+func (n *auditCounts) repeats(r *auditReply) (turn, next int) {
+	streaks := map[string]int{}
+	for _, c := range r.calls {
+		if streaks[c.same] == 0 {
+			streaks[c.same] = n.streaks[c.same]
+		}
+		streaks[c.same]++
+		if n.times > 0 && n.same == c.same {
+			n.times++
+		} else {
+			n.same, n.times = c.same, 1
+		}
+		turn, next = max(turn, streaks[c.same]), max(next, n.times)
+	}
+	n.streaks = streaks
+	return turn, next
+}
+
+// forgetVetoed makes vetoed calls equal to no other in later counts.
+func (n *auditCounts) forgetVetoed(r *auditReply) {
+	for _, c := range r.calls {
+		if c.block == Vetoed {
+			delete(n.streaks, c.same)
+			if n.same == c.same {
+				n.same, n.times = "", 0
+			}
+		}
+	}
+}
+
+// auditPlain reports whether a detector only counts identical calls in a row,
+// by turns or by calls, and stops.
+func auditPlain(d detect.Detector) bool {
+	for _, g := range d.Do {
+		if g.Act != detect.Stop {
+			return false
+		}
+	}
+	key := cmp.Or(len(d.Key), 2) == 2 && !slices.ContainsFunc(d.Key, func(p detect.Part) bool { return p != detect.Tool && p != detect.Args })
+	ends := cmp.Or(d.Ends, detect.EndsTurn)
+	return key && (ends == detect.EndsTurn || ends == detect.EndsNext) &&
+		cmp.Or(d.Record, detect.PerCall) == detect.PerCall && cmp.Or(d.Match, detect.Streak) == detect.Streak &&
+		cmp.Or(d.Acts, detect.BeforeCall) == detect.BeforeCall && cmp.Or(d.Vetoed, detect.AsOther) == detect.AsOther &&
+		cmp.Or(d.AfterFiring, detect.Keep) == detect.Keep && auditCountsAll(d) &&
+		d.Memory == 0 && d.DistinctArgs == 0 && !d.Full && !d.OncePerTurn && !d.PriorOnly &&
+		len(d.IgnoreArgs) == 0 && len(d.Reset) == 0 && len(d.Firings) == 0
+}
+
+// auditCountsAll reports whether a detector counts every call.
+func auditCountsAll(d detect.Detector) bool {
+	return len(d.Tools.Only) == 0 && len(d.Tools.Except) == 0 &&
+		!slices.ContainsFunc(d.Counts, func(c detect.Class) bool { return c != detect.All })
+}
+
+// trustDetector takes the vetoes and the stop of a detector as they come.
+func (b *auditBook) trustDetector(r *auditReply, d detect.Detector) {
+	r.run.perhaps(Stop(d.Name), r.rec)
+	for _, c := range r.calls {
+		if len(c.puts) > 0 && c.puts[0].eff.Why == Vetoed {
+			c.stop(Vetoed, "detector")
+		}
+	}
+}

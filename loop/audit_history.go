@@ -1,0 +1,250 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// CheckHistory tells what is wrong with a history by the contract of chat
+// APIs, in the order of the messages; nil if nothing is. Every call of an
+// assistant message is answered by exactly one tool message, directly after it
+// and in its order, under an id that is not empty and used once; no tool
+// message stands elsewhere; no assistant message is without text and calls. A
+// user message may stand anywhere else.
+func CheckHistory(h []Message) []string {
+	c := historyCheck{ids: make(map[string]bool, len(h))}
+	for i, m := range h {
+		c.n, c.ref = i+1, m.Ref
+		c.message(m)
+	}
+	c.n++
+	c.ref = Ref{}
+	c.unanswered()
+	return c.problems
+}
+
+type historyCheck struct {
+	n        int // the message, counted from 1
+	ref      Ref
+	open     []Call // still without result
+	ids      map[string]bool
+	problems []string
+}
+
+func (c *historyCheck) add(format string, args ...any) {
+	where := fmt.Sprintf("message %d (%s): ", c.n, c.ref)
+	if c.ref == (Ref{}) {
+		where = fmt.Sprintf("message %d: ", c.n)
+	}
+	c.problems = append(c.problems, where+fmt.Sprintf(format, args...))
+}
+
+func (c *historyCheck) message(m Message) {
+	if m.Role == ToolRole {
+		c.result(m)
+		return
+	}
+	c.unanswered()
+	switch {
+	case m.CallID != "":
+		c.add("only a tool message answers a call id, here %q", m.CallID)
+	case m.Role == Assistant:
+		c.assistant(m)
+	case m.Role != User:
+		c.add("there is no role %d", m.Role)
+	case len(m.Calls) > 0:
+		c.add("a user message has calls")
+	}
+}
+
+func (c *historyCheck) assistant(m Message) {
+	if len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "" {
+		c.add("an assistant message has neither text nor calls")
+	}
+	for _, call := range m.Calls {
+		switch {
+		case call.ID == "":
+			c.add("call c%d has no id", call.N)
+		case c.ids[call.ID]:
+			c.add("the id %q of call c%d was used before", call.ID, call.N)
+		}
+		c.ids[call.ID] = true
+	}
+	c.open = m.Calls
+}
+
+func (c *historyCheck) result(m Message) {
+	if len(m.Calls) > 0 {
+		c.add("a tool message has calls")
+	}
+	switch i := slices.IndexFunc(c.open, func(call Call) bool { return call.ID == m.CallID }); {
+	case i < 0:
+		c.add("a result for the call id %q, which is not asked for right before it or has its result", m.CallID)
+	case i == 0:
+		c.open = c.open[1:]
+	default:
+		c.add("the result for the call id %q comes before that for %q", m.CallID, c.open[0].ID)
+		c.open = slices.Concat(c.open[:i], c.open[i+1:])
+	}
+}
+
+func (c *historyCheck) unanswered() {
+	for _, call := range c.open {
+		c.add("no result for the call id %q before it", call.ID)
+	}
+	c.open = nil
+}
+
+// rebuild goes through the trace with the history as it was when each item
+// came, calling visit before the item takes effect.
+func (b *auditBook) rebuild(visit func(it auditItem, h []Message)) {
+	var h []Message
+	for _, it := range b.items {
+		if it.run != nil {
+			visit(it, h)
+			h = b.apply(it, h)
+		}
+	}
+}
+
+func (b *auditBook) apply(it auditItem, h []Message) []Message {
+	switch {
+	case it.in != nil && it.user > 0:
+		return append(h, Message{Ref: Ref{Kind: RefMessage, N: it.user}, Role: User, Text: it.in.Text})
+	case it.in != nil:
+		if r := b.reply(it.line); r != nil {
+			return append(h, r.message())
+		}
+	case it.eff.Kind == Put && it.eff.Ref.Kind == RefMessage:
+		return append(h, Message{Ref: it.eff.Ref, Role: User, Text: it.eff.Text})
+	case it.eff.Kind == Put:
+		m := Message{Ref: it.eff.Ref, Role: ToolRole, Text: it.eff.Text}
+		if c := b.call(it.eff.Ref); c != nil {
+			m.CallID = c.id
+		}
+		return append(h, m)
+	case it.eff.Kind == Drop:
+		ref := it.eff.Ref.whole()
+		if i := slices.IndexFunc(h, func(m Message) bool { return m.Ref == ref }); i >= 0 {
+			return slices.Delete(h, i, i+1)
+		}
+	}
+	return h
+}
+
+// reply gives the reply that was taken at a line, or nil.
+func (b *auditBook) reply(line int) *auditReply {
+	i, ok := slices.BinarySearchFunc(b.replies, line, func(r *auditReply, line int) int { return r.line - line })
+	if !ok {
+		return nil
+	}
+	return b.replies[i]
+}
+
+func (r *auditReply) message() Message {
+	m := Message{Ref: r.ref, Role: Assistant, Text: r.in.Text}
+	for _, c := range r.calls {
+		m.Calls = append(m.Calls, Call{N: c.n, ID: c.id, Name: c.name, Args: c.asked.Args})
+	}
+	return m
+}
+
+func (b *auditBook) checkHistory() {
+	seen := map[string]bool{}
+	b.rebuild(func(it auditItem, h []Message) {
+		if it.eff == nil || it.eff.Kind != AskModel && it.eff.Kind != Halt {
+			return
+		}
+		for _, problem := range CheckHistory(h) {
+			_, what, _ := strings.Cut(problem, ": ")
+			if !seen[what] {
+				b.report(it.auditPlace, "", "", "%s", problem)
+			}
+			seen[what] = true
+		}
+	})
+}
+
+func (b *auditBook) checkAskedWith() {
+	b.rebuild(func(it auditItem, h []Message) {
+		if it.eff != nil && it.eff.Kind == AskModel && it.eff.To != len(h) {
+			b.report(it.auditPlace, "to="+strconv.Itoa(len(h)), "to="+strconv.Itoa(it.eff.To),
+				"the history has another length")
+		}
+	})
+}
+
+func (b *auditBook) checkCallIDs() {
+	used := map[string]bool{}
+	for _, c := range b.calls {
+		usable := c.asked.ID != "" && !used[c.asked.ID]
+		switch {
+		case c.id == "":
+			b.report(c.reply.auditPlace, "a new id", "none", "call c%d has no id", c.n)
+		case used[c.id]:
+			b.report(c.reply.auditPlace, "a new id", strconv.Quote(c.id), "the id of call c%d was used before", c.n)
+		case usable && c.id != c.asked.ID:
+			b.report(c.reply.auditPlace, strconv.Quote(c.asked.ID), strconv.Quote(c.id),
+				"the id of call c%d could have stayed", c.n)
+		}
+		used[c.id] = true
+	}
+}
+
+// checkResults finds results that are missing, put twice, out of order, too
+// early or too late.
+func (b *auditBook) checkResults() {
+	for _, r := range b.replies {
+		if r.sort == auditBatch {
+			b.checkPuts(r)
+		}
+	}
+}
+
+func (b *auditBook) checkPuts(r *auditReply) {
+	span := auditSpan{ok: true}
+	var last *auditCall
+	next := b.nextAfter(r)
+	for _, c := range r.calls {
+		span.lo, span.hi = max(span.lo, c.final.lo), max(span.hi, c.final.hi)
+		span.ok = span.ok && c.final.ok
+	}
+	for _, c := range r.calls {
+		switch {
+		case len(c.puts) == 0 && next.found():
+			b.report(next, "a result for every call", "none", "call c%d has no result", c.n)
+			continue
+		case len(c.puts) == 0:
+			if span.ok && span.hi < len(b.trace) {
+				b.report(b.input(span.hi), "a result for every call", "none", "the batch is final and call c%d has no result", c.n)
+			}
+			continue
+		case len(c.puts) > 1:
+			b.report(c.puts[1].auditPlace, "one result", "another", "call c%d has its result", c.n)
+		}
+		switch put := c.puts[0]; {
+		case last != nil && put.line < last.puts[0].line:
+			b.report(put.auditPlace, "request order", "before that of c"+strconv.Itoa(last.n),
+				"the result of call c%d is out of order", c.n)
+		case !span.ok || put.rec < span.lo:
+			b.report(put.auditPlace, "once the batch is final", "earlier", "the result of call c%d is early", c.n)
+		case put.rec > span.hi:
+			b.report(put.auditPlace, "as soon as the batch is final", "later", "the result of call c%d is late", c.n)
+		case next.found() && put.line > next.line:
+			b.report(put.auditPlace, "before the next request", "after it", "the result of call c%d is late", c.n)
+		}
+		last = c
+	}
+}
+
+// nextAfter gives the first new request or halt after a reply.
+func (b *auditBook) nextAfter(r *auditReply) auditPlace {
+	for _, q := range r.run.requests {
+		if a := q.tries[0].asked; a.line > r.line {
+			return a
+		}
+	}
+	return r.run.halt
+}

@@ -1,0 +1,230 @@
+package loop
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// The rules on tries after the first, of calls and of model requests.
+
+// checkRetry checks that tries are made again only, and always, where they may
+// be.
+func (b *auditBook) checkRetry() {
+	for _, c := range b.calls {
+		for k, t := range c.tries {
+			retry := b.toolRetry(c, k+1)
+			if k+1 < len(c.tries) {
+				if !retry.may && t.ended.found() {
+					b.report(c.tries[k+1].started, "no try", c.tries[k+1].ref.String(), "the try %s may not be made again", t.ref)
+				}
+				continue
+			}
+			if retry.must {
+				b.checkRetryMissing(c, t, retry)
+			}
+		}
+	}
+}
+
+func (b *auditBook) checkRetryMissing(c *auditCall, t *auditTry, retry auditRetry) {
+	run := c.reply.run
+	over := b.next(t.ended.rec-1, retry.hi)
+	p := auditPlace{}
+	switch _, _, kept := b.kept(c); {
+	case kept:
+		return
+	case len(c.puts) > 0 && c.puts[0].rec < over && !run.broken(c.puts[0].rec):
+		p = c.puts[0].auditPlace
+	case over < len(b.trace) && !run.broken(over) && b.trace[over].In.At > retry.hi:
+		p = b.input(over)
+	default:
+		return
+	}
+	b.report(p, "a retry by "+retry.hi.String(), "none", "the try %s must be made again", t.ref)
+}
+
+func (b *auditBook) checkRetryWait() {
+	for _, c := range b.calls {
+		for k := 1; k < len(c.tries); k++ {
+			b.checkWait(c.tries[k].started, c.tries[k].ref, b.toolRetry(c, k))
+		}
+	}
+}
+
+func (b *auditBook) checkWait(p auditPlace, ref Ref, retry auditRetry) {
+	if !retry.may || retry.lo <= p.at && p.at <= retry.hi {
+		return
+	}
+	want := "at " + retry.lo.String()
+	if retry.lo != retry.hi {
+		want = "from " + retry.lo.String() + " to " + retry.hi.String()
+	}
+	b.report(p, want, p.at.String(), "the try %s is made at another time", ref)
+}
+
+func (b *auditBook) checkTryLimit() {
+	for _, r := range b.runs {
+		for _, t := range r.tries {
+			if n := b.triesBy(r, t); b.cfg.Limits.Tries > 0 && n > b.cfg.Limits.Tries {
+				b.report(t.started, "at most "+strconv.Itoa(b.cfg.Limits.Tries), strconv.Itoa(n), "one try too many")
+			}
+		}
+	}
+	b.goesOn(StopTryLimit)
+}
+
+// triesBy counts the tries in a run's scope up to t.
+func (b *auditBook) triesBy(r *auditRun, t *auditTry) int {
+	tries := r.tries
+	if b.cfg.Scope == ScopeSession {
+		tries = b.tries
+	}
+	return slices.Index(tries, t) + 1
+}
+
+// expires gives the instant at which a model request runs into one of its
+// timeouts, if it is not answered before.
+func (b *auditBook) expires(a *auditAsk) (at time.Duration, limited bool) {
+	limits := b.cfg.Time
+	earliest := func(from, limit time.Duration) {
+		if limit > 0 && (!limited || from+limit < at) {
+			at, limited = from+limit, true
+		}
+	}
+	earliest(a.asked.at, limits.Model)
+	if len(a.deltas) == 0 || limits.FirstToken > 0 && a.deltas[0].at >= a.asked.at+limits.FirstToken {
+		earliest(a.asked.at, limits.FirstToken)
+		return at, limited
+	}
+	for i, d := range a.deltas {
+		if i+1 == len(a.deltas) || limits.Chunk > 0 && a.deltas[i+1].at >= d.at+limits.Chunk {
+			earliest(d.at, limits.Chunk)
+			break
+		}
+	}
+	return at, limited
+}
+
+// checkModelDeadline checks that model requests are given up when one of their
+// timeouts is over, and only then or with the whole run.
+func (b *auditBook) checkModelDeadline() {
+	for _, r := range b.runs {
+		for _, q := range r.requests {
+			for _, a := range q.tries {
+				b.checkExpiry(r, a)
+			}
+		}
+	}
+}
+
+func (b *auditBook) checkExpiry(r *auditRun, a *auditAsk) {
+	due, limited := b.expires(a)
+	if a.how == auditGivenUp && !r.broken(a.ended.rec) {
+		if !limited || a.ended.at != due {
+			b.report(a.ended, auditDue(due, due), a.ended.at.String(), "the request %s is given up at another time", a.ref)
+		}
+		return
+	}
+	over := b.next(a.asked.rec, due)
+	if !limited || over == len(b.trace) || r.broken(over) || a.ended.found() && a.ended.rec < over ||
+		r.halt.found() && r.halt.rec < over {
+		return
+	}
+	b.report(b.input(over), "given up at "+due.String(), "not given up", "the time of the request %s is over", a.ref)
+}
+
+// checkModelRetry checks that model requests are made again only, and always,
+// where they may be.
+func (b *auditBook) checkModelRetry() {
+	for _, r := range b.runs {
+		for _, q := range r.requests {
+			for k, a := range q.tries {
+				retry := b.modelRetry(q, k+1)
+				switch over := b.next(a.ended.rec-1, retry.hi); {
+				case k+1 < len(q.tries):
+					if !retry.may && a.ended.found() {
+						b.report(q.tries[k+1].asked, "no try", q.tries[k+1].ref.String(), "the request %s may not be made again", a.ref)
+					}
+				case retry.must && over < len(b.trace) && b.trace[over].In.At > retry.hi && !r.broken(over) && !r.halt.by(over):
+					b.report(b.input(over), "a retry by "+retry.hi.String(), "none", "the request %s must be made again", a.ref)
+				}
+			}
+		}
+	}
+	b.goesOn(StopModelFailed, StopModelDeadline)
+}
+
+func (b *auditBook) checkModelRetryWait() {
+	for _, r := range b.runs {
+		for _, q := range r.requests {
+			for k := 1; k < len(q.tries); k++ {
+				b.checkWait(q.tries[k].asked, q.tries[k].ref, b.modelRetry(q, k))
+			}
+		}
+	}
+}
+
+// checkEmptyReply checks that empty replies are taken back and asked for again
+// no more often than allowed.
+func (b *auditBook) checkEmptyReply() {
+	for _, r := range b.replies {
+		if r.sort == auditEmpty && !b.has(r.rec, func(e *Effect) bool { return e.Kind == Drop && e.Ref == r.ref }) {
+			b.report(r.auditPlace, "dropped", "kept", "the reply %s is empty", r.ref)
+		}
+	}
+	b.goesOn(StopEmptyReply)
+}
+
+// checkCutReply checks that replies that were cut off are kept and followed by
+// a word of the loop, and asked for again no more often than allowed.
+func (b *auditBook) checkCutReply() {
+	for _, r := range b.replies {
+		again := b.has(r.rec, auditAsks)
+		if r.sort == auditCut && again && !b.has(r.rec, auditSpeaks) {
+			b.report(r.auditPlace, "a user message that says so", "none", "the reply %s was cut off", r.ref)
+		}
+	}
+	for _, it := range b.items {
+		if it.run == nil || it.eff == nil || !auditSpeaks(it.eff) {
+			continue
+		}
+		if r := b.reply(b.lines[it.rec]); (r == nil || !r.cut()) && !b.hints(it.rec) {
+			b.report(it.auditPlace, "nothing", "a user message of the loop's own", "no reply was cut off")
+		}
+	}
+	b.ran("cut-reply")
+	b.goesOn(StopTruncatedReply)
+}
+
+// cut reports whether a reply without calls was cut off.
+func (r *auditReply) cut() bool { return r.sort != auditBatch && r.in.Finish == FinishLength }
+
+// hints reports whether a record has another reason for the loop to speak: a
+// nudge, a hint, the last word, or what the user answered.
+func (b *auditBook) hints(rec int) bool {
+	for i := rec; i >= 0 && (i == rec || !b.has(i, auditAsks)); i-- {
+		if b.has(i, func(e *Effect) bool { return e.Kind == Note && e.Event == EventNudged }) {
+			return true
+		}
+	}
+	return b.trace[rec].In.Kind == UserReply || b.has(rec, func(e *Effect) bool {
+		return e.Kind == AskModel && e.For != ForReply ||
+			e.Kind == Note && (e.Event == EventNudged || e.Event == EventLimitNear)
+	})
+}
+
+func auditAsks(e *Effect) bool { return e.Kind == AskModel }
+
+func auditSpeaks(e *Effect) bool { return e.Kind == Put && e.Ref.Kind == RefMessage }
+
+// has reports whether one of a record's effects is as described.
+func (b *auditBook) has(rec int, is func(e *Effect) bool) bool {
+	effects := b.trace[rec].Effects
+	for i := range effects {
+		if is(&effects[i]) {
+			return true
+		}
+	}
+	return false
+}

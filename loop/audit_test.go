@@ -1,0 +1,287 @@
+package loop
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop/detect"
+)
+
+func (a auditTrace) config() Config {
+	cfg := Default()
+	if a.change != nil {
+		a.change(&cfg)
+	}
+	return cfg
+}
+
+func auditFound(vs []Violation) string {
+	var b strings.Builder
+	for _, v := range vs {
+		fmt.Fprintf(&b, " %s@%d", v.Rule, v.Line)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func auditList(vs []Violation) string {
+	var b strings.Builder
+	for _, v := range vs {
+		b.WriteString("\n\t" + v.String())
+	}
+	return b.String()
+}
+
+func TestAuditGood(t *testing.T) {
+	for name, good := range auditTraces {
+		t.Run(name, func(t *testing.T) {
+			trace := parseAudit(t, good.text)
+			if vs := Audit(good.config(), Task{Text: "go"}, auditTools, trace); len(vs) > 0 {
+				t.Errorf("found %s", auditList(vs))
+			}
+			// A session may break off at any time, after any input.
+			for n := range trace {
+				if vs := Audit(good.config(), Task{Text: "go"}, auditTools, trace[:n]); len(vs) > 0 {
+					t.Errorf("the first %d records: found %s", n, auditList(vs))
+				}
+			}
+		})
+	}
+}
+
+// brokenAudits are good traces with a minimal edit, of the trace (an old text
+// and a new one, in turn) or of the config that it is held to. want lists every
+// violation as rule@line; the first is the one that the row is about.
+var brokenAudits = []struct {
+	good   string
+	change func(*Config)
+	edits  []string
+	want   string
+}{
+	{"retry", nil, []string{"started text=go", "started text=stop"}, "first-input@1"},
+	{"retry", nil, []string{"0.000s started text=go", "0.000s message text=go"}, "first-input@1"},
+	{"retry", nil, []string{"37.000s", "35.500s"}, "time@20"},
+	{"retry", nil, []string{"> ask m3#1", "> ask m4#1", "reply m3", "reply m4"}, "number@23"},
+	{"retry", nil, []string{"> ask m2#1", "> cancel c1#1 text=again\n> ask m2#1"}, "number@17"},
+	{"batch", nil, []string{"> gate g2", "> gate g3", "gate g2", "gate g3"}, "number@8"},
+	{"retry", nil, []string{"> call c1#3 name=read", "> call c1#3 name=idem"}, "as-asked@14"},
+	{"batch", nil, []string{`> call c3#1 name=write args='{"n":2}'`, `> call c3#1 name=write args='{"n":3}'`}, "as-asked@11"},
+
+	{"retry", nil, []string{"> note c1#1 event=ignored\n", ""}, "ignored@11"},
+	{"retry", nil, []string{"> note c1#1 event=ignored", "> note c1#1 event=ignored\n> note event=nudged"}, "ignored@11 outcome@20"},
+	{"cancel", nil, []string{"delta m1 text=x", "delta m1 text=x\n> note m1#1 event=ignored"}, "ignored@3"},
+	{"retry", nil, []string{"> note c1#3 event=ignored\n", ""}, "after-halt@20"},
+	{"cancel", nil, []string{"elapsed=2s", "elapsed=2s\n> drop u1"}, "after-halt@7"},
+	{"cancel", nil, []string{"elapsed=2s", "elapsed=2s\n3.000s message text=more\n> note event=ignored"}, "after-halt@7"},
+	{"cancel", nil, []string{"> ask m1#1 for=reply to=1\n", "", "1.000s delta m1 text=x\n", "", "> cancel m1#1 text=cancelled\n", "", " model_calls=1", ""}, "progress@1"},
+	{"batch", nil, []string{"> note c7 event=trimmed-name text=read\n", ""}, "events@3"},
+	{"retry", nil, []string{"> put c1", "> note c1 event=truncated\n> put c1"}, "events@16"},
+
+	// Early, late, out of order, twice, missing.
+	{"batch", nil, []string{"> put c1 text=one\n", "", "> call c7#1", "> put c1 text=one\n> call c7#1"}, "results@15"},
+	{"retry", nil, []string{"> put c1", "35.500s tick\n> put c1"}, "progress@15 results@17"},
+	{"batch", nil, []string{"> put c3 text=three\n", "", "> put c5", "> put c3 text=three\n> put c5"}, "results@20 history@25"},
+	{"size", nil, []string{"> ask m2#1 for=reply to=3", "> put c1 text=again\n> ask m2#1 for=reply to=4"}, "results@8 history@9"},
+	{"retry", nil, []string{"> put c1 text=fine\n", "", "> ask m2#1 for=reply to=3", "> ask m2#1 for=reply to=2", "m3#1 for=reply to=5", "m3#1 for=reply to=4"}, "results@16 history@16"},
+
+	{"batch", nil, []string{"why=invalid", "why=unknown"}, "why@23"},
+	{"call-limit", nil, []string{"why=refused", "why=vetoed"}, "why@7"},
+	{"run-deadline", nil, []string{"code=Cancelled", "code=Timeout"}, "result-code@15"},
+	{"batch", nil, []string{"code=Forbidden why", "code=Unauthorized why"}, "result-code@19"},
+	{"size", nil, []string{"héll [cut]", "hél [cut]"}, "result-size@7"},
+	{"size", nil, []string{"héll [cut]", "héllo [cut]"}, "result-size@7"},
+	{"size", nil, []string{"> note c1 event=truncated\n", ""}, "events@5"},
+	{"size", func(c *Config) { c.History.MaxResultChars = 5 }, nil, "result-size@7"},
+
+	{"batch", nil, []string{"> note c7 event=replaced-id text=call_7\n", ""}, "call-ids@3 history@24"},
+	{"retry", nil, []string{"call=a:read", `call="":read`}, "call-ids@3 history@17"},
+	{"retry", nil, []string{"call=a:read(\"{}\") finish=tool_calls in=5 out=2 cost=7", "call=a:read(\"{}\") finish=tool_calls in=5 out=2 cost=7\n> note c1 event=replaced-id text=b"}, "call-ids@3"},
+	{"trim", nil, []string{"> drop c1\n", "", "m3#1 for=reply to=3", "m3#1 for=reply to=4"}, "history@18 trimming@18"},
+	{"retry", nil, []string{"to=5", "to=4"}, "asked-with@23"},
+	{"trim", func(c *Config) { c.History.MaxMessages = 6 }, nil, "trimming@15 trimming@16 trimming@17"},
+	{"trim", func(c *Config) { c.History.KeepLast = 5 }, nil, "trimming@15 trimming@16 trimming@17"},
+	{"trim", func(c *Config) { c.History.KeepFirst = false }, nil, "trimming@10 trimming@19"},
+	{"trim", nil, []string{"> drop m1\n> drop c1\n> drop c2\n> note event=trimmed\n> ask m3#1 for=reply to=3", "> ask m3#1 for=reply to=6"}, "trimming@15 trimming@15 trimming@15"},
+
+	{"unusable", nil, []string{"> drop m1\n", "", "m2#1 for=reply to=1", "m2#1 for=reply to=2", "m3#1 for=reply to=3", "m3#1 for=reply to=4"}, "empty-reply@3 history@5"},
+	{"unusable", func(c *Config) { c.ModelRetry.EmptyReplies = 0 }, nil, "empty-reply@6 cut-reply@10"},
+	{"unusable", func(c *Config) { c.ModelRetry.EmptyReplies = 0 }, []string{"2.000s reply m2 text=half finish=length\n> note m2 event=cut-reply\n> put u2 text=\"It was cut off.\"\n> ask m3#1 for=reply to=3\n3.000s reply m3", "3.000s reply m2", "model_calls=3", "model_calls=2"}, "empty-reply@6"},
+	{"unusable", func(c *Config) { c.ModelRetry.EmptyReplies = 1 }, nil, "cut-reply@10"},
+	{"unusable", nil, []string{"> put u2 text=\"It was cut off.\"\n", "", "to=3", "to=2"}, "cut-reply@7"},
+	{"retry", nil, []string{"> ask m2#1 for=reply to=3", "> put u2 text=hint\n> ask m2#1 for=reply to=4", "to=5", "to=6"}, "cut-reply@17"},
+	{"size", nil, []string{"a:read(", "a:nope(", "c1#1 name=read", "c1#1 name=nope"}, "executable@4"},
+	{"size", nil, []string{`a:read("{}")`, `a:read("[]")`, `args="{}"`, `args="[]"`}, "executable@4"},
+
+	{"batch", nil, []string{`g1 of=c1 name=write args='{"n":1}'`, `g1 of=c3 name=write args='{"n":2}'`}, "permission@6"},
+	{"batch", nil, []string{"> call c1#1 name=write args='{\"n\":1}'\n", "", "> gate g2", "> call c1#1 name=write args='{\"n\":1}'\n> gate g2"}, "permission@8"},
+	{"retry", nil, []string{"> call c1#1", "> gate g1 of=c1 name=read args=\"{}\"\n1.000s gate g1 allow\n> call c1#1"}, "permission@4"},
+	{"size", nil, []string{"a:read(", "a:write(", "c1#1 name=read", "c1#1 name=write"}, "permission@4"},
+	{"batch", nil, []string{"g1 allow", "g1 deny"}, "permission@10 permission@11"},
+	{"batch", func(c *Config) { c.Parallel.Max = 1 }, nil, "parallel@11 parallel@13 parallel@15"},
+	{"batch", func(c *Config) { c.Parallel.Max = 3 }, nil, "parallel@13 parallel@15"},
+	{"errors", nil, []string{"> call c1#1 name=read args=\"{}\"\n> call c2#1 name=idem args=\"{}\"", "> call c2#1 name=idem args=\"{}\"\n> call c1#1 name=read args=\"{}\""}, "parallel@4"},
+
+	{"retry", func(c *Config) { c.Limits.Turns = 1 }, nil, "turn-limit@17"},
+	{"errors", func(c *Config) { c.Limits.Turns = 3 }, nil, "turn-limit@23"},
+	{"errors", func(c *Config) { c.Limits.Steps = 6 }, nil, "turn-limit@23 stop@25"},
+	{"question", func(c *Config) { c.Limits.AtLimit = LimitStop }, nil, "last-word@7 turn-limit@9 last-word@14 stop@16"},
+	{"last-word", nil, []string{"for=final", "for=grace"}, "last-word@7"},
+	{"last-word", func(c *Config) { c.Limits.AtLimit = LimitStop }, nil, "last-word@7"},
+	{"call-limit", func(c *Config) { c.Limits.AtLimit = LimitFinal }, nil, "last-word@8"},
+	{"batch", func(c *Config) { c.Limits.Calls = 4 }, nil, "call-limit@15 call-limit@25"},
+	{"batch", func(c *Config) { c.Limits.CallsPerTurn = 4 }, nil, "calls-per-turn@15"},
+	{"retry", func(c *Config) { c.Limits.Tokens = 6 }, nil, "token-limit@4 token-limit@17"},
+	{"retry", func(c *Config) { c.Limits.CostUSD = 6e-9 }, nil, "cost-limit@4 cost-limit@17"},
+	{"retry", func(c *Config) { c.Limits.Tries = 2 }, nil, "try-limit@14"},
+	{"errors", func(c *Config) { c.Detectors[0].Do[0].At = 2 }, nil, "detector@17 detector@18 detector@23"},
+	{"errors", func(c *Config) { c.Errors.MaxConsecutive = 2 }, nil, "error-limit@15"},
+	{"errors", func(c *Config) { c.Errors.MaxConsecutive, c.Errors.Trip = 1, TripExceeded }, nil, "error-limit@15"},
+	{"errors", func(c *Config) { c.Errors.Batch = BatchAny }, nil, "error-limit@23"},
+	{"errors", func(c *Config) { c.Errors.MaxConsecutive, c.Errors.Kinds = 1, []ErrorKind{KindException} }, nil, "error-limit@15"},
+	{"errors", func(c *Config) { c.Errors.MaxConsecutive, c.Errors.TextPrefix = 1, "" }, nil, "error-limit@15 outcome@25"},
+
+	{"abandon", nil, []string{"6.000s", "5.750s", "8.000s", "7.750s", "9.000s", "8.750s"}, "tool-deadline@6"},
+	{"retry", func(c *Config) { c.Time.Tool = 29 * time.Second }, nil, "tool-deadline@6"},
+	{"retry", func(c *Config) { c.Time.Tool = 200 * time.Millisecond }, nil, "tool-deadline@6 tool-deadline@15"},
+	{"abandon", func(c *Config) { c.Time.Grace = 3 * time.Second }, nil, "abandoned@8"},
+	{"abandon", nil, []string{"8.000s tick\n> note c1#1 event=abandoned", "8.000s result c1#1 code=Cancelled"}, "abandoned@7"},
+	{"abandon", nil, []string{"> note c1#1 event=abandoned\n9.000s", "8.500s result c1#1 code=Cancelled\n9.500s"}, "abandoned@8"},
+	{"retry", func(c *Config) { c.Retry.Max = 1 }, nil, "retry@14"},
+	{"retry", func(c *Config) { c.Retry.Codes = []Code{Timeout} }, nil, "retry@14"},
+	{"retry", func(c *Config) { c.Retry.Timeouts = false }, nil, "retry@9"},
+	{"abandon", nil, []string{"a:idem(", "a:read(", "c1#1 name=idem", "c1#1 name=read", "c1#2 name=idem", "c1#2 name=read"}, "retry@10"},
+	{"errors", func(c *Config) { c.Retry.Codes = []Code{ToolBug} }, nil, "results@14 retry@14"},
+	{"retry", nil, []string{"34.600s", "34.500s"}, "retry-wait@14"},
+	{"retry", func(c *Config) { c.Retry.Cap = 1500 * time.Millisecond }, nil, "retry-wait@14"},
+	{"retry", func(c *Config) { c.Retry.Backoff = Constant }, nil, "retry-wait@14"},
+	{"retry", func(c *Config) { c.Retry.Backoff, c.Retry.Base = FullJitter, 900*time.Millisecond }, nil, "retry-wait@9 retry-wait@14"},
+
+	{"stream", nil, []string{"5.000s tick", "4.500s tick", "6.000s", "5.500s"}, "model-deadline@4"},
+	{"stream", func(c *Config) { c.Time.Model = 4 * time.Second }, nil, "model-deadline@4 model-deadline@9"},
+	{"stream", func(c *Config) { c.Time.Chunk = 0 }, nil, "model-deadline@9"},
+	{"cancel", func(c *Config) { c.Time.FirstToken = time.Second }, nil, "model-deadline@3"},
+	{"stream", func(c *Config) { c.ModelRetry.Max = 1 }, nil, "model-retry@12 model-retry@22"},
+	{"stream", func(c *Config) { c.ModelRetry.Statuses = []string{"429"} }, nil, "model-retry@6 model-retry@12 model-retry@22"},
+	{"stream", func(c *Config) { c.ModelRetry.MaxWait = 3 * time.Second }, nil, "events@17 model-retry@19"},
+	{"stream", nil, []string{"25.000s", "24.000s"}, "model-retry-wait@19"},
+	{"stream", func(c *Config) { c.ModelRetry.Backoff = Linear }, nil, ""},
+
+	{"model-at-deadline", nil, []string{"> halt", "> ask m2#1 for=reply to=1\n> halt", "model_calls=1", "model_calls=2"}, "run-deadline@5"},
+	{"model-at-deadline", nil, []string{"> cancel m1#1 text=deadline\n", ""}, "run-deadline@3"},
+	{"run-deadline", nil, []string{"> cancel c2#1 text=deadline\n", ""}, "run-deadline@8 abandoned@12"},
+	{"run-deadline", nil, []string{"12.000s", "13.000s", "=12s", "=13s"}, "abandoned@13 run-deadline@17"},
+	{"run-deadline", func(c *Config) { c.Time.PauseForUser = true }, nil, "tool-deadline@9 tool-deadline@10"},
+	{"cancel", nil, []string{"> halt", "> ask m2#1 for=reply to=1\n> halt", "model_calls=1", "model_calls=2"}, "cancel@6"},
+	{"cancel", nil, []string{"> cancel m1#1 text=cancelled\n", ""}, "cancel@4"},
+
+	{"retry", nil, []string{"stop=done end=DONE answer=done", "stop=turn-limit end=BUDGET_EXCEEDED answer=done incomplete"}, "stop@19"},
+	{"breaker", func(c *Config) { c.Detectors[0].Do[0].At = 3 }, nil, "why@9 stop@11"},
+	{"cancel", nil, []string{"2.000s cancel", "2.000s cancel cause=ceiling"}, "stop@6"},
+	{"stream", func(c *Config) { c.ModelRetry.Max = 3 }, nil, "stop@24"},
+	{"cancel", nil, []string{"end=CANCELLED", "end=DONE"}, "end-state@6"},
+	{"retry", nil, []string{"turns=2", "turns=1"}, "outcome@19"},
+	{"retry", nil, []string{"tries=3", "tries=1"}, "outcome@19"},
+	{"retry", nil, []string{"elapsed=36s", "elapsed=35s"}, "outcome@19"},
+	{"retry", nil, []string{"answer=done", "answer=look"}, "outcome@19"},
+	{"batch", nil, []string{"invalid=2", "invalid=3"}, "outcome@27"},
+	{"batch", nil, []string{"denied=1", "denied=2"}, "outcome@27"},
+	{"errors", nil, []string{"errors=4", "errors=3"}, "outcome@25"},
+	{"breaker", nil, []string{"incomplete ", ""}, "outcome@11"},
+	{"breaker", nil, []string{"> note event=also-stopped text=error-limit\n", ""}, "also-stopped@10"},
+	{"breaker", func(c *Config) { c.Errors.MaxConsecutive = 3 }, nil, "also-stopped@10"},
+
+	// Near misses: the same trace, and nothing wrong with it.
+	{"errors", func(c *Config) { c.Detectors[0].Do[0].At, c.Detectors[0].Ends = 2, detect.EndsNext }, nil, ""},
+	{"errors", func(c *Config) { c.Detectors[0].Do[0].At = 3 }, nil, ""},
+	{"retry", func(c *Config) { c.Limits.Turns, c.Limits.Tokens, c.Limits.Tries = 2, 17, 3 }, nil, ""},
+	{"retry", func(c *Config) { c.Retry.Max, c.Retry.Cap = 2, 2*time.Second }, nil, ""},
+	{"retry", func(c *Config) { c.Limits.CostUSD = 14e-9 }, nil, ""},
+	{"batch", func(c *Config) { c.Limits.Calls, c.Limits.CallsPerTurn = 5, 5 }, nil, ""},
+}
+
+func TestAuditBroken(t *testing.T) {
+	fired := map[string]bool{}
+	for _, tt := range brokenAudits {
+		good := auditTraces[tt.good]
+		text, cfg := good.text, good.config()
+		for i := 0; i < len(tt.edits); i += 2 {
+			lines := strings.ReplaceAll(text, "\n\t\t", "\n")
+			if text = strings.Replace(lines, tt.edits[i], tt.edits[i+1], 1); text == lines {
+				t.Fatalf("%s has no %q", tt.good, tt.edits[i])
+			}
+		}
+		if tt.change != nil {
+			tt.change(&cfg)
+		}
+		vs := Audit(cfg, Task{Text: "go"}, auditTools, parseAudit(t, text))
+		if got := auditFound(vs); got != tt.want {
+			t.Errorf("%s %q\n got %s\nwant %s%s", tt.good, tt.edits, got, tt.want, auditList(vs))
+		}
+		for _, v := range vs {
+			alone := !slices.ContainsFunc(vs, func(w Violation) bool { return w.Rule != v.Rule })
+			fired[v.Rule] = fired[v.Rule] || alone || v.Rule == "history" // which never breaks alone
+		}
+	}
+	for _, r := range auditRules {
+		if !fired[r.name] {
+			t.Errorf("no broken trace for the rule %s", r.name)
+		}
+	}
+}
+
+func TestAuditRulesAreDocumented(t *testing.T) {
+	source, err := os.ReadFile("audit.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range auditRules {
+		if n := strings.Count(string(source), "\n//\t"+r.name+" "); n != 1 {
+			t.Errorf("the rule %s stands %d times in the table at Audit, want once", r.name, n)
+		}
+	}
+}
+
+func TestViolationString(t *testing.T) {
+	v := Violation{Rule: "turn-limit", Line: 7, At: 2500 * time.Millisecond, Message: "the run goes on", Want: "a halt", Got: "a request"}
+	if got, want := v.String(), "line 7 (2.5s): turn-limit: the run goes on: want a halt, got a request"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	v.Want, v.Got = "", ""
+	if got, want := v.String(), "line 7 (2.5s): turn-limit: the run goes on"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestAuditWait(t *testing.T) {
+	const s, ns = time.Second, time.Nanosecond
+	tests := []struct {
+		formula     Backoff
+		base, limit time.Duration
+		n           int
+		before      time.Duration
+		lo, hi      time.Duration
+	}{
+		{"", 2 * s, 0, 3, -1, 6 * s, 6 * s},                          // 2 × 3
+		{Linear, 2 * s, 5 * s, 3, -1, 5 * s, 5 * s},                  // 6, cut
+		{Constant, 2 * s, 0, 9, -1, 2 * s, 2 * s},                    //
+		{Exponential, 2 * s, 0, 1, -1, 2 * s, 2 * s},                 // 2 × 2^0
+		{Exponential, 2 * s, 0, 4, -1, 16 * s, 16 * s},               // 2 × 2^3
+		{Exponential, 2 * s, 9 * s, 4, -1, 9 * s, 9 * s},             // cut
+		{Exponential, s, 0, 99, -1, maxDuration, maxDuration},        // 2^98 s is longer than anything
+		{FullJitter, 2 * s, 0, 3, -1, 0, 8 * s},                      // from 0 to 2 × 2^2
+		{DecorrelatedJitter, 2 * s, 0, 1, -1, 2 * s, 6 * s},          // from 2 to 3 × 2
+		{DecorrelatedJitter, 2 * s, 0, 2, 5 * s, 2 * s, 15*s + 3*ns}, // to 3 × 5, which was rounded down
+		{DecorrelatedJitter, 2 * s, 9 * s, 2, 5 * s, 2 * s, 9 * s},   // cut
+		{DecorrelatedJitter, 2 * s, 0, 3, -1, 2 * s, 54 * s},         // to 3^3 × 2, the wait before being unknown
+		{DecorrelatedJitter, 2 * s, s, 1, -1, s, s},                  // cut below the base
+		{Linear, 0, 0, 3, -1, 0, 0},
+	}
+	for _, tt := range tests {
+		if lo, hi := auditWait(tt.formula, tt.base, tt.limit, tt.n, tt.before); lo != tt.lo || hi != tt.hi {
+			t.Errorf("%s of %v up to %v, retry %d after %v: got %v to %v, want %v to %v", tt.formula, tt.base, tt.limit, tt.n, tt.before, lo, hi, tt.lo, tt.hi)
+		}
+	}
+}

@@ -1,0 +1,331 @@
+package loop
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop/detect"
+)
+
+var auditTools = []ToolSpec{
+	{Name: "read"},
+	{Name: "write", Permission: AskBatch},
+	{Name: "ask", Permission: AskCall},
+	{Name: "idem", Idempotent: true},
+}
+
+// An auditTrace is a trace that keeps every promise under its config, which is
+// the default one but for what change does.
+type auditTrace struct {
+	change func(*Config)
+	text   string // see parseAudit
+}
+
+// parseAudit reads a trace whose lines are not aligned and have ' for a back
+// quote.
+func parseAudit(t *testing.T, text string) Trace {
+	t.Helper()
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.ReplaceAll(strings.TrimSpace(line), "'", "`")
+		if strings.HasPrefix(line, ">") {
+			b.WriteString(strings.Repeat(" ", 10))
+		} else {
+			b.WriteString(strings.Repeat(" ", max(0, 9-strings.Index(line, " "))))
+		}
+		b.WriteString(line + "\n")
+	}
+	trace, err := ParseTrace(b.String())
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, b.String())
+	}
+	return trace
+}
+
+var auditTraces = map[string]auditTrace{
+	// A timeout, a transient failure, a late answer, and a second run. The
+	// waits are 1 s × 1 from 31.5 s and 1 s × 2 from 32.6 s.
+	"retry": {nil, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 text=look call=a:read("{}") finish=tool_calls in=5 out=2 cost=7
+		> call c1#1 name=read args="{}"
+		31.000s tick
+		> cancel c1#1 text=timeout
+		31.500s result c1#1 code=Cancelled text=cancelled
+		32.500s tick
+		> call c1#2 name=read args="{}"
+		32.600s result c1#2 code=RetryableServer text=503
+		33.000s result c1#1 ok text=late
+		> note c1#1 event=ignored
+		34.600s tick
+		> call c1#3 name=read args="{}"
+		35.000s result c1#3 ok text=fine
+		> put c1 text=fine
+		> ask m2#1 for=reply to=3
+		36.000s reply m2 text=done finish=stop in=9 out=1 cost=7
+		> halt stop=done end=DONE answer=done turns=2 model_calls=2 asked=1 calls=1 tries=3 in=14 out=3 cost=14 elapsed=36s
+		37.000s result c1#3 ok
+		> note c1#3 event=ignored
+		40.000s message text=more
+		> ask m3#1 for=reply to=5
+		41.000s reply m3 text=bye finish=stop
+		> halt stop=done end=DONE answer=bye turns=1 model_calls=1 elapsed=1s`},
+
+	// Gates, places, and calls that are denied, unknown and invalid.
+	"batch": {func(c *Config) { c.Parallel.Max = 2 }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		2.000s reply m1 call=a:write('{"n":1}') call=b:ask("{}") call=c:write('{"n":2}') call=d:read("") call=e:nope("{}") call=f:read("[") call=a:" read "("{}") finish=tool_calls
+		> note c7 event=trimmed-name text=read
+		> note c7 event=replaced-id text=call_7
+		> gate g1 of=c1 name=write args='{"n":1}'
+		3.000s gate g1 allow
+		> gate g2 of=c2 name=ask args="{}"
+		4.000s gate g2 deny text=no
+		> call c1#1 name=write args='{"n":1}'
+		> call c3#1 name=write args='{"n":2}'
+		5.000s result c3#1 ok text=three
+		> call c4#1 name=read args="{}"
+		6.000s result c1#1 ok text=one
+		> call c7#1 name=read args="{}"
+		6.500s result c4#1 ok text=four
+		7.000s result c7#1 ok text=seven
+		> put c1 text=one
+		> put c2 code=Forbidden why=denied text=no
+		> put c3 text=three
+		> put c4 text=four
+		> put c5 code=NotFound why=unknown text=nope
+		> put c6 code=InvalidInput why=invalid text=bad
+		> put c7 text=seven
+		> ask m2#1 for=reply to=9
+		8.000s reply m2 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=7 calls=4 tries=4 denied=1 invalid=2 elapsed=8s`},
+
+	// Two failing turns and one that is not; read with a = 1 in two turns.
+	"errors": {nil, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read("{}") call=b:idem("{}") finish=tool_calls
+		> call c1#1 name=read args="{}"
+		> call c2#1 name=idem args="{}"
+		1.500s result c1#1 code=NotFound text=no
+		2.000s result c2#1 ok text="Error: no"
+		> put c1 code=NotFound text="Error: no"
+		> put c2 text="Error: no"
+		> ask m2#1 for=reply to=4
+		3.000s reply m2 call=c:read('{"a":1}') finish=tool_calls
+		> call c3#1 name=read args='{"a":1}'
+		4.000s result c3#1 code=ToolBug text=bad
+		> put c3 code=ToolBug text=bad
+		> ask m3#1 for=reply to=6
+		5.000s reply m3 call=d:read("{}") call=e:read('{"a": 1.0}') finish=tool_calls
+		> call c4#1 name=read args="{}"
+		> call c5#1 name=read args='{"a": 1.0}'
+		6.000s result c4#1 code=NotFound text=no
+		6.500s result c5#1 ok text=yes
+		> put c4 code=NotFound text=no
+		> put c5 text=yes
+		> ask m4#1 for=reply to=9
+		7.000s reply m4 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=4 model_calls=4 asked=5 calls=5 tries=5 errors=4 elapsed=7s`},
+
+	// One try ends well in the grace, one is abandoned, one call never starts.
+	"run-deadline": {func(c *Config) { c.Time.Run, c.Parallel.Max = 10*time.Second, 2 }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read("{}") call=b:idem("{}") call=c:write("{}") finish=tool_calls
+		> gate g1 of=c3 name=write args="{}"
+		2.000s gate g1 allow
+		> call c1#1 name=read args="{}"
+		> call c2#1 name=idem args="{}"
+		10.000s tick
+		> cancel c1#1 text=deadline
+		> cancel c2#1 text=deadline
+		11.000s result c1#1 ok text=late
+		12.000s tick
+		> note c2#1 event=abandoned
+		> put c1 text=late
+		> put c2 code=Cancelled text=cancelled
+		> put c3 why=not-started text=over
+		> halt stop=run-deadline end=BUDGET_EXCEEDED incomplete turns=1 model_calls=1 asked=3 calls=2 tries=2 errors=1 vetoed=1 elapsed=12s`},
+
+	"model-at-deadline": {func(c *Config) { c.Time.Run = 2 * time.Second }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		2.000s tick
+		> cancel m1#1 text=deadline
+		> halt stop=run-deadline end=BUDGET_EXCEEDED incomplete model_calls=1 elapsed=2s`},
+
+	"cancel": {nil, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s delta m1 text=x
+		2.000s cancel
+		> cancel m1#1 text=cancelled
+		> halt stop=cancelled end=CANCELLED incomplete model_calls=1 elapsed=2s`},
+
+	// The waits are 1 s and 2 s after timeouts, the server's 4 s after the 429
+	// and 2 s after the 503, the second failure of its request.
+	"stream": {func(c *Config) {
+		c.Time.FirstToken, c.Time.Chunk, c.Time.Model = 5*time.Second, 3*time.Second, 20*time.Second
+		c.ModelRetry.Max = 2
+	}, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		5.000s tick
+		> cancel m1#1 text=first-token
+		6.000s tick
+		> ask m1#2 for=reply to=1
+		8.000s delta m1#2 text=He
+		11.000s tick
+		> cancel m1#2 text=chunk
+		> note m1#2 event=broken-stream
+		13.000s tick
+		> ask m1#3 for=reply to=1
+		14.000s reply m1#3 text=hello finish=stop
+		> halt stop=done end=DONE answer=hello turns=1 model_calls=3 elapsed=14s
+		20.000s message text=more
+		> ask m2#1 for=reply to=3
+		21.000s failure m2 status=429 retry_after=4s text=slow
+		25.000s tick
+		> ask m2#2 for=reply to=3
+		26.000s failure m2#2 status=503 text=down
+		28.000s tick
+		> ask m2#3 for=reply to=3
+		29.000s failure m2#3 status=500 text=down
+		> halt stop=model-failed end=MODEL_FAILED incomplete model_calls=3 elapsed=9s`},
+
+	"unusable": {nil, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 text=" " finish=stop
+		> drop m1
+		> note m1 event=empty-reply
+		> ask m2#1 for=reply to=1
+		2.000s reply m2 text=half finish=length
+		> note m2 event=cut-reply
+		> put u2 text="It was cut off."
+		> ask m3#1 for=reply to=3
+		3.000s reply m3 text=done finish=stop
+		> halt stop=done end=DONE answer=done turns=1 model_calls=3 elapsed=3s`},
+
+	// Six messages are three too many, and the three oldest but the first go.
+	"trim": {func(c *Config) { c.History.MaxMessages = 3 }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read("{}") call=b:idem("{}") finish=tool_calls
+		> call c1#1 name=read args="{}"
+		> call c2#1 name=idem args="{}"
+		2.000s result c1#1 ok text=1
+		2.500s result c2#1 ok text=2
+		> put c1 text=1
+		> put c2 text=2
+		> ask m2#1 for=reply to=4
+		3.000s reply m2 call=c:read('{"n":1}') finish=tool_calls
+		> call c3#1 name=read args='{"n":1}'
+		4.000s result c3#1 ok text=3
+		> put c3 text=3
+		> drop m1
+		> drop c1
+		> drop c2
+		> note event=trimmed
+		> ask m3#1 for=reply to=3
+		5.000s reply m3 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=3 model_calls=3 asked=3 calls=3 tries=3 elapsed=5s`},
+
+	// Five characters in six bytes.
+	"size": {func(c *Config) { c.History.MaxResultChars = 4 }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read("{}") finish=tool_calls
+		> call c1#1 name=read args="{}"
+		2.000s result c1#1 ok text="héllo"
+		> note c1 event=truncated
+		> put c1 text="héll [cut]"
+		> ask m2#1 for=reply to=3
+		3.000s reply m2 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=1 calls=1 tries=1 elapsed=3s`},
+
+	"call-limit": {func(c *Config) { c.Limits.Calls = 1 }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read("{}") call=b:idem("{}") finish=tool_calls
+		> call c1#1 name=read args="{}"
+		2.000s result c1#1 ok text=1
+		> put c1 text=1
+		> put c2 why=refused text=limit
+		> halt stop=call-limit end=BUDGET_EXCEEDED incomplete turns=1 model_calls=1 asked=2 calls=1 tries=1 vetoed=1 elapsed=2s`},
+
+	// The second turn is vetoed, and is the second failing one too.
+	"breaker": {func(c *Config) {
+		c.Errors.MaxConsecutive = 2
+		c.Detectors[0].Do[0].At = 2
+	}, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read("{}") finish=tool_calls
+		> call c1#1 name=read args="{}"
+		2.000s result c1#1 code=NotFound text=no
+		> put c1 code=NotFound text=no
+		> ask m2#1 for=reply to=3
+		3.000s reply m2 call=b:read("") finish=tool_calls
+		> put c2 why=vetoed text=again
+		> note event=also-stopped text=error-limit
+		> halt stop=circuit-breaker end=LOOP_DETECTED incomplete turns=2 model_calls=2 asked=2 calls=1 tries=1 errors=1 vetoed=1 elapsed=3s`},
+
+	"try-limit": {func(c *Config) { c.Limits.Tries = 2 }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read("{}") finish=tool_calls
+		> call c1#1 name=read args="{}"
+		2.000s result c1#1 code=RateLimited text=429
+		3.000s tick
+		> call c1#2 name=read args="{}"
+		4.000s result c1#2 code=RateLimited text=429
+		> put c1 code=RateLimited text=429
+		> halt stop=try-limit end=BUDGET_EXCEEDED incomplete turns=1 model_calls=1 asked=1 calls=1 tries=2 errors=1 elapsed=4s`},
+
+	"abandon": {func(c *Config) { c.Time.Tool = 5 * time.Second }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:idem("{}") finish=tool_calls
+		> call c1#1 name=idem args="{}"
+		6.000s tick
+		> cancel c1#1 text=timeout
+		8.000s tick
+		> note c1#1 event=abandoned
+		9.000s tick
+		> call c1#2 name=idem args="{}"
+		10.000s result c1#2 ok text=fine
+		> put c1 text=fine
+		> ask m2#1 for=reply to=3
+		11.000s reply m2 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=1 calls=1 tries=2 elapsed=11s`},
+
+	"last-word": {func(c *Config) { c.Limits.Turns, c.Limits.AtLimit = 1, LimitFinal }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read("{}") finish=tool_calls
+		> call c1#1 name=read args="{}"
+		2.000s result c1#1 ok text=1
+		> put c1 text=1
+		> ask m2#1 for=final to=3
+		3.000s reply m2 text=bye finish=stop
+		> halt stop=turn-limit end=BUDGET_EXCEEDED answer=bye incomplete turns=1 model_calls=2 asked=1 calls=1 tries=1 elapsed=3s`},
+
+	"question": {func(c *Config) { c.Limits.Turns, c.Limits.AtLimit = 1, LimitAsk }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read("{}") finish=tool_calls
+		> call c1#1 name=read args="{}"
+		2.000s result c1#1 ok text=1
+		> put c1 text=1
+		> ask q1 text="Go on?"
+		3.000s answer q1 allow text=yes
+		> ask m2#1 for=reply to=4
+		4.000s reply m2 call=b:read("{}") finish=tool_calls
+		> call c2#1 name=read args="{}"
+		5.000s result c2#1 ok text=1
+		> put c2 text=1
+		> ask q2 text="Go on?"
+		6.000s answer q2 deny
+		> halt stop=turn-limit end=BUDGET_EXCEEDED incomplete turns=2 model_calls=2 asked=2 calls=2 tries=2 elapsed=6s`},
+
+	// A detector that only vetoes is taken at its word.
+	"veto": {func(c *Config) { c.Detectors[0].Do[0] = detect.Rung{At: 2, Act: detect.Veto} }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read("{}") call=b:read("{}") finish=tool_calls
+		> call c1#1 name=read args="{}"
+		2.000s result c1#1 ok text=1
+		> put c1 text=1
+		> put c2 why=vetoed text=again
+		> ask m2#1 for=reply to=4
+		3.000s reply m2 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=2 calls=1 tries=1 vetoed=1 elapsed=3s`},
+}

@@ -1,0 +1,142 @@
+package loop
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// checkTrimming compares what was dropped before each request with what had to
+// be.
+func (b *auditBook) checkTrimming() {
+	rec := -1
+	var drops []auditItem
+	var before []Message
+	b.rebuild(func(it auditItem, h []Message) {
+		if it.rec != rec {
+			b.uncalledFor(drops)
+			rec, drops = it.rec, nil
+		}
+		switch {
+		case it.eff == nil:
+		case it.eff.Kind == Drop && !b.dropsEmpty(it.rec, it.eff):
+			if len(drops) == 0 {
+				before = slices.Clone(h)
+			}
+			drops = append(drops, it)
+		case it.eff.Kind == AskModel:
+			if len(drops) == 0 {
+				before = h
+			}
+			b.checkDrops(it, before, drops)
+			drops = nil
+		}
+	})
+	b.uncalledFor(drops)
+}
+
+func (b *auditBook) uncalledFor(drops []auditItem) {
+	for _, d := range drops {
+		b.report(d.auditPlace, "kept", "dropped", "no request follows that %s would be dropped for", d.eff.Ref)
+	}
+}
+
+// dropsEmpty reports whether a drop takes back the empty reply of its record.
+func (b *auditBook) dropsEmpty(rec int, drop *Effect) bool {
+	r := b.reply(b.lines[rec])
+	return r != nil && r.sort == auditEmpty && r.ref == drop.Ref
+}
+
+func (b *auditBook) checkDrops(ask auditItem, before []Message, drops []auditItem) {
+	want := b.trim(before)
+	for _, d := range drops {
+		i := slices.Index(want, d.eff.Ref)
+		if i < 0 {
+			b.report(d.auditPlace, "kept", "dropped", "%s may not be dropped", d.eff.Ref)
+			continue
+		}
+		want = slices.Delete(want, i, i+1)
+	}
+	for _, ref := range want {
+		b.report(ask.auditPlace, "dropped", "kept", "the history is too long and %s is still in it", ref)
+	}
+}
+
+// trim gives the messages that have to be dropped from a history: whole
+// groups, the oldest first, until what is left is short enough.
+func (b *auditBook) trim(h []Message) []Ref {
+	cfg := b.cfg.History
+	left, kept := len(h), b.keptFrom(h)
+	var drops []Ref
+	for from := 0; from < kept && cfg.MaxMessages > 0 && left > cfg.MaxMessages; {
+		to := from + 1
+		for to < len(h) && h[to].Role == ToolRole {
+			to++
+		}
+		if to <= kept && !(cfg.KeepFirst && h[from].Ref == Ref{Kind: RefMessage, N: 1}) {
+			for _, m := range h[from:to] {
+				drops = append(drops, m.Ref)
+			}
+			left -= to - from
+		}
+		from = to
+	}
+	return drops
+}
+
+// keptFrom gives the index from which on messages are always kept: the newest
+// group, and the last keep_last.
+func (b *auditBook) keptFrom(h []Message) int {
+	kept := len(h) - 1
+	for kept > 0 && h[kept].Role == ToolRole {
+		kept--
+	}
+	return max(0, min(kept, len(h)-b.cfg.History.KeepLast))
+}
+
+// checkResultSize checks how results are cut.
+func (b *auditBook) checkResultSize() {
+	limit := b.cfg.History.MaxResultChars
+	for _, c := range b.calls {
+		text, ok := c.answer()
+		if limit <= 0 || !ok {
+			continue
+		}
+		put, size := c.puts[0], utf8.RuneCountInString(text)
+		kept, tail := auditCommon(text, put.eff.Text), ""
+		if kept > limit {
+			tail = string([]rune(text)[limit:kept])
+		}
+		// The notice may begin with characters that were cut off.
+		if kept < min(size, limit) || size > limit && strings.Trim(tail, "\n [") != "" {
+			b.report(put.auditPlace, strconv.Itoa(min(size, limit))+" characters", strconv.Itoa(kept),
+				"the result of call c%d has %d characters", c.n, size)
+		}
+	}
+}
+
+// answer gives the text of a call that succeeded, and has its result.
+func (c *auditCall) answer() (string, bool) {
+	t := c.last()
+	if t == nil || t.in == nil || len(c.puts) == 0 || c.puts[0].eff.Code.Failed() {
+		return "", false
+	}
+	return t.in.Text, true
+}
+
+// auditCommon counts the characters with which both texts begin.
+func auditCommon(a, b string) int {
+	n := 0
+	for a != "" && strings.HasPrefix(b, a[:auditRune(a)]) {
+		size := auditRune(a)
+		a, b = a[size:], b[size:]
+		n++
+	}
+	return n
+}
+
+func auditRune(s string) int {
+	_, size := utf8.DecodeRuneInString(s)
+	return size
+}
