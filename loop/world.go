@@ -31,8 +31,14 @@ var ErrDry = errors.New("the world ran dry")
 // outcome then tells how far it came.
 func Run(ctx context.Context, m *Machine, w World) (Outcome, error) {
 	in := m.Begin()
+	return Continue(ctx, m, w, in, m.Step(in))
+}
+
+// Continue drives a machine on after a step that has been made already: in is
+// what it was given, effects what is still to be carried out.
+func Continue(ctx context.Context, m *Machine, w World, in Input, effects []Effect) (Outcome, error) {
 	for {
-		w.Do(ctx, in, m.Step(in))
+		w.Do(ctx, in, effects)
 		wake, armed := m.Wake()
 		next, err := w.Next(ctx, wake, armed)
 		switch {
@@ -43,7 +49,7 @@ func Run(ctx context.Context, m *Machine, w World) (Outcome, error) {
 		case err != nil:
 			return m.Outcome(), err
 		}
-		in = next
+		in, effects = next, m.Step(next)
 	}
 }
 

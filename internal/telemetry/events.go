@@ -1,0 +1,162 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// An Event is one line of the specification's event schema (its section 8).
+type Event struct {
+	TraceID    string      `json:"trace_id"`
+	Turn       int         `json:"turn"`
+	Role       string      `json:"role"`   // planner, executor or critic
+	Intent     string      `json:"intent"` // call_tool, ask_user or stop
+	ToolCall   *ToolCall   `json:"tool_call,omitempty"`
+	ToolResult *ToolResult `json:"tool_result,omitempty"`
+	Policy     Policy      `json:"policy"`
+	Outcome    Outcome     `json:"outcome"`
+	Timings    Timings     `json:"timings"`
+	Tokens     Tokens      `json:"tokens"`
+}
+
+// A ToolCall is the call that an event is about. Arguments are no part of it.
+type ToolCall struct {
+	Name      string `json:"name"`
+	ArgsValid bool   `json:"args_valid"`
+}
+
+// A ToolResult says how the call ended.
+type ToolResult struct {
+	OK       bool   `json:"ok"`
+	Err      string `json:"err"` // a code of the taxonomy, None for a success
+	SchemaOK bool   `json:"schema_ok"`
+}
+
+// A Policy is the budget that the run has; 0 = no bound.
+type Policy struct {
+	MaxTurns    int     `json:"max_turns"`
+	TimeBudgetS float64 `json:"time_budget_s"`
+}
+
+// An Outcome says whether the run goes on, and with what.
+type Outcome struct {
+	Status     string `json:"status"`      // continue, or an end state
+	NextAction string `json:"next_action"` // "" at the end
+}
+
+// Timings are in milliseconds of the run's own time.
+type Timings struct {
+	LatencyMS int64 `json:"latency_ms"`
+}
+
+// Tokens are those of a reply, or of the whole run at its end.
+type Tokens struct {
+	Input  int64 `json:"input"`
+	Output int64 `json:"output"`
+}
+
+// Events folds a session's trace into events: one for each reply and question
+// (planner), each result (executor), each critique (critic), and each end
+// (planner, intent stop).
+func Events(id string, cfg loop.Config, trace loop.Trace) []Event {
+	f := folder{calls: clock{}, base: Event{TraceID: id, Outcome: Outcome{Status: "continue"},
+		Policy: Policy{MaxTurns: cfg.Limits.Turns, TimeBudgetS: cfg.Time.Run.Seconds()}}}
+	for i := range trace {
+		f.record(&trace[i])
+	}
+	return f.events
+}
+
+// WriteEvents writes events as JSON Lines.
+func WriteEvents(w io.Writer, events []Event) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for i := range events {
+		if err := enc.Encode(&events[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type folder struct {
+	base   Event
+	calls  clock
+	asked  time.Duration  // when the last request was made
+	given  int            // calls asked for so far
+	names  map[int]string // of the last reply's calls
+	events []Event
+}
+
+// add adds an event, and gives it to be filled in.
+func (f *folder) add(role, intent string) *Event {
+	e := f.base
+	e.Role, e.Intent, e.Outcome.NextAction = role, intent, intent
+	f.events = append(f.events, e)
+	return &f.events[len(f.events)-1]
+}
+
+func (f *folder) record(r *loop.Record) {
+	f.calls.read(r)
+	switch r.In.Kind {
+	case loop.Started, loop.UserMessage:
+		f.base.Turn = 0
+	case loop.ModelReply:
+		f.reply(&r.In)
+	}
+	for i := range r.Effects {
+		f.effect(r.In.At, &r.Effects[i])
+	}
+}
+
+func (f *folder) reply(in *loop.Input) {
+	f.base.Turn++
+	intent := "stop"
+	if len(in.Calls) > 0 {
+		intent = "call_tool"
+	}
+	f.names = map[int]string{}
+	for i, c := range in.Calls {
+		f.names[f.given+i+1] = c.Name
+	}
+	f.given += len(in.Calls)
+	e := f.add("planner", intent)
+	e.Timings.LatencyMS = (in.At - f.asked).Milliseconds()
+	e.Tokens = Tokens{Input: in.TokensIn, Output: in.TokensOut}
+}
+
+func (f *folder) effect(at time.Duration, e *loop.Effect) {
+	switch {
+	case e.Kind == loop.AskModel:
+		f.asked = at
+	case e.Kind == loop.Put && e.Ref.Kind == loop.RefCall:
+		f.result(e)
+	case e.Kind == loop.AskUser:
+		f.add("planner", "ask_user")
+	case e.Kind == loop.Note && e.Event == loop.EventGaps:
+		f.add("critic", "call_tool")
+	case e.Kind == loop.Halt:
+		ev := f.add("planner", "stop")
+		ev.Outcome = Outcome{Status: string(e.Outcome.End)}
+		ev.Timings.LatencyMS = e.Outcome.Elapsed.Milliseconds()
+		ev.Tokens = Tokens{Input: e.Outcome.TokensIn, Output: e.Outcome.TokensOut}
+	}
+}
+
+func (f *folder) result(e *loop.Effect) {
+	ev := f.add("executor", "call_tool")
+	name := f.names[e.Ref.N]
+	if t := f.calls[e.Ref.N]; t != nil {
+		name = t.name
+		ev.Timings.LatencyMS = max(0, t.end-t.start).Milliseconds()
+	}
+	code := string(e.Code)
+	if e.Code == loop.None {
+		code = "None"
+	}
+	ev.ToolCall = &ToolCall{Name: name, ArgsValid: e.Why != loop.InvalidArgs}
+	ev.ToolResult = &ToolResult{OK: e.Why == loop.Executed && !e.Code.Failed(), Err: code, SchemaOK: e.Code != loop.OutputSchemaMismatch}
+}

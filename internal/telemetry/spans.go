@@ -1,0 +1,186 @@
+package telemetry
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0" // the last with the GenAI names
+	"go.opentelemetry.io/otel/trace"
+)
+
+// An Exporter sends sessions as spans: invoke_agent for a run, chat for a try of
+// a model request, execute_tool for a call.
+type Exporter struct {
+	// Content adds arguments and results to the spans, redacted.
+	Content bool
+	// Start is the instant that virtual time 0 stands for; NewExporter sets it
+	// to the Unix epoch.
+	Start time.Time
+
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+}
+
+// NewExporter sends spans to an OTLP/HTTP endpoint, a URL such as
+// http://127.0.0.1:4318. seed makes the trace and span ids: the same traces
+// sent in the same order are the same bytes.
+func NewExporter(ctx context.Context, endpoint string, seed uint64) (*Exporter, error) {
+	to, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(strings.TrimSuffix(endpoint, "/")+"/v1/traces"))
+	if err != nil {
+		return nil, err
+	}
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(to),
+		sdktrace.WithIDGenerator(&ids{rand.New(rand.NewPCG(seed, 0))}),
+		sdktrace.WithResource(resource.NewWithAttributes(semconv.SchemaURL, semconv.ServiceName("agentbench"))),
+	)
+	return &Exporter{Start: time.Unix(0, 0).UTC(), provider: provider, tracer: provider.Tracer("agentbench")}, nil
+}
+
+// Close sends what is left, and ends the exporter. The error is that of the
+// endpoint.
+func (x *Exporter) Close(ctx context.Context) error { return x.provider.Shutdown(ctx) }
+
+// Send sends a session. agent is its name, as in stuck-loops/same-call-forever.
+func (x *Exporter) Send(ctx context.Context, agent string, t loop.Trace) {
+	s := sender{x: x, ctx: ctx, agent: agent, calls: clock{}}
+	for i := range t {
+		s.record(&t[i])
+	}
+	s.endRun(nil)
+}
+
+// A sender folds one trace into spans.
+type sender struct {
+	x     *Exporter
+	ctx   context.Context
+	agent string
+	calls clock
+	last  time.Duration
+
+	run    trace.Span
+	runCtx context.Context
+	chat   trace.Span
+}
+
+// at is virtual time as a span's. No span, event or end may go without: it
+// would show the machine's own time.
+func (s *sender) at(d time.Duration) trace.SpanEventOption {
+	return trace.WithTimestamp(s.x.Start.Add(d))
+}
+
+func (s *sender) record(r *loop.Record) {
+	s.last = r.In.At
+	s.calls.read(r)
+	switch r.In.Kind {
+	case loop.Started, loop.UserMessage:
+		if s.run == nil {
+			s.runCtx, s.run = s.x.tracer.Start(s.ctx, "invoke_agent "+s.agent, s.at(s.last),
+				trace.WithAttributes(semconv.GenAIOperationNameInvokeAgent, semconv.GenAIAgentName(s.agent)))
+		}
+	case loop.ModelReply:
+		s.endChat("", semconv.GenAIUsageInputTokens(int(r.In.TokensIn)), semconv.GenAIUsageOutputTokens(int(r.In.TokensOut)),
+			semconv.GenAIResponseFinishReasons(r.In.Finish))
+	case loop.ModelFailure:
+		s.endChat(string(loop.HTTPCode(r.In.Status)))
+	}
+	for i := range r.Effects {
+		s.effect(&r.Effects[i])
+	}
+}
+
+func (s *sender) effect(e *loop.Effect) {
+	if s.run == nil {
+		return
+	}
+	switch e.Kind {
+	case loop.AskModel:
+		_, s.chat = s.x.tracer.Start(s.runCtx, "chat", s.at(s.last), trace.WithSpanKind(trace.SpanKindClient),
+			trace.WithAttributes(semconv.GenAIOperationNameChat))
+	case loop.CancelModel:
+		s.endChat(e.Text)
+	case loop.Put:
+		if t := s.calls[e.Ref.N]; e.Ref.Kind == loop.RefCall && t != nil {
+			s.call(t, e)
+		}
+	case loop.Note:
+		s.run.AddEvent(string(e.Event), s.at(s.last))
+	case loop.Halt:
+		s.endRun(e.Outcome)
+	}
+}
+
+// endChat ends the span of a request; problem is "" for a success.
+func (s *sender) endChat(problem string, attrs ...attribute.KeyValue) {
+	if s.chat == nil {
+		return
+	}
+	s.chat.SetAttributes(attrs...)
+	if problem != "" {
+		s.chat.SetAttributes(semconv.ErrorTypeKey.String(problem))
+		s.chat.SetStatus(codes.Error, problem)
+	}
+	s.chat.End(s.at(s.last))
+	s.chat = nil
+}
+
+// call makes the span of a call that is over. A call that was not executed has
+// none.
+func (s *sender) call(t *callTime, e *loop.Effect) {
+	_, span := s.x.tracer.Start(s.runCtx, "execute_tool "+t.name, s.at(t.start), trace.WithAttributes(
+		semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(t.name), semconv.GenAIToolCallID(e.Ref.String()),
+		attribute.Int("agentbench.tries", t.tries)))
+	if s.x.Content {
+		span.SetAttributes(semconv.GenAIToolCallArgumentsKey.String(Redact(t.args)), semconv.GenAIToolCallResultKey.String(Redact(e.Text)))
+	}
+	if e.Code.Failed() {
+		span.SetAttributes(semconv.ErrorTypeKey.String(string(e.Code)))
+		span.SetStatus(codes.Error, string(e.Code))
+	}
+	if t.end < t.start { // abandoned: no try has ended
+		t.end = s.last
+	}
+	span.End(s.at(t.end))
+}
+
+// endRun ends the span of a run; out is nil where the trace broke off.
+func (s *sender) endRun(out *loop.Outcome) {
+	s.endChat("cancelled")
+	if s.run == nil {
+		return
+	}
+	if out != nil {
+		s.run.SetAttributes(attribute.String("agentbench.stop", string(out.Stop)), attribute.String("agentbench.end_state", string(out.End)))
+		if out.End != loop.Done && out.End != loop.ClarifyNeeded {
+			s.run.SetAttributes(semconv.ErrorTypeKey.String(string(out.Stop)))
+			s.run.SetStatus(codes.Error, out.Reason)
+		}
+	}
+	s.run.End(s.at(s.last))
+	s.run, s.runCtx = nil, nil
+}
+
+// ids makes ids from a seed.
+type ids struct{ rand *rand.Rand }
+
+func (g *ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	var id trace.TraceID
+	binary.BigEndian.PutUint64(id[:8], g.rand.Uint64())
+	binary.BigEndian.PutUint64(id[8:], g.rand.Uint64())
+	return id, g.NewSpanID(ctx, id)
+}
+
+func (g *ids) NewSpanID(context.Context, trace.TraceID) trace.SpanID {
+	var id trace.SpanID
+	binary.BigEndian.PutUint64(id[:], g.rand.Uint64())
+	return id
+}

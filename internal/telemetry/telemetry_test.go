@@ -1,0 +1,193 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentbench-go/agentbench/internal/telemetry"
+	"github.com/agentbench-go/agentbench/loop"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	spans "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// A run: a request that fails once, a call that is tried twice, one with broken
+// arguments, an answer.
+const session = `   0.000s started text=go
+          > ask m1#1 for=reply to=1
+   1.000s failure m1 status=503
+   2.000s tick
+          > ask m1#2 for=reply to=1
+   3.000s reply m1#2 text=Look. call=a:read("{}") call=b:read("{") finish=tool_calls in=10 out=5
+          > call c1#1 name=read args="{}"
+   3.500s result c1#1 code=RetryableServer text="token: abcdefgh1234"
+   4.500s tick
+          > call c1#2 name=read args="{}"
+   5.000s result c1#2 code=NotFound text="mail ann@example.org"
+          > put c1 code=NotFound text="Error after 2 attempts: mail ann@example.org"
+          > put c2 code=InvalidInput why=invalid text="Error: no"
+          > ask m2#1 for=reply to=4
+   7.000s reply m2 text=Done. finish=stop in=20 out=2
+          > halt stop=done end=DONE reason="The model answered." answer=Done. turns=2 model_calls=3 asked=2 calls=1 tries=2 errors=1 invalid=1 in=30 out=7 elapsed=7s
+`
+
+func parse(t *testing.T, text string) loop.Trace {
+	t.Helper()
+	trace, err := loop.ParseTrace(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}
+
+func TestEvents(t *testing.T) {
+	cfg := loop.Off()
+	cfg.Limits.Turns, cfg.Time.Run = 16, 2*time.Minute
+	var b bytes.Buffer
+	if err := telemetry.WriteEvents(&b, telemetry.Events("t1", cfg, parse(t, session))); err != nil {
+		t.Fatal(err)
+	}
+	// Latencies: reply 1 from the second try at 2 s to 3 s; call 1 from 3 s to
+	// 5 s with its retry; reply 2 from 5 s to 7 s.
+	line := func(turn int, role, intent, rest, next string, latency, in, out int) string {
+		return fmt.Sprintf(`{"trace_id":"t1","turn":%d,"role":%q,"intent":%q,%s"policy":{"max_turns":16,"time_budget_s":120},`+
+			`"outcome":{"status":"continue","next_action":%q},"timings":{"latency_ms":%d},"tokens":{"input":%d,"output":%d}}`+"\n",
+			turn, role, intent, rest, next, latency, in, out)
+	}
+	want := line(1, "planner", "call_tool", "", "call_tool", 1000, 10, 5) +
+		line(1, "executor", "call_tool", `"tool_call":{"name":"read","args_valid":true},"tool_result":{"ok":false,"err":"NotFound","schema_ok":true},`, "call_tool", 2000, 0, 0) +
+		line(1, "executor", "call_tool", `"tool_call":{"name":"read","args_valid":false},"tool_result":{"ok":false,"err":"InvalidInput","schema_ok":true},`, "call_tool", 0, 0, 0) +
+		line(2, "planner", "stop", "", "stop", 2000, 20, 2) +
+		strings.NewReplacer(`"continue"`, `"DONE"`, `"next_action":"stop"`, `"next_action":""`).Replace(line(2, "planner", "stop", "", "stop", 7000, 30, 7))
+	if got := b.String(); got != want {
+		t.Errorf("events\ngot\n%swant\n%s", got, want)
+	}
+}
+
+// receiver is an OTLP/HTTP endpoint that keeps what it is sent.
+type receiver struct {
+	mu     sync.Mutex
+	bodies [][]byte
+	spans  []*spans.Span
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body := io.Reader(req.Body)
+	if req.Header.Get("Content-Encoding") == "gzip" {
+		body, _ = gzip.NewReader(req.Body)
+	}
+	text, err := io.ReadAll(body)
+	var got collector.ExportTraceServiceRequest
+	if err != nil || req.URL.Path != "/v1/traces" || proto.Unmarshal(text, &got) != nil {
+		http.Error(w, "no", http.StatusBadRequest)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bodies = append(r.bodies, text)
+	for _, rs := range got.ResourceSpans {
+		for _, ss := range rs.ScopeSpans {
+			r.spans = append(r.spans, ss.Spans...)
+		}
+	}
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	answer, _ := proto.Marshal(&collector.ExportTraceServiceResponse{})
+	w.Write(answer)
+}
+
+func send(t *testing.T, content bool) *receiver {
+	t.Helper()
+	var r receiver
+	server := httptest.NewServer(&r)
+	defer server.Close()
+	x, err := telemetry.NewExporter(context.Background(), server.URL, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Content = content
+	x.Send(context.Background(), "suite/name", parse(t, session))
+	if err := x.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return &r
+}
+
+func attributes(s *spans.Span) map[string]string {
+	m := map[string]string{}
+	for _, a := range s.Attributes {
+		m[a.Key] = a.Value.String()
+	}
+	return m
+}
+
+func TestSpans(t *testing.T) {
+	r := send(t, false)
+	var lines []string
+	for _, s := range r.spans {
+		lines = append(lines, fmt.Sprintf("%s %d-%dms %s", s.Name, s.StartTimeUnixNano/1e6, s.EndTimeUnixNano/1e6, attributes(s)["error.type"]))
+	}
+	slices.Sort(lines)
+	want := []string{
+		`chat 0-1000ms string_value:"RetryableServer"`,
+		"chat 2000-3000ms ",
+		"chat 5000-7000ms ",
+		`execute_tool read 3000-5000ms string_value:"NotFound"`,
+		"invoke_agent suite/name 0-7000ms ",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("spans\ngot  %q\nwant %q", lines, want)
+	}
+	for _, s := range r.spans {
+		for key := range attributes(s) {
+			if key == "gen_ai.tool.call.arguments" || key == "gen_ai.tool.call.result" {
+				t.Errorf("%s holds %s without being asked", s.Name, key)
+			}
+		}
+	}
+}
+
+func TestSpansAreTheSameTwice(t *testing.T) {
+	if a, b := send(t, true), send(t, true); !slices.EqualFunc(a.bodies, b.bodies, bytes.Equal) {
+		t.Error("two exports of one trace differ")
+	}
+}
+
+func TestSpansAreRedacted(t *testing.T) {
+	r := send(t, true)
+	found := false
+	for _, s := range r.spans {
+		if result, ok := attributes(s)["gen_ai.tool.call.result"]; ok {
+			found = true
+			if strings.Contains(result, "ann@example.org") || !strings.Contains(result, "[redacted]") {
+				t.Errorf("a result is not redacted: %s", result)
+			}
+		}
+	}
+	if !found {
+		t.Error("no result was sent although content was asked for")
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for _, secret := range []string{
+		"Bearer abcdef1234567890", "sk-proj-abcdefghijkl1234", "ghp_abcdefghijklmnop1234", "AKIAABCDEFGHIJKLMNOP",
+		"eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl", `"api_key": "s3cr3tvalue"`, "password=hunter2hunter2", "ann@example.org",
+	} {
+		if got := telemetry.Redact("x " + secret + " y"); strings.Contains(got, secret) || !strings.HasPrefix(got, "x ") || !strings.HasSuffix(got, " y") {
+			t.Errorf("Redact(%q) = %q", secret, got)
+		}
+	}
+	if text := "read notes.txt at 12:30, risk-averse"; telemetry.Redact(text) != text {
+		t.Errorf("Redact(%q) = %q", text, telemetry.Redact(text))
+	}
+}
