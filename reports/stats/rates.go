@@ -1,0 +1,93 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Wilson gives the rate k/n with Wilson's score interval, without correction
+// for continuity:
+//
+//	(k + z²/2)/(n + z²) ± z/(n + z²)·√(k·(n − k)/n + z²/4)
+//
+// k need not be whole: it may be a sum over units of the shares of their trials.
+// With k = 0 the lower limit is 0, with k = n the upper is 1. NaN if n is not
+// above 0 or k is not within 0 and n.
+func Wilson(k, n float64) Interval {
+	if !finite(n) || n == 0 || !(k >= 0 && k <= n) {
+		return undefined()
+	}
+	middle := (k + z*z/2) / (n + z*z)
+	half := z / (n + z*z) * math.Sqrt(k*(n-k)/n+z*z/4)
+	w := Interval{k / n, max(middle-half, 0), min(middle+half, 1)}
+	if k == 0 {
+		w.Lower = 0
+	}
+	if k == n {
+		w.Upper = 1
+	}
+	return w
+}
+
+// SignTest gives the exact two-sided p value for pairs that differ, up of them
+// one way and down the other; pairs that agree do not count. For pairs of yes
+// and no this is McNemar's exact test; for averages over trials count the signs
+// of their differences. With b the smaller of the two and n their sum,
+//
+//	p = min(1, 2·P(X ≤ b)),  X binomial (n, ½)
+//
+// 1 if no pair differs, NaN if a count is negative.
+func SignTest(up, down int) float64 {
+	if up < 0 || down < 0 {
+		return math.NaN()
+	}
+	x := distuv.Binomial{N: float64(up) + float64(down), P: 0.5}
+	return min(1, 2*x.CDF(float64(min(up, down))))
+}
+
+// PassK estimates from n independent trials of one unit, c of which passed, the
+// probability that k trials all pass (pass^k):
+//
+//	C(c, k)/C(n, k) = Π (c − i)/(n − i) over i < k
+//
+// which is unbiased. Over several units take the mean. 1 for k = 0; NaN if k is
+// negative or above n, or c is not within 0 and n.
+func PassK(c, n, k int) float64 {
+	if k < 0 || k > n || c < 0 || c > n {
+		return math.NaN()
+	}
+	p := 1.0
+	for i := range k {
+		p *= float64(max(c-i, 0)) / float64(n-i)
+	}
+	return p
+}
+
+// Holm corrects p values for their number, in the order given: the chance that
+// any test of a true hypothesis comes out at α or below is at most α, however
+// the tests depend on each other. For the i-th smallest of m,
+//
+//	max over j ≤ i of min(1, (m − j + 1)·pⱼ)
+//
+// A value that is NaN or not within 0 and 1 stands for a test that was not made:
+// it becomes NaN and does not count in m. The input is left as it is.
+func Holm(p []float64) []float64 {
+	out := make([]float64, len(p))
+	var order []int
+	for i, x := range p {
+		out[i] = math.NaN()
+		if x >= 0 && x <= 1 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	top := 0.0
+	for rank, i := range order {
+		top = max(top, min(1, float64(len(order)-rank)*p[i]))
+		out[i] = top
+	}
+	return out
+}
