@@ -34,7 +34,7 @@ type Contracts struct {
 	// an invalid call.
 	Input bool `yaml:"input"`
 	// Output checks results against [ToolSpec].Output. What does not keep it
-	// ends as OutputSchemaMismatch.
+	// ends as OutputSchemaMismatch. NoResults needs no result that keeps it.
 	Output bool `yaml:"output"`
 	// Repair is how many faults of one text are mended; 0 = none.
 	Repair int `yaml:"repair"`
@@ -229,21 +229,25 @@ func (m *Machine) checkInput(c *call, cut bool) {
 	if c.spec.input == nil {
 		return
 	}
-	fixed, ok := m.checkSchema(c, c.spec.input, c.toolArgs)
+	text := c.toolArgs
+	if strings.TrimSpace(text) == "" {
+		text = "{}"
+	}
+	fixed, missing, ok := m.checkSchema(c, c.spec.input, text)
 	if ok {
 		c.toolArgs = fixed
 		return
 	}
-	c.code = InvalidInput
+	c.code, c.missing = InvalidInput, missing
 	c.block(InvalidArgs, textInvalid(c.Name, errors.New(fixed), cut))
 }
 
 // checkOutput checks a call's result in the same way.
 func (m *Machine) checkOutput(c *call) {
-	if c.spec.output == nil {
+	if c.spec.output == nil || c.code == NoResults {
 		return
 	}
-	fixed, ok := m.checkSchema(c, c.spec.output, c.text)
+	fixed, _, ok := m.checkSchema(c, c.spec.output, c.text)
 	if ok {
 		c.text = fixed
 		return
@@ -251,10 +255,10 @@ func (m *Machine) checkOutput(c *call) {
 	c.code, c.text = OutputSchemaMismatch, textContract(fixed)
 }
 
-// checkSchema gives the text as the schema wants it, or what is wrong with it.
-func (m *Machine) checkSchema(c *call, s Schema, text string) (fixed string, ok bool) {
+// checkSchema gives the text as the schema wants it, or what is wrong with it
+// and which required fields are missing.
+func (m *Machine) checkSchema(c *call, s Schema, text string) (fixed string, missing []string, ok bool) {
 	fixed, repaired, problem, missing := s.Check(text, m.cfg.Contracts.Repair)
-	c.missing = missing
 	if repaired > 0 {
 		m.out.Repairs++
 		if problem == "" {
@@ -263,9 +267,9 @@ func (m *Machine) checkSchema(c *call, s Schema, text string) (fixed string, ok 
 		m.note(c.ref(), EventRepaired, strconv.Itoa(repaired))
 	}
 	if problem != "" {
-		return problem, false
+		return problem, missing, false
 	}
-	return fixed, true
+	return fixed, nil, true
 }
 
 // refuseTool refuses a call for the sake of its tool, and reports whether it
@@ -349,6 +353,7 @@ func (m *Machine) settle(c *call) {
 	if c.spec == nil {
 		return
 	}
+	c.spec.probing = false // also where the call let through was denied
 	if c.why == Executed {
 		c.spec.ended(m.now, c.failure)
 		if m.cfg.Contracts.PageLimit > 0 && (strings.Contains(c.text, "next_page") || strings.Contains(c.text, "nextToken")) {
