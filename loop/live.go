@@ -164,6 +164,9 @@ func (l *Live) openGate(ctx context.Context, e *Effect) {
 			in.Allow, in.Text = !a.Deny, a.Reason
 			in.Args, in.Result, in.System = a.Args, a.Result, a.System
 		}
+		if in.Allow {
+			in.Text = "" // a reason is for a denial
+		}
 		return in
 	})
 }

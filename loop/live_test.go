@@ -3,6 +3,7 @@ package loop_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -34,7 +35,19 @@ func run(t *testing.T, ctx context.Context, cfg loop.Config, task loop.Task, mod
 	if err != nil {
 		t.Fatalf("%v\n%s", err, trace)
 	}
+	if wrong := loop.Audit(cfg, task, live.Tools(), trace); len(wrong) > 0 && recounted(cfg, task, trace) {
+		t.Errorf("the audit finds %v in\n%s", wrong, trace)
+	}
 	return out, trace
+}
+
+// recounted reports whether the audit knows all that a session did. Hooks,
+// fallbacks, compaction, planners and the use of sub-runs it does not know.
+func recounted(cfg loop.Config, task loop.Task, trace loop.Trace) bool {
+	subRun := slices.ContainsFunc(trace, func(r loop.Record) bool {
+		return r.In.Kind == loop.ToolResult && r.In.TokensIn+r.In.TokensOut > 0
+	})
+	return !subRun && task.Hooks == loop.Hooks{} && task.Planner == loop.PlannerNative && !cfg.Policy.Fallbacks && cfg.History.CompactAt == 0
 }
 
 // strict holds a live world to what a World promises.
