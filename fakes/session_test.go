@@ -11,11 +11,21 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
+// audited runs a script and recounts its trace.
+func audited(t *testing.T, s *Script, cfg loop.Config, seed uint64) ([]loop.Outcome, loop.Trace, error) {
+	t.Helper()
+	var trace loop.Trace
+	outcomes, err := Run(context.Background(), s, cfg, seed, &trace)
+	for _, v := range loop.Audit(cfg, loop.Task{Text: s.Task, Seed: seed}, s.Specs(), trace) {
+		t.Errorf("seed %d: %+v", seed, v)
+	}
+	return outcomes, trace, err
+}
+
 // play runs a script to its end.
 func play(t *testing.T, s *Script, cfg loop.Config) ([]loop.Outcome, loop.Trace) {
 	t.Helper()
-	var trace loop.Trace
-	outcomes, err := Run(context.Background(), s, cfg, 1, &trace)
+	outcomes, trace, err := audited(t, s, cfg, 1)
 	if err != nil {
 		t.Fatalf("%v\n%v", err, trace)
 	}
@@ -237,8 +247,7 @@ func TestLateAnswerInTheNextRun(t *testing.T) {
 func TestDryScript(t *testing.T) {
 	s := once(Answer{})
 	s.Model = s.Model[:1]
-	var trace loop.Trace
-	outcomes, err := Run(context.Background(), s, loop.Default(), 1, &trace)
+	outcomes, _, err := audited(t, s, loop.Default(), 1)
 	if !errors.Is(err, loop.ErrDry) || !strings.Contains(err.Error(), "no model step for request m2 (the script has 1)") {
 		t.Errorf("got %v", err)
 	}
@@ -264,8 +273,8 @@ func TestSeeds(t *testing.T) {
 	for _, s := range []*Script{fixed, drawing} {
 		texts := map[uint64]string{}
 		for _, seed := range []uint64{1, 2, 1, 2} {
-			var trace loop.Trace
-			if _, err := Run(context.Background(), s, loop.Default(), seed, &trace); err != nil {
+			_, trace, err := audited(t, s, loop.Default(), seed)
+			if err != nil {
 				t.Fatal(err)
 			}
 			text := trace.String()
@@ -276,6 +285,63 @@ func TestSeeds(t *testing.T) {
 		}
 		if differ := texts[1] != texts[2]; differ != s.Random() {
 			t.Errorf("Random is %v, but the traces differ: %v", s.Random(), differ)
+		}
+	}
+}
+
+// trouble is a script with something of everything, most of it drawn.
+func trouble() *Script {
+	some := Span{Min: ms, Max: 10 * sec}
+	used := "used"
+	return &Script{
+		Task: "Tidy up.",
+		Tools: []Tool{
+			{ToolSpec: loop.ToolSpec{Name: "read", Idempotent: true}, Latency: some, Answers: []Answer{
+				{When: map[string]any{"n": 3}, Error: loop.NotFound, Text: "no page ${rand:1..9}"},
+				{Times: 2, Result: `{"id":${rand:1..99}}`, Failures: []Failure{{Hang: true}, {Error: loop.RateLimited}}},
+				{Result: `{"id":7}`, ResultChars: 50}}},
+			{ToolSpec: loop.ToolSpec{Name: "delete", Permission: loop.AskCall}, IgnoresCancel: true, Latency: some, Answers: []Answer{
+				{Times: 1, Result: "gone"}, {Times: 1, Hang: true}, {Result: "gone"}}},
+		},
+		Model: []Step{
+			{Text: "I look.", Repeat: 3, Latency: some, Calls: []StepCall{{Name: "read", Args: `{"n":${rand:1..4}}`}, {Name: "read", ID: &used, Args: `{"n":${call}}`}}},
+			{Text: "I act.", Chunks: 3, Latency: some, Failures: []ModelFailure{{Status: 503, Chunks: 1}},
+				Calls: []StepCall{{Name: "delete", Args: `{"id":${pick:1|2}}`}, {Name: "delete", Args: `{"id":${pick:1|2}}`}, {Name: "erase"}, {Name: "read", Args: "{"}}},
+			{Text: "And", Finish: loop.FinishLength},
+			{When: WhenCut, Text: "on.", Calls: []StepCall{{Name: "read"}}},
+			{When: WhenDenied, Text: "As you say.", Repeat: Forever},
+			{},
+			{Text: "Done.", Repeat: Forever, Latency: some},
+		},
+		User: User{
+			Permissions: []PermissionAnswer{{When: map[string]any{"id": 2}, Deny: true, Text: "not that one", After: some}},
+			Messages:    []UserMessage{{Text: "Go on.", After: sec}, {Text: "And again."}},
+			Cancel:      &CancelAt{Call: 8},
+		},
+	}
+}
+
+// Whatever the world says, the loop keeps its promises, and the history stays
+// one that an API takes.
+func TestTroubleIsAudited(t *testing.T) {
+	nets := every()
+	nets.ModelRetry.Max, nets.Limits.Calls, nets.Limits.CallsPerTurn, nets.Parallel.Max = 2, 7, 3, 1
+	nets.Time.Model, nets.Time.Chunk, nets.History.MaxMessages = 35*sec, 10*sec, 6
+	retrying := loop.Default()
+	retrying.ModelRetry.Max = 3
+	stops := map[loop.Stop]int{}
+	for _, cfg := range []loop.Config{loop.Off(), loop.Default(), retrying, nets} {
+		for seed := range uint64(40) {
+			outcomes, _, err := audited(t, trouble(), cfg, seed)
+			if err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+			stops[outcomes[len(outcomes)-1].Stop]++
+		}
+	}
+	for _, stop := range []loop.Stop{loop.StopDone, loop.StopCancelled, loop.StopModelFailed, loop.StopCallLimit} {
+		if stops[stop] == 0 {
+			t.Errorf("no session ended with %s, but %v", stop, stops)
 		}
 	}
 }
