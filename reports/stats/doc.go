@@ -32,18 +32,18 @@
 //
 //   - Kaplan and Meier 1958, JASA 53:457. Greenwood 1926, Rep. Public Health 33:1.
 //   - Kalbfleisch and Prentice 2002, The Statistical Analysis of Failure Time
-//     Data, sections 1.4 (bands on transformed scales) and 1.5 (log-rank).
+//     Data (bands on transformed scales, log-rank with ties).
 //   - Brookmeyer and Crowley 1982, Biometrics 38:29 (interval of the median).
 //   - Mantel 1966, Cancer Chemother. Rep. 50:163 (log-rank).
 //   - Aalen and Johansen 1978, Scand. J. Statist. 5:141. Allignol, Schumacher and
-//     Beyersmann 2010, Stat. Med. 29:2489 (the variance used here).
+//     Beyersmann 2010, Biom. J. 52:126 (its variance of Greenwood's kind).
 //   - Wilson 1927, JASA 22:209. Newcombe 1998, Stat. Med. 17:857.
 //   - McNemar 1947, Psychometrika 12:153. Liddell 1983, J. Epidemiol. Community
 //     Health 37:82 (the exact test).
 //   - Holm 1979, Scand. J. Statist. 6:65.
 //   - Hyndman and Fan 1996, Am. Statist. 50:361 (definitions of quantiles).
-//   - Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
-//   - Davison and Hinkley 1997, Bootstrap Methods, section 3.8 (clusters).
+//   - Efron and Tibshirani 1993, An Introduction to the Bootstrap (percentiles).
+//   - Davison and Hinkley 1997, Bootstrap Methods and their Application (clusters).
 //   - Yao et al. 2024, τ-bench, arXiv:2406.12045 (pass^k).
 //   - Therneau, the survival package of R, whose figures these must equal.
 package stats
