@@ -61,9 +61,18 @@ func (q *queue) pop() loop.Input {
 
 // drop removes every input that answers ref.
 func (q *queue) drop(ref loop.Ref) {
+	q.remove(func(in *loop.Input) bool { return in.Ref == ref })
+}
+
+// dropKind removes every input of a kind.
+func (q *queue) dropKind(kind loop.InputKind) {
+	q.remove(func(in *loop.Input) bool { return in.Kind == kind })
+}
+
+func (q *queue) remove(which func(*loop.Input) bool) {
 	kept := q.heap[:0]
 	for i := range q.heap {
-		if q.heap[i].in.Ref != ref {
+		if !which(&q.heap[i].in) {
 			kept = append(kept, q.heap[i])
 		}
 	}
