@@ -58,13 +58,13 @@ func (m *Machine) askLater(stop Stop, text string) {
 // questionAnswered goes on as the user says.
 func (m *Machine) questionAnswered(allow bool, text string) {
 	m.resumeClock()
-	if text != "" {
-		m.appendUser(text)
-	}
 	if !allow {
 		m.decide(m.question.stop, m.question.text, messageRefused)
 		m.halt()
 		return
+	}
+	if text != "" {
+		m.appendUser(text)
 	}
 	switch m.question.stop {
 	case StopTurnLimit:

@@ -119,6 +119,7 @@ func appendOutcome(b []byte, o *Outcome) []byte {
 	b = appendInt(b, " model_calls=", int64(o.ModelCalls))
 	b = appendInt(b, " asked=", int64(o.Asked))
 	b = appendInt(b, " calls=", int64(o.Calls))
+	b = appendInt(b, " sub_calls=", int64(o.SubCalls))
 	b = appendInt(b, " tries=", int64(o.Tries))
 	b = appendInt(b, " repairs=", int64(o.Repairs))
 	b = appendInt(b, " repairs_ok=", int64(o.RepairsOK))

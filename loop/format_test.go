@@ -237,7 +237,7 @@ func (m recordMaker) effect() Effect {
 	case Halt:
 		return Effect{Kind: Halt, Outcome: &Outcome{
 			Stop: Stop(m.text()), End: EndState(m.text()), Reason: m.text(), Message: m.text(), Answer: m.text(), Incomplete: m.rand.IntN(2) == 0,
-			Turns: int(m.int()), ModelCalls: int(m.int()), Asked: int(m.int()), Calls: int(m.int()), Tries: int(m.int()), Repairs: int(m.int()), RepairsOK: int(m.int()), Errors: int(m.int()),
+			Turns: int(m.int()), ModelCalls: int(m.int()), Asked: int(m.int()), Calls: int(m.int()), SubCalls: int(m.int()), Tries: int(m.int()), Repairs: int(m.int()), RepairsOK: int(m.int()), Errors: int(m.int()),
 			Vetoed: int(m.int()), Nudges: int(m.int()), Denied: int(m.int()), Invalid: int(m.int()), TokensIn: m.int(), TokensOut: m.int(), Cost: m.int(),
 			Elapsed: time.Duration(m.int()),
 		}}

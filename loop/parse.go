@@ -179,6 +179,8 @@ func (l *traceLine) outcomeField(o *Outcome) {
 		o.Asked = int(l.integer())
 	case "calls=":
 		o.Calls = int(l.integer())
+	case "sub_calls=":
+		o.SubCalls = int(l.integer())
 	case "tries=":
 		o.Tries = int(l.integer())
 	case "repairs=":
@@ -205,6 +207,6 @@ func (l *traceLine) outcomeField(o *Outcome) {
 		o.Elapsed = l.seconds()
 	default:
 		l.fail(l.field, "a halt has no "+excerpt(key)+"; expected stop=, end=, reason=, message=, answer=, incomplete, "+
-			"turns=, model_calls=, asked=, calls=, tries=, repairs=, repairs_ok=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed=")
+			"turns=, model_calls=, asked=, calls=, sub_calls=, tries=, repairs=, repairs_ok=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed=")
 	}
 }

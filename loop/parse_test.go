@@ -42,7 +42,7 @@ func TestParseTraceErrors(t *testing.T) {
 
 		{"unknown key", tick + "          > put c1 txt=a\n", 2, 20, `an effect has no "txt="; expected for=, to=, at=, of=, name=, args=, event=, code=, why=, by= or text=`},
 		{"unknown outcome", tick + "          > halt code=a\n", 2, 18, `a halt has no "code="; expected stop=, end=, reason=, message=, answer=, incomplete, ` +
-			"turns=, model_calls=, asked=, calls=, tries=, repairs=, repairs_ok=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed="},
+			"turns=, model_calls=, asked=, calls=, sub_calls=, tries=, repairs=, repairs_ok=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed="},
 		{"key twice", "   0.000s started text=a text=a\n", 1, 25, "expected the end of the line"},
 		{"order of keys", "   0.000s reply m1 finish=stop text=a\n", 1, 20, `not in canonical form: expected "text=a"`},
 		{"zero written", "   0.000s reply m1 in=0\n", 1, 19, "expected the end of the line"},

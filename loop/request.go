@@ -73,6 +73,9 @@ func (m *Machine) requestTimer(at time.Duration) {
 		return
 	}
 	limit, what := m.cfg.Time.Model, textModelTimeout
+	if r.purpose == ForSummary && m.cfg.Time.Summary > 0 {
+		limit = m.cfg.Time.Summary
+	}
 	if r.whole > at {
 		limit, what = m.cfg.Time.FirstToken, textFirstToken
 		if r.streamed {
@@ -105,7 +108,7 @@ func (m *Machine) requestFailed(status int, retryAfter time.Duration, stop Stop,
 		m.note(r.ref, EventBrokenStream, "")
 	}
 	if r.ref.Try <= cfg.Max && cfg.retries(status) {
-		wait := retryAfter
+		wait := min(retryAfter, maxDuration)
 		if wait <= 0 {
 			wait = cfg.Backoff.wait(cfg.Base, cfg.Cap, r.ref.Try, func(k int) float64 { return m.draw(r.ref.whole(), k) })
 		}
@@ -230,6 +233,7 @@ func (m *Machine) use(in *Input) {
 	m.spent.tokens += in.TokensIn + in.TokensOut
 	m.spent.cost += in.Cost
 	m.spent.calls += in.Used
+	m.out.SubCalls += in.Used
 }
 
 // checkBudget checks the token and cost limits.

@@ -92,6 +92,7 @@ type Outcome struct {
 	ModelCalls int           // requests to the model: also tries and replies asked again
 	Asked      int           // calls that the model asked for: Calls + Vetoed + Denied + Invalid
 	Calls      int           // calls executed
+	SubCalls   int           // calls that sub-runs made, at any depth
 	Tries      int           // tries started
 	Repairs    int           // texts that were mended to keep their schema, or that mending did not save
 	RepairsOK  int           // those that keep it now

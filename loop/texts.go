@@ -242,11 +242,11 @@ func textNudge(found string) string {
 }
 
 func textTurnsLeft(n int) string {
-	return fmt.Sprintf("Only %d more replies are allowed. Come to an end.", n)
+	return "Limit near: replies left: " + strconv.Itoa(n) + ". Come to an end."
 }
 
 func textCallsLeft(n int) string {
-	return fmt.Sprintf("Only %d more calls are allowed. Come to an end.", n)
+	return "Limit near: calls left: " + strconv.Itoa(n) + ". Come to an end."
 }
 
 func textLongWait(wait, limit time.Duration) string {

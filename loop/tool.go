@@ -86,7 +86,7 @@ func RollUp(ctx context.Context, out Outcome) {
 		r.tokensIn += out.TokensIn
 		r.tokensOut += out.TokensOut
 		r.cost += out.Cost
-		r.calls += out.Calls
+		r.calls += out.Calls + out.SubCalls
 	}
 }
 
