@@ -81,7 +81,8 @@ type spent struct {
 // New makes a machine for one session. The error joins everything that is
 // wrong with config and tools.
 func New(config Config, task Task, tools []ToolSpec) (*Machine, error) {
-	m := &Machine{cfg: config, task: task, deadline: never, tools: make(map[string]*tool, len(tools)), ids: map[string]struct{}{}}
+	m := &Machine{cfg: config, task: task, deadline: never, tools: make(map[string]*tool, len(tools)), ids: map[string]struct{}{},
+		history: make([]Message, 0, 40)} // room for a run of 16 turns and more
 	errs := []error{config.Validate()}
 	for i := range tools {
 		t := &tools[i]

@@ -17,10 +17,10 @@ const (
 type Message struct {
 	Ref    Ref // u1, m3 or c7
 	Role   Role
+	Failed bool // of a tool message: not executed, or ended with an error code or error text
 	Text   string
 	Calls  []Call // of an assistant message
 	CallID string // of a tool message: the id of the call that it answers
-	Failed bool   // of a tool message: not executed, or ended with an error code or error text
 }
 
 // A Call is a call as it stands in the history: its id is unique in the

@@ -80,6 +80,9 @@ func (s *Set) Open(text string, calls []Call) {
 	s.calls = calls
 	for i := range s.watchers {
 		w := &s.watchers[i]
+		if w.log == nil {
+			w.log = make([]record, 0, max(16, 2*len(calls))) // room for a short run
+		}
 		w.forget()
 		w.batch = len(w.log)
 		if !w.perCall() {
