@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // turns is the length of the runs that are measured.
@@ -38,6 +39,14 @@ func every() loop.Config {
 	c.ModelRetry.Max = 3
 	c.Parallel.Max = 4
 	c.History.MaxMessages, c.History.MaxResultChars = 1000, 40_000
+	c.Limits.Steps, c.Limits.Depth, c.Limits.Spawns, c.Limits.Near = 1000, 3, 10, 2
+	c.History.CompactAt, c.History.KeepLast = 900, 10
+	c.Contracts.PageLimit, c.Contracts.MaxPayloadBytes = 100, 500_000
+	c.Policy = loop.Policy{OnFailure: loop.FailureTable, Fallbacks: true, AskMissing: true}
+	c.Detectors = append(c.Detectors,
+		detect.Detector{Name: "ping-pong", Match: detect.Cycle, Period: detect.Period{Min: 2, Max: 4}, Memory: 20, Do: []detect.Rung{{At: 3, Act: detect.Stop}}},
+		detect.Detector{Name: "no-progress", Key: []detect.Part{detect.Tool, detect.Args, detect.Result}, Ends: detect.EndsNever, Memory: 20,
+			Acts: detect.AfterBatch, Do: []detect.Rung{{At: 3, Act: detect.Nudge}, {At: 5, Act: detect.Stop}}})
 	return c
 }
 
@@ -73,6 +82,47 @@ func BenchmarkTurn(b *testing.B) {
 		})
 		b.ReportMetric(guarded/bare, "x-bare")
 	})
+	var untraced float64
+	b.Run("default", func(b *testing.B) {
+		cfg := loop.Default()
+		untraced = run(b, func() { playTraced(b, script, cfg, nil) })
+		b.ReportMetric(untraced/bare, "x-bare")
+	})
+	b.Run("default-traced-to-text", func(b *testing.B) {
+		cfg := loop.Default()
+		text := make([]byte, 0, 1<<16)
+		traced := run(b, func() { text = playTraced(b, script, cfg, text[:0]) })
+		b.ReportMetric(traced/untraced, "x-untraced")
+	})
+}
+
+// playTraced plays the script, and writes its trace as it happens if text is
+// not nil.
+func playTraced(b *testing.B, script *Script, cfg loop.Config, text []byte) []byte {
+	m, err := loop.New(cfg, loop.Task{Text: script.Task}, script.Specs())
+	if err != nil {
+		b.Fatal(err)
+	}
+	var w loop.World = NewWorld(script, 1)
+	writer := &textWriter{World: w, text: text}
+	if text != nil {
+		w = writer
+	}
+	if out, err := loop.Run(context.Background(), m, w); err != nil || out.Turns != turns {
+		b.Fatal(out, err)
+	}
+	return writer.text
+}
+
+// A textWriter writes what passes as the text of a trace.
+type textWriter struct {
+	loop.World
+	text []byte
+}
+
+func (w *textWriter) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
+	w.text = loop.Record{In: in, Effects: effects}.AppendText(w.text)
+	w.World.Do(ctx, in, effects)
 }
 
 // The bare loop: what a tool loop is without any net.
