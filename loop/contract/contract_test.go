@@ -154,6 +154,7 @@ func TestDefaults(t *testing.T) {
 		{"beside $ref", `{"$defs":{"n":{"default":1}},"properties":{"a":{"$ref":"#/$defs/n","default":2}}}`, `{}`, `{"a":2}`},
 		{"of a $ref", `{"$defs":{"n":{"default":1}},"properties":{"a":{"$ref":"#/$defs/n"}}}`, `{}`, `{"a":1}`},
 		{"that does not keep its schema", `{"properties":{"a":{"type":"string","default":null},"b":{"type":"string","default":"b"}}}`, `{}`, `{"b":"b"}`},
+		{"in a default that does not", `{"properties":{"a":{"required":["x"],"default":{},"properties":{"b":{"default":1}}}}}`, `{ }`, `{ }`},
 		{"not in a branch", `{"anyOf":[{"properties":{"a":{"default":1}}},{"properties":{"a":{"default":2}}}],"if":true,"then":{"properties":{"c":{"default":1}}}}`, `{}`, `{}`},
 		{"whole and exact", `{"properties":{"a":{"default":12345678901234567890},"b":{"default":1.50}}}`, `{}`, `{"a":12345678901234567890,"b":1.50}`},
 		{"saves a required field", `{"required":["a"],"properties":{"a":{"default":1}}}`, `{}`, `{"a":1}`},
@@ -178,6 +179,7 @@ func TestProblems(t *testing.T) {
 	tests := []struct{ name, schema, text, problem string }{
 		{"const", `{"const":"a"}`, `"b"`, `expected "a", got "b"`},
 		{"enum", `{"enum":["a",1,null,true]}`, `"c"`, `expected one of "a", 1, null, true, got "c"`},
+		{"enum of lists", `{"enum":[[1,"a"],{}]}`, `[1]`, `expected one of [1,"a"], {}, got an array`},
 		{"long enum", `{"enum":[1,2,3,4,5,6,7,8,9,10,11]}`, `12`, `expected one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …, got 12`},
 		{"types", `{"type":["string","null"]}`, `1`, "expected null or string, got number"},
 		{"pattern", `{"pattern":"^a+$"}`, `"b"`, `expected a match of "^a+$", got "b"`},

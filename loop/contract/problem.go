@@ -131,7 +131,7 @@ func expected(k jsonschema.ErrorKind) string {
 	case *kind.Type:
 		return fmt.Sprintf("expected %s, got %s", strings.Join(k.Want, " or "), k.Got)
 	case *kind.Const:
-		return fmt.Sprintf("expected %s, got %s", shown(k.Want), shown(k.Got))
+		return fmt.Sprintf("expected %s, got %s", wanted(k.Want), shown(k.Got))
 	case *kind.Enum:
 		return fmt.Sprintf("expected %s, got %s", choices(k.Want), shown(k.Got))
 	case *kind.Format:
@@ -170,7 +170,7 @@ var english = message.NewPrinter(language.English)
 func choices(members []any) string {
 	var texts []string
 	for _, member := range members[:min(len(members), maxChoices)] {
-		texts = append(texts, shown(member))
+		texts = append(texts, wanted(member))
 	}
 	if len(members) > maxChoices {
 		texts = append(texts, "…")
@@ -181,7 +181,16 @@ func choices(members []any) string {
 	return "one of " + strings.Join(texts, ", ")
 }
 
-// shown is a value as it stands in a sentence.
+// wanted is a value of a schema as it stands in a sentence.
+func wanted(value any) string {
+	switch value.(type) {
+	case map[string]any, []any:
+		return printable(write(value), maxShown)
+	}
+	return shown(value)
+}
+
+// shown is a value of a text, which may be a large one.
 func shown(value any) string {
 	switch v := value.(type) {
 	case nil:
