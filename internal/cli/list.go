@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentbench-go/agentbench/loop/detect"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
@@ -119,16 +120,32 @@ func newListVariants() *cobra.Command {
 
 // variantRow tells at what a variant acts.
 func variantRow(v *scenarios.Variant) []string {
-	var detectors []string
-	for _, d := range v.Config.Detectors {
-		for _, rung := range d.Do {
-			detectors = append(detectors, fmt.Sprintf("%s: %s at %d", reports.Line(d.Name), rung.Act, rung.At))
-		}
-	}
 	cfg := &v.Config
-	return []string{v.Name, cmp.Or(strings.Join(detectors, ", "), off), number(cfg.Errors.MaxConsecutive), number(cfg.Retry.Max),
+	return []string{v.Name, cmp.Or(detectors(v.Config.Detectors), off), number(cfg.Errors.MaxConsecutive), number(cfg.Retry.Max),
 		timeout(cfg.Time.Tool), timeout(cfg.Time.Run), number(cfg.Limits.Turns), number(cfg.Limits.Calls)}
 }
+
+// detectors names the detectors; where there is one, also at what it acts.
+func detectors(all []detect.Detector) string {
+	var parts []string
+	for _, d := range all {
+		if len(all) > 1 {
+			parts = append(parts, reports.Line(d.Name))
+			continue
+		}
+		for _, rung := range d.Do {
+			parts = append(parts, fmt.Sprintf("%s at %d", rung.Act, rung.At))
+		}
+		return reports.Line(d.Name) + ": " + strings.Join(parts, ", ")
+	}
+	if more := len(parts) - shownDetectors; more > 0 {
+		parts = append(parts[:shownDetectors], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shownDetectors is how many names a table of variants has room for.
+const shownDetectors = 2
 
 // off stands for a setting that is not set.
 const off = "–"
