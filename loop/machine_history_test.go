@@ -55,7 +55,7 @@ func (b *book) input(r *Record) (problems []string) {
 	case Started, UserMessage:
 		b.user(in.Text)
 	case UserReply:
-		if in.Text != "" {
+		if in.Allow && in.Text != "" {
 			b.user(in.Text)
 		}
 	case ModelReply:
@@ -79,15 +79,19 @@ func (b *book) input(r *Record) (problems []string) {
 	return problems
 }
 
-// asked gives the calls of a reply, which a planner writes into the text.
+// asked gives the calls of a reply. A planner's stands in the text, unless the
+// reply has calls of its own or was cut off.
 func (b *book) asked(in *Input) []AskedCall {
-	if b.purpose == ForSummary {
+	switch {
+	case b.purpose == ForSummary:
 		return nil // it is dropped, whatever it holds
+	case len(in.Calls) > 0 || b.planner != PlannerJSON || b.purpose != ForReply || in.Finish == FinishLength:
+		return in.Calls
 	}
-	if a, err := ParseAction(in.Text); b.planner == PlannerJSON && b.purpose == ForReply && err == nil && a.Action == ActionCall {
+	if a, err := ParseAction(in.Text); err == nil && a.Action == ActionCall {
 		return []AskedCall{{Name: a.Name, Args: string(a.Args)}}
 	}
-	return in.Calls
+	return nil
 }
 
 func (b *book) user(text string) {

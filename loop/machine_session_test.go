@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // A session is what a file in testdata/machine holds.
@@ -41,6 +43,12 @@ func readSession(t *testing.T, path string) (s session) {
 	}
 	if s.trace, err = ParseTrace(trace); err != nil {
 		t.Fatalf("%s: trace: %v", path, err)
+	}
+	for _, r := range s.trace {
+		if r.In.Kind == Started {
+			s.task.Text = r.In.Text
+			break
+		}
 	}
 	return s
 }
@@ -135,7 +143,34 @@ func (s *session) play(t *testing.T) (got Trace) {
 			t.Errorf("after\n%s\n%s", got[i], problem)
 		}
 	}
+	for _, v := range s.audit() {
+		t.Errorf("audit: %v", v)
+	}
 	return got
+}
+
+// audit recounts the trace, where the session has nothing that the audit leaves
+// out (hooks, a planner, contracts, policies, sub-runs, compaction, detectors that
+// look at answers) and nothing that the package comment leaves open: two
+// questions at one instant, and whether a batch of which nothing was started
+// breaks a row of failing turns that goes on in the next run.
+func (s *session) audit() []Violation {
+	off := Off()
+	plain := s.task.Hooks == Hooks{} && s.task.Planner == PlannerNative && s.task.Critic == nil &&
+		s.cfg.Contracts == off.Contracts && (s.cfg.Policy == Policy{} || s.cfg.Policy == Policy{OnFailure: FailureModel}) &&
+		s.cfg.History.CompactAt == 0 && s.cfg.History.CompactTokens == 0
+	for _, tool := range s.tools {
+		plain = plain && tool == ToolSpec{Name: tool.Name, Permission: tool.Permission, Idempotent: tool.Idempotent}
+	}
+	open := s.cfg.Scope == ScopeSession && s.cfg.Errors.MaxConsecutive > 0
+	for _, d := range s.cfg.Detectors {
+		plain = plain && d.Record != detect.PerReply
+		open = open || s.cfg.Limits.AtLimit == LimitAsk && d.Do[0].Act == detect.Ask
+	}
+	if !plain || open {
+		return nil
+	}
+	return Audit(s.cfg, s.task, s.tools, s.trace)
 }
 
 // fieldLists reads schemas that are lists of required fields, a,b=1: one with a

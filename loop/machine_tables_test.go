@@ -70,6 +70,52 @@ func outcome(t *testing.T, trace Trace) (last *Outcome) {
 	return last
 }
 
+// TestNothingBeforeTheStart: a session that has not begun has nothing open, so
+// that nothing can be answered, cancelled or followed up.
+func TestNothingBeforeTheStart(t *testing.T) {
+	m, err := New(Off(), Task{Text: "go"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []Input{
+		{Kind: UserMessage, Text: "early"}, {Kind: Cancel}, {Kind: ModelReply, Ref: mRef(1, 1)}, {Kind: ToolResult, Ref: cRef(1, 1)},
+		{Kind: GateAnswer, Ref: Ref{Kind: RefGate, N: 1}}, {Kind: UserReply, Ref: Ref{Kind: RefQuestion, N: 1}},
+	} {
+		want := Record{In: in, Effects: []Effect{{Kind: Note, Ref: in.Ref, Event: EventIgnored}}}
+		if got := (Record{In: in, Effects: m.Step(in)}); got.String() != want.String() {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+	if effects := m.Step(Input{Kind: Tick}); len(effects) > 0 || len(m.History()) > 0 {
+		t.Errorf("a tick wants %v; the history is %v", effects, m.History())
+	}
+	if _, armed := m.Wake(); armed || m.Halted() {
+		t.Error("the session waits for an instant, or has halted")
+	}
+	if effects := m.Step(m.Begin()); len(effects) != 1 || effects[0].Kind != AskModel || effects[0].To != 1 {
+		t.Errorf("the start wants %v, not the first request", effects)
+	}
+}
+
+// TestRefusalLeavesNoMessage: what the user says to a question enters the history
+// where the run goes on, and not where it ends.
+func TestRefusalLeavesNoMessage(t *testing.T) {
+	for _, allow := range []bool{true, false} {
+		cfg := Off()
+		cfg.Limits.Turns, cfg.Limits.AtLimit = 1, LimitAsk
+		m := opened(t, cfg, Task{Text: "go"})
+		m.Step(Input{Kind: ToolResult, Ref: cRef(1, 1)}) // go, the reply and its result are three
+		m.Step(Input{Kind: UserReply, Ref: Ref{Kind: RefQuestion, N: 1}, Allow: allow, Text: "well"})
+		history, want := m.History(), 3
+		if allow {
+			want = 4
+		}
+		if len(history) != want || m.Halted() == allow || allow && history[3].Text != "well" {
+			t.Errorf("allowed %v: the history is %+v", allow, history)
+		}
+	}
+}
+
 // TestStops gives every stop its end state (decision D21).
 func TestStops(t *testing.T) {
 	for end, stops := range map[EndState][]Stop{
