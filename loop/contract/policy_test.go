@@ -67,6 +67,27 @@ func TestFallback(t *testing.T) {
 	}
 }
 
+// Two tools that are each other's fallback are each called once.
+func TestFallbacksInACircle(t *testing.T) {
+	p := play(t, table(), loop.Task{}, fakes.Script{
+		Tools: []fakes.Tool{answers(loop.ToolSpec{Name: "first", Fallback: "second"}, fails(loop.ToolBug)), answers(loop.ToolSpec{Name: "second", Fallback: "first"}, fails(loop.ToolBug))},
+		Model: []fakes.Step{asks("first", `{}`), says("never said")},
+	})
+	p.equalCalls(t, "c1#1 first{}", "c1#2 second{}")
+	equal(t, &p, "stop", p.Stop, loop.StopToolContract)
+}
+
+// For the breaker of a tool, a call that its fallback saved failed.
+func TestFallbackAndBreaker(t *testing.T) {
+	first := loop.ToolSpec{Name: "first", Fallback: "second", Breaker: loop.ToolBreaker{Failures: 1, Cooldown: time.Minute}}
+	p := play(t, table(), loop.Task{}, fakes.Script{
+		Tools: []fakes.Tool{answers(first, fails(loop.ToolBug)), answers(loop.ToolSpec{Name: "second"}, gives("ok"))},
+		Model: []fakes.Step{asks("first", `{}`), asks("first", `{}`), says("done")},
+	})
+	equal(t, &p, "the first call", p.put(t, 1).Text, "ok")
+	equal(t, &p, "the second", p.put(t, 2).Why, loop.Refused)
+}
+
 // A result that breaks its contract is tried with the fallback, and ends the
 // run where there is none.
 func TestBeyondRepair(t *testing.T) {
@@ -180,6 +201,21 @@ func TestRate(t *testing.T) {
 		equal(t, &p, p.put(t, n).Ref.String(), p.put(t, n).Text, want)
 	}
 	equal(t, &p, "vetoed", p.Vetoed, 3)
+}
+
+// The window is open at its end: 10 s after a call the next one may come. The
+// first call is at 2 s and takes 200 ms.
+func TestRateAtTheBoundary(t *testing.T) {
+	spec := loop.ToolSpec{Name: "search", Rate: loop.Rate{Calls: 1, Per: 10 * time.Second}}
+	for latency, want := range map[time.Duration]string{
+		9799 * time.Millisecond: "Error: search may be called 1 times in 10s; try again in 0.001s.", // at 11.999 s
+		9800 * time.Millisecond: "ok",                                                               // at 12 s
+	} {
+		second := asks("search", `{}`)
+		second.Latency = fakes.Span{Min: latency}
+		p := play(t, loop.Off(), loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(spec, gives("ok"))}, Model: []fakes.Step{asks("search", `{}`), second, says("done")}})
+		equal(t, &p, "text", p.put(t, 2).Text, want)
+	}
 }
 
 // Two failures in a row disable the tool for 10 s; then one call is let
