@@ -1,0 +1,458 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// settingChecks holds a check for each setting of a config beside its detectors:
+// where it has a number, that one less makes no difference and the number itself
+// does. A check takes the preset's config, and tries its setting alone.
+var settingChecks = map[string]func(*testing.T, loop.Config){
+	"scope":                       func(*testing.T, loop.Config) {}, // TestPresetScopes
+	"limits.turns":                checkTurns,
+	"limits.calls":                checkCalls,
+	"limits.steps":                checkSteps,
+	"limits.spawns":               checkSpawns,
+	"limits.near":                 checkNear,
+	"limits.at_limit":             checkTurns,
+	"time.run":                    checkRunDeadline,
+	"time.tool":                   checkToolDeadline,
+	"time.first_token":            checkFirstToken,
+	"time.chunk":                  checkChunk,
+	"errors.max_consecutive":      checkErrors,
+	"errors.trip":                 checkErrors,
+	"errors.batch":                checkErrorBatch,
+	"errors.kinds":                checkErrorKinds,
+	"errors.text_prefix":          checkErrorKinds,
+	"retry.max":                   checkRetry,
+	"retry.base":                  checkRetry,
+	"retry.backoff":               checkRetry,
+	"retry.timeouts":              checkRetry,
+	"retry.codes":                 checkRetry,
+	"model_retry.max":             checkModelRetry,
+	"model_retry.base":            checkModelRetry,
+	"model_retry.cap":             checkModelRetry,
+	"model_retry.max_wait":        checkModelRetry,
+	"model_retry.statuses":        checkModelRetry,
+	"parallel.max":                checkParallel,
+	"history.max_messages":        checkMessages,
+	"history.keep_first":          checkMessages,
+	"history.max_result_chars":    checkResultChars,
+	"contracts.max_payload_bytes": checkPayload,
+	"policy.on_failure":           checkPolicy,
+	"policy.fallbacks":            checkPolicy,
+	"policy.ask_missing":          func(*testing.T, loop.Config) {}, // needs schemas: tested with the loop's contracts
+}
+
+// Every setting of every preset that is not as in none has its check.
+func TestPresetSettings(t *testing.T) {
+	off := settings(t, baseVariant)
+	for _, preset := range Presets() {
+		own := settings(t, preset)
+		checked := map[string]bool{}
+		for _, field := range slices.Sorted(maps.Keys(own)) {
+			if own[field] == off[field] {
+				continue
+			}
+			check := settingChecks[field]
+			if check == nil {
+				t.Errorf("%s: nothing checks %s", preset, field)
+			} else if name := fmt.Sprintf("%p", check); !checked[name] {
+				checked[name] = true
+				t.Run(preset+"/"+field, func(t *testing.T) { check(t, presetOf(t, preset)) })
+			}
+		}
+	}
+}
+
+// settings flattens a preset's config, without its detectors.
+func settings(t *testing.T, preset string) map[string]string {
+	t.Helper()
+	v := Variant{Config: presetOf(t, preset)}
+	v.Config.Detectors = nil
+	var sections map[string]any
+	if err := json.Unmarshal(v.JSON(), &sections); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for name, section := range sections {
+		keys, ok := section.(map[string]any)
+		if !ok {
+			all[name] = fmt.Sprint(section)
+		}
+		for key, value := range keys {
+			all[name+"."+key] = fmt.Sprint(value)
+		}
+	}
+	return all
+}
+
+// working is a script of n replies with a new call each, then an answer.
+func working(n int, tools ...fakes.Tool) *fakes.Script {
+	s := &fakes.Script{Task: "go", Tools: append(tools, answeringTool("Other", "row ${call}"))}
+	if n > 0 {
+		step := calls(`Other{"n":${turn}}`)
+		if len(tools) > 0 {
+			step = calls(tools[0].Name + `{"n":${turn}}`)
+		}
+		step.Repeat = n
+		s.Model = append(s.Model, step)
+	}
+	s.Model = append(s.Model, fakes.Step{Text: "I am done.", Repeat: fakes.Forever})
+	return s
+}
+
+// done holds a session to its end without anything in the way.
+func done(t *testing.T, what string, p *played) {
+	t.Helper()
+	if p.last().Stop != loop.StopDone || len(p.acts()) > 0 {
+		t.Errorf("%s: ended as %s, %v", what, p.last().Stop, p.acts())
+	}
+}
+
+// stopped holds a session to a stop at a reply, after what the config does at a
+// limit.
+func stopped(t *testing.T, what string, p *played, stop loop.Stop, at int, by loop.AtLimit) {
+	t.Helper()
+	act := map[loop.AtLimit]string{loop.LimitFinal: "final-answer", loop.LimitGrace: "grace", loop.LimitAsk: "ask"}[by]
+	if act == "" {
+		act = "stop"
+	}
+	if p.last().Stop != stop || !p.at(act, at) {
+		t.Errorf("%s: ended as %s, %v; want %s, and %s at reply %d", what, p.last().Stop, p.acts(), stop, act, at)
+	}
+}
+
+func checkTurns(t *testing.T, cfg loop.Config) {
+	c, n := loop.Off(), cfg.Limits.Turns
+	if n == 0 {
+		return // at_limit, for the call limit alone
+	}
+	c.Limits.Turns, c.Limits.AtLimit = n, cfg.Limits.AtLimit
+	done(t, "an answer as the last reply", play(t, c, working(n-1), n+5))
+	stopped(t, "one reply too many", play(t, c, working(n), n+5), loop.StopTurnLimit, n, c.Limits.AtLimit)
+}
+
+// A large limit is reached in batches, so as to keep the trace short.
+func checkCalls(t *testing.T, cfg loop.Config) {
+	c, n := loop.Off(), cfg.Limits.Calls
+	c.Limits.Calls, c.Limits.AtLimit = n, cfg.Limits.AtLimit
+	batch := 1
+	if n > 500 && n%100 == 0 {
+		batch = 100
+	}
+	asking := func(more int) *fakes.Script {
+		s := working(n / batch)
+		for range batch - 1 {
+			s.Model[0].Calls = append(s.Model[0].Calls, s.Model[0].Calls[0])
+		}
+		if more > 0 {
+			s.Model = slices.Insert(s.Model, 1, calls(`Other{"more":1}`))
+		}
+		return s
+	}
+	done(t, "all calls", play(t, c, asking(0), n/batch+5))
+	p := play(t, c, asking(1), n/batch+5)
+	stopped(t, "one call too many", p, loop.StopCallLimit, n/batch+1, c.Limits.AtLimit)
+	if got := p.last().Calls; got != n {
+		t.Errorf("%d calls ran, want %d", got, n)
+	}
+}
+
+// A reply is a step and a batch is one: n replies with calls and an answer are
+// 2n+1 steps, and a run that takes all its steps fails.
+func checkSteps(t *testing.T, cfg loop.Config) {
+	c := loop.Off()
+	c.Limits.Steps, c.Limits.AtLimit = cfg.Limits.Steps, cfg.Limits.AtLimit
+	n := (c.Limits.Steps - 1) / 2
+	if 2*n+1 != c.Limits.Steps {
+		t.Fatalf("the check wants an odd number of steps, not %d", c.Limits.Steps)
+	}
+	done(t, "two steps less", play(t, c, working(n-1), n+5))
+	stopped(t, "an answer as the last step", play(t, c, working(n), n+5), loop.StopTurnLimit, n+1, loop.LimitStop)
+	stopped(t, "more calls", play(t, c, working(n+1), n+5), loop.StopTurnLimit, n+1, c.Limits.AtLimit)
+}
+
+func checkSpawns(t *testing.T, cfg loop.Config) {
+	c, n := loop.Off(), cfg.Limits.Spawns
+	c.Limits.Spawns = n
+	agent := answeringTool("agent", "found ${call}")
+	agent.SubRun = true
+	done(t, "all sub-runs", play(t, c, working(n, agent), n+5))
+	stopped(t, "one sub-run too many", play(t, c, working(n+1, agent), n+5), loop.StopSpawnLimit, n+1, loop.LimitStop)
+}
+
+func checkNear(t *testing.T, cfg loop.Config) {
+	c := loop.Off()
+	c.Limits.Turns, c.Limits.Calls, c.Limits.Near = cfg.Limits.Turns, cfg.Limits.Calls, cfg.Limits.Near
+	n := c.Limits.Turns - c.Limits.Near
+	for replies, want := range map[int]bool{n - 1: false, n: true} {
+		if got := play(t, c, working(replies), n+5).noted(loop.EventLimitNear); got != want {
+			t.Errorf("told after %d replies: %v", replies, got)
+		}
+	}
+}
+
+// noted reports whether the loop noted an event.
+func (p *played) noted(event loop.Event) bool {
+	for i := range p.trace {
+		for _, e := range p.trace[i].Effects {
+			if e.Kind == loop.Note && e.Event == event {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// span is a latency to the nanosecond.
+func exactly(d time.Duration) fakes.Span { return fakes.Span{Min: d, Max: d} }
+
+// A timeout wins a tie.
+func checkRunDeadline(t *testing.T, cfg loop.Config) {
+	c := loop.Off()
+	c.Time.Run = cfg.Time.Run
+	slow := func(d time.Duration) *played {
+		return play(t, c, &fakes.Script{Task: "go", Model: []fakes.Step{{Text: "I am done.", Latency: exactly(d)}}}, 2)
+	}
+	done(t, "an answer just in time", slow(c.Time.Run-time.Millisecond))
+	stopped(t, "an answer at the deadline", slow(c.Time.Run), loop.StopRunDeadline, 0, loop.LimitStop)
+}
+
+func checkToolDeadline(t *testing.T, cfg loop.Config) {
+	c := loop.Off()
+	c.Time.Tool = cfg.Time.Tool
+	for late, want := range map[time.Duration]int{-time.Millisecond: 0, 0: 1} {
+		tool := answeringTool("A", "ok")
+		tool.Latency = exactly(c.Time.Tool + late)
+		if p := play(t, c, working(1, tool), 3); p.last().Errors != want {
+			t.Errorf("%v after %v: %d errors, want %d", late, c.Time.Tool, p.last().Errors, want)
+		}
+	}
+}
+
+func checkFirstToken(t *testing.T, cfg loop.Config) {
+	c := loop.Off()
+	c.Time.FirstToken = cfg.Time.FirstToken
+	checkModelDeadline(t, c, c.Time.FirstToken, func(d time.Duration) fakes.Step {
+		return fakes.Step{Text: "I am done.", Latency: exactly(d)}
+	})
+	checkModelDeadline(t, c, c.Time.FirstToken, func(d time.Duration) fakes.Step {
+		return fakes.Step{Text: "I am done.", Chunks: 2, FirstToken: d, Latency: exactly(10 * d)}
+	})
+}
+
+func checkChunk(t *testing.T, cfg loop.Config) {
+	c := loop.Off()
+	c.Time.Chunk = cfg.Time.Chunk
+	checkModelDeadline(t, c, c.Time.Chunk, func(d time.Duration) fakes.Step {
+		return fakes.Step{Text: "I am done.", Chunks: 2, FirstToken: time.Second, Latency: exactly(time.Second + d)}
+	})
+}
+
+func checkModelDeadline(t *testing.T, c loop.Config, limit time.Duration, step func(time.Duration) fakes.Step) {
+	t.Helper()
+	for late, want := range map[time.Duration]loop.Stop{-time.Millisecond: loop.StopDone, 0: loop.StopModelDeadline} {
+		p := play(t, c, &fakes.Script{Task: "go", Model: []fakes.Step{step(limit + late)}}, 2)
+		if got := p.last().Stop; got != want {
+			t.Errorf("%v after %v: %s, want %s", late, limit, got, want)
+		}
+	}
+}
+
+func checkParallel(t *testing.T, cfg loop.Config) {
+	c := loop.Off()
+	c.Parallel = cfg.Parallel
+	asked := strings.Fields(strings.Repeat("A{} ", c.Parallel.Max+1))
+	p := play(t, c, &fakes.Script{Task: "go", Tools: []fakes.Tool{answeringTool("A", "ok")}, Model: []fakes.Step{calls(asked...), {Text: "I am done."}}}, 3)
+	started := 0
+	for _, r := range p.trace {
+		if r.In.Kind == loop.ModelReply {
+			for _, e := range r.Effects {
+				if e.Kind == loop.CallTool {
+					started++
+				}
+			}
+		}
+	}
+	if started != c.Parallel.Max {
+		t.Errorf("%d of %d calls start at once, want %d", started, len(asked), c.Parallel.Max)
+	}
+}
+
+// n replies with a call and its result, after the task, are 2n+1 messages.
+func checkMessages(t *testing.T, cfg loop.Config) {
+	c := loop.Off()
+	c.History.MaxMessages, c.History.KeepFirst = cfg.History.MaxMessages, cfg.History.KeepFirst
+	n := (c.History.MaxMessages - 1) / 2
+	if p := play(t, c, working(n), n+5); p.noted(loop.EventTrimmed) {
+		t.Errorf("trimmed at %d messages", 2*n+1)
+	}
+	p := play(t, c, working(n+1), n+5)
+	first := loop.Ref{Kind: loop.RefMessage, N: 1}
+	if !p.noted(loop.EventTrimmed) || p.dropped(first) == c.History.KeepFirst {
+		t.Errorf("at %d messages: trimmed %v, the task dropped %v", 2*n+3, p.noted(loop.EventTrimmed), p.dropped(first))
+	}
+}
+
+func (p *played) dropped(ref loop.Ref) bool {
+	for i := range p.trace {
+		for _, e := range p.trace[i].Effects {
+			if e.Kind == loop.Drop && e.Ref == ref {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func checkResultChars(t *testing.T, cfg loop.Config) {
+	c := loop.Off()
+	c.History.MaxResultChars = cfg.History.MaxResultChars
+	checkCut(t, c, c.History.MaxResultChars, "é")
+}
+
+func checkPayload(t *testing.T, cfg loop.Config) {
+	c := loop.Off()
+	c.Contracts.MaxPayloadBytes = cfg.Contracts.MaxPayloadBytes
+	checkCut(t, c, c.Contracts.MaxPayloadBytes, "x")
+}
+
+func checkCut(t *testing.T, c loop.Config, limit int, letter string) {
+	t.Helper()
+	for size, want := range map[int]bool{limit: false, limit + 1: true} {
+		tool := fakes.Tool{ToolSpec: loop.ToolSpec{Name: "A"}, Answers: []fakes.Answer{{Result: letter, ResultChars: size}}}
+		if got := play(t, c, working(1, tool), 3).noted(loop.EventTruncated); got != want {
+			t.Errorf("a result of %d: cut %v", size, got)
+		}
+	}
+}
+
+func checkPolicy(t *testing.T, cfg loop.Config) {
+	c := loop.Off()
+	c.Policy = cfg.Policy
+	p := play(t, c, working(1, failingTool("A", loop.Forbidden, "not yours")), 3)
+	if want := map[loop.OnFailure]loop.Stop{loop.FailureTable: loop.StopUnauthorized}[c.Policy.OnFailure]; want != "" && p.last().Stop != want {
+		t.Errorf("missing rights: %s, want %s", p.last().Stop, want)
+	}
+	tool := failingTool("A", loop.ToolBug, "broken")
+	tool.Fallback = "Other"
+	if got := play(t, c, working(1, tool), 3).noted(loop.EventFallback); got != c.Policy.Fallbacks {
+		t.Errorf("the fallback is called: %v", got)
+	}
+}
+
+// schedule gives the waits of a formula in whole terms, without jitter: base,
+// then as the backoff says, none above the cap.
+func schedule(b loop.Backoff, base, limit time.Duration, n int) (waits []time.Duration) {
+	wait := base
+	for k := range n {
+		switch b {
+		case loop.Constant:
+		case loop.Exponential:
+			if k > 0 {
+				wait *= 2
+			}
+		default:
+			wait = base * time.Duration(k+1)
+		}
+		w := wait
+		if limit > 0 && w > limit {
+			w = limit
+		}
+		waits = append(waits, w)
+	}
+	return waits
+}
+
+func checkRetry(t *testing.T, cfg loop.Config) {
+	c, n := loop.Off(), cfg.Retry.Max
+	c.Retry = cfg.Retry
+	for _, code := range loop.Codes()[1:] {
+		if !code.Failed() {
+			continue
+		}
+		listed := slices.Contains(c.Retry.Codes, code)
+		for failures, want := range map[int]bool{n: listed, n + 1: false} {
+			tool := answeringTool("A", "at last")
+			tool.Latency = fakes.Instantly()
+			for range failures {
+				tool.Answers[0].Failures = append(tool.Answers[0].Failures, fakes.Failure{Error: code, Text: "not now"})
+			}
+			p := play(t, c, working(1, tool), 3)
+			if got := p.last().Errors == 0; got != want {
+				t.Errorf("%d times %s: it went well: %v, want %v", failures, code, got, want)
+			}
+			if waits := p.waits(loop.CallTool); want && !jitters(c.Retry.Backoff) && !slices.Equal(waits, schedule(c.Retry.Backoff, c.Retry.Base, c.Retry.Cap, n)) {
+				t.Errorf("the waits are %v", waits)
+			}
+		}
+	}
+	c.Time.Tool = time.Second
+	hangs := answeringTool("A", "at last")
+	hangs.Answers[0].Failures = []fakes.Failure{{Hang: true}}
+	if p := play(t, c, working(1, hangs), 3); (p.last().Errors == 0) != c.Retry.Timeouts {
+		t.Errorf("a timeout is tried again: %v, want %v", p.last().Errors == 0, c.Retry.Timeouts)
+	}
+}
+
+// waits gives the times between the end of a try and the start of the next.
+func (p *played) waits(kind loop.EffectKind) (waits []time.Duration) {
+	var ended time.Duration
+	for i := range p.trace {
+		r := &p.trace[i]
+		if k := r.In.Kind; k == loop.ToolResult || k == loop.ModelFailure {
+			ended = r.In.At
+		}
+		for _, e := range r.Effects {
+			if e.Kind == kind && e.Ref.Try > 1 {
+				waits = append(waits, r.In.At-ended)
+			}
+		}
+	}
+	return waits
+}
+
+func checkModelRetry(t *testing.T, cfg loop.Config) {
+	c, n := loop.Off(), cfg.ModelRetry.Max
+	c.ModelRetry = cfg.ModelRetry
+	failing := func(f fakes.ModelFailure, times int) *played {
+		step := fakes.Step{Text: "I am done."}
+		for range times {
+			step.Failures = append(step.Failures, f)
+		}
+		return play(t, c, &fakes.Script{Task: "go", Model: []fakes.Step{step}}, 2)
+	}
+	listed := func(status string) bool { return slices.Contains(c.ModelRetry.Statuses, status) }
+	for status, want := range map[int]bool{429: listed("429"), 500: listed("5xx"), 599: listed("5xx"), 0: listed("5xx"), 400: false, 404: false} {
+		for times, again := range map[int]bool{n: want, n + 1: false} {
+			p := failing(fakes.ModelFailure{Status: status}, times)
+			if got := p.last().Stop == loop.StopDone; got != again {
+				t.Errorf("%d times HTTP %d: it went well: %v, want %v", times, status, got, again)
+			}
+			if waits := p.waits(loop.AskModel); again && !slices.Equal(waits, schedule(c.ModelRetry.Backoff, c.ModelRetry.Base, c.ModelRetry.Cap, n)) {
+				t.Errorf("the waits are %v", waits)
+			}
+		}
+	}
+	status := 500
+	if s, err := strconv.Atoi(c.ModelRetry.Statuses[0]); err == nil {
+		status = s
+	}
+	for late, want := range map[time.Duration]bool{0: true, time.Second: false} {
+		p := failing(fakes.ModelFailure{Status: status, RetryAfter: c.ModelRetry.MaxWait + late}, 1)
+		if got := p.last().Stop == loop.StopDone; got != want {
+			t.Errorf("Retry-After %v: it went well: %v, want %v", c.ModelRetry.MaxWait+late, got, want)
+		}
+	}
+}
