@@ -52,7 +52,10 @@ type Policy struct {
 	// OnFailure: model, the default, or the table of [Failing.Resolve].
 	OnFailure OnFailure `yaml:"on_failure"`
 	// Fallbacks calls a tool's fallback when the tool failed and no retry is
-	// left, also where the model decides.
+	// left, or when its breaker or rate refuses it. Where the model decides,
+	// that is after any failure but invalid input; under the table, where the
+	// table says so. A fallback takes the same arguments, and is left out where
+	// they break its schema or it is refused itself; it needs no permission.
 	Fallbacks bool `yaml:"fallbacks"`
 	// AskMissing asks the user for required arguments that are missing. Nobody
 	// answers: the stop needs-user.
@@ -147,10 +150,26 @@ func (t *tool) page(args string) int {
 		return 1
 	}
 	page := 1
-	for _, value := range fields {
-		page = max(page, t.pages[string(value)])
+	for name, value := range fields {
+		if pageArgs[name] {
+			page = max(page, t.pages[pageToken(value)])
+		}
 	}
 	return page
+}
+
+// pageArgs are the names under which APIs take a page or a token back.
+var pageArgs = map[string]bool{"page": true, "next_page": true, "nextPage": true, "page_token": true, "pageToken": true,
+	"next_token": true, "nextToken": true, "token": true, "cursor": true}
+
+// pageToken gives a token in one spelling: the text of a string, a number
+// without what does not change it.
+func pageToken(raw json.RawMessage) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(raw)
+	}
+	return fmt.Sprint(v)
 }
 
 // nextPages remembers the token that a result offers.
@@ -167,7 +186,7 @@ func (t *tool) nextPage(result string, page int) (token string) {
 			if t.pages == nil {
 				t.pages = map[string]int{}
 			}
-			t.pages[text] = page + 1
+			t.pages[pageToken(raw)] = page + 1
 			return text
 		}
 	}
@@ -217,8 +236,10 @@ func (m *Machine) checkTools(tools []ToolSpec) error {
 		if t.Rate.Calls > 0 && t.Rate.Per == 0 {
 			v.add(at+".rate.per", "must be set")
 		}
-		if t.Fallback != "" && m.tools[t.Fallback] == nil {
+		if f := m.tools[t.Fallback]; t.Fallback != "" && f == nil {
 			v.add(at+".fallback", "there is no tool %q", t.Fallback)
+		} else if f != nil && (f.Permission != AskNever || f.SubRun) {
+			v.add(at+".fallback", "%q must need no permission and start no run: nobody asked for it", t.Fallback)
 		}
 	}
 	return errors.Join(v.errs...)
@@ -295,8 +316,11 @@ func (m *Machine) refuseTool(c *call) bool {
 		}
 	}
 	if text := c.spec.refuse(m.now); text != "" {
-		c.block(Refused, text)
-		return true
+		if !m.mayFallBack(c) {
+			c.block(Refused, text)
+			return true
+		}
+		m.useFallback(c)
 	}
 	if c.spec.SubRun {
 		m.spent.spawns++
@@ -334,17 +358,37 @@ func (m *Machine) whatFailed(c *call) Failing {
 	return Failing{
 		Code:        c.code,
 		RetriesLeft: c.why == Executed && m.mayRetry(c),
-		Fallback:    c.why == Executed && p.Fallbacks && c.spec.Fallback != "" && !c.fellBack && !m.draining,
+		Fallback:    m.mayFallBack(c),
 		Missing:     p.AskMissing && len(c.missing) > 0,
 	}
 }
 
+// mayFallBack reports whether the call's tool has a fallback that may be called
+// now with the same arguments.
+func (m *Machine) mayFallBack(c *call) bool {
+	if c.why != Executed || !m.cfg.Policy.Fallbacks || c.spec.Fallback == "" || c.fellBack || m.draining {
+		return false
+	}
+	f := m.tools[c.spec.Fallback]
+	if f.input != nil {
+		if _, _, problem, _ := f.input.Check(c.toolArgs, 0); problem != "" {
+			return false
+		}
+	}
+	return f.refuse(m.now) == ""
+}
+
 // fallBack calls the tool's fallback with the same arguments.
 func (m *Machine) fallBack(c *call) {
-	m.note(c.ref(), EventFallback, c.spec.Fallback)
 	c.spec.ended(m.now, true)
-	c.spec, c.fellBack, c.tried = m.tools[c.spec.Fallback], true, c.try
+	m.useFallback(c)
+	c.spec.admit(m.now)
 	m.startTry(c)
+}
+
+func (m *Machine) useFallback(c *call) {
+	m.note(c.ref(), EventFallback, c.spec.Fallback)
+	c.spec, c.fellBack, c.tried = m.tools[c.spec.Fallback], true, c.try
 }
 
 // settle does what follows a call that is final: it remembers how the tool
@@ -354,7 +398,7 @@ func (m *Machine) settle(c *call) {
 		return
 	}
 	c.spec.probing = false // also where the call let through was denied
-	if c.why == Executed {
+	if c.why == Executed && c.code != Cancelled {
 		c.spec.ended(m.now, c.failure)
 		if m.cfg.Contracts.PageLimit > 0 && (strings.Contains(c.text, "next_page") || strings.Contains(c.text, "nextToken")) {
 			c.spec.nextPage(c.text, c.page)
@@ -364,6 +408,7 @@ func (m *Machine) settle(c *call) {
 		return
 	}
 	f := m.whatFailed(c)
+	f.RetriesLeft, f.Fallback = false, false // they would have been used
 	switch {
 	case f.Missing:
 		m.askLater(StopNeedsUser, textMissing(c.Name, c.missing))

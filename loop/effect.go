@@ -57,7 +57,7 @@ const (
 	EventTrimmedName  Event = "trimmed-name"  // white space round a tool's name was cut; Text is the name
 	EventRepaired     Event = "repaired"      // arguments or a result were mended to keep their schema; Text is how often
 	EventFallback     Event = "fallback"      // the tool's fallback is called instead; Text is its name
-	EventBadHook      Event = "bad-hook"      // a hook gave arguments that are no JSON object; they are not used
+	EventBadHook      Event = "bad-hook"      // a hook gave arguments that are no JSON object or break the schema; they are not used
 	EventCompacted    Event = "compacted"     // messages were replaced by a summary
 	EventNoSummary    Event = "no-summary"    // a summary was asked for and did not come; Text says why
 	EventBadAction    Event = "bad-action"    // a planner's reply is no action; Text says why

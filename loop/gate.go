@@ -97,8 +97,8 @@ func (m *Machine) gateAnswered(in *Input) {
 		c := &m.batch[m.gate.index]
 		c.hooked = true
 		if in.Args != "" {
-			if _, err := m.canon.object(in.Args); err != nil {
-				m.note(c.ref(), EventBadHook, err.Error())
+			if problem := m.checkHook(c, in.Args); problem != "" {
+				m.note(c.ref(), EventBadHook, problem)
 			} else {
 				c.toolArgs = in.Args
 			}
@@ -134,6 +134,18 @@ func (m *Machine) gateAnswered(in *Input) {
 		}
 		m.end()
 	}
+}
+
+// checkHook says what is wrong with arguments that a hook gave, "" if nothing
+// is.
+func (m *Machine) checkHook(c *call, args string) (problem string) {
+	if _, err := m.canon.object(args); err != nil {
+		return err.Error()
+	}
+	if c.spec.input != nil {
+		_, _, problem, _ = c.spec.input.Check(args, 0)
+	}
+	return problem
 }
 
 // permissionAnswered applies the answer to the call that was asked for, and to

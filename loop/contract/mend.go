@@ -122,7 +122,8 @@ func (k *checker) only(s *jsonschema.Schema) (value any, ok bool) {
 	return value, ok
 }
 
-// maxEdits is the edit distance within which two words may be the same.
+// maxEdits is the edit distance within which two words may be the same, if
+// some of the word is left: "ft" is not "km".
 const maxEdits = 2
 
 // near lists the words within maxEdits of a word.
@@ -137,7 +138,7 @@ func (k *checker) near(word string, words []string) []string {
 		if runes == nil {
 			runes = []rune(word)
 		}
-		if within(runes, []rune(other), maxEdits) {
+		if within(runes, []rune(other), min(maxEdits, len(runes)-1)) {
 			found = append(found, other)
 		}
 	}

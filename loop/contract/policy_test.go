@@ -1,11 +1,14 @@
 package contract_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/contract"
 )
 
 // table is a config in which the table decides.
@@ -77,7 +80,8 @@ func TestFallbacksInACircle(t *testing.T) {
 	equal(t, &p, "stop", p.Stop, loop.StopToolContract)
 }
 
-// For the breaker of a tool, a call that its fallback saved failed.
+// For the breaker of a tool, a call that its fallback saved failed; while the
+// breaker keeps the tool disabled, the fallback is called at once.
 func TestFallbackAndBreaker(t *testing.T) {
 	first := loop.ToolSpec{Name: "first", Fallback: "second", Breaker: loop.ToolBreaker{Failures: 1, Cooldown: time.Minute}}
 	p := play(t, table(), loop.Task{}, fakes.Script{
@@ -85,7 +89,41 @@ func TestFallbackAndBreaker(t *testing.T) {
 		Model: []fakes.Step{asks("first", `{}`), asks("first", `{}`), says("done")},
 	})
 	equal(t, &p, "the first call", p.put(t, 1).Text, "ok")
-	equal(t, &p, "the second", p.put(t, 2).Why, loop.Refused)
+	p.equalCalls(t, "c1#1 first{}", "c1#2 second{}", "c2#1 second{}")
+	equal(t, &p, "the second by", p.put(t, 2).By, "second#1")
+
+	cfg := table()
+	cfg.Policy.Fallbacks = false
+	p = play(t, cfg, loop.Task{}, fakes.Script{
+		Tools: []fakes.Tool{answers(first, gives("ok"), fails(loop.NotFound)), answers(loop.ToolSpec{Name: "second"}, gives("ok"))},
+		Model: []fakes.Step{asks("first", `{}`), says("done")},
+	})
+	equal(t, &p, "stop", p.Stop, loop.StopDone)
+}
+
+// A fallback must be one that nobody has to be asked for.
+func TestFallbackNeedsNoPermission(t *testing.T) {
+	for _, bad := range []loop.ToolSpec{{Name: "b", Permission: loop.AskCall}, {Name: "b", SubRun: true}} {
+		_, err := loop.New(table(), loop.Task{}, []loop.ToolSpec{{Name: "a", Fallback: "b"}, bad})
+		if err == nil || !strings.Contains(err.Error(), "tools[0].fallback") {
+			t.Errorf("%+v may be a fallback: %v", bad, err)
+		}
+	}
+}
+
+// Only an argument that hands a page or token back reads a page.
+func TestPagesAreReadByTheirToken(t *testing.T) {
+	cfg := loop.Off()
+	cfg.Contracts.PageLimit = 2
+	page := func(n int) fakes.Answer { return gives(fmt.Sprintf(`{"next_page":%d}`, n)) }
+	first, second := page(2), page(3)
+	first.Times, second.Times = 1, 1
+	p := play(t, cfg, loop.Task{}, fakes.Script{
+		Tools: []fakes.Tool{answers(loop.ToolSpec{Name: "list"}, first, second, gives("{}"))},
+		Model: []fakes.Step{asks("list", `{}`), asks("list", `{"page":2}`), asks("list", `{"page_size":3}`), asks("list", `{"page":3.0}`), says("done")},
+	})
+	equal(t, &p, "another argument of that value", p.put(t, 3).Why, loop.Executed)
+	equal(t, &p, "the page after the last, in another spelling", p.put(t, 4).Why, loop.Refused)
 }
 
 // A result that breaks its contract is tried with the fallback, and ends the
@@ -301,5 +339,35 @@ func TestSubRuns(t *testing.T) {
 			equal(t, &p, "text", p.put(t, 3).Text, "Error: Maximum sub-runs (2) reached. Terminating agent loop.")
 			equal(t, &p, "end", p.End, loop.BudgetExceeded)
 		}
+	}
+}
+
+// A word is no slip of the pen for another one if nothing of it is left.
+func TestShortWordsAreNotMended(t *testing.T) {
+	schema, err := contract.Compiler().Compile(`{"type":"object","properties":{"unit":{"enum":["km","mile"]}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{`{"unit":"ft"}`: "", `{"unit":"kms"}`: `{"unit":"km"}`, `{"unit":"k"}`: ""} {
+		fixed, repaired, problem, _ := schema.Check(text, 5)
+		if want == "" && problem == "" || want != "" && (fixed != want || repaired != 1) {
+			t.Errorf("%s became %s with %d repairs, problem %q; want %q", text, fixed, repaired, problem, want)
+		}
+	}
+}
+
+// Arguments from a hook must keep the schema too.
+func TestHooksKeepTheSchema(t *testing.T) {
+	cfg := contracts()
+	task := loop.Task{Text: "Find it.", Schemas: contract.Compiler(), Hooks: loop.Hooks{BeforeCall: true}}
+	m, err := loop.New(cfg, task, []loop.ToolSpec{search})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Step(m.Begin())
+	m.Step(loop.Input{Kind: loop.ModelReply, Ref: loop.Ref{Kind: loop.RefModel, N: 1, Try: 1}, Calls: []loop.AskedCall{{ID: "a", Name: "search", Args: `{"query":"x"}`}}})
+	effects := m.Step(loop.Input{Kind: loop.GateAnswer, Ref: loop.Ref{Kind: loop.RefGate, N: 1}, Allow: true, Args: `{"query":7}`})
+	if len(effects) != 2 || effects[0].Event != loop.EventBadHook || !strings.Contains(effects[1].Args, `"query":"x"`) {
+		t.Errorf("a hook's broken arguments were used: %v", loop.Record{Effects: effects})
 	}
 }
