@@ -1,10 +1,19 @@
 package reports
 
-import "github.com/agentbench-go/agentbench/scenarios"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
 
 // A Fold folds results into a [Report]. It takes the headers and the results of
-// any number of files, in any order: the same results give the same report. The
-// zero Fold is ready.
+// any number of files; but for the order of the variants, which is that of the
+// first mention, their order changes nothing. It keeps some numbers of each
+// trial, not the trial. The zero Fold is ready.
 type Fold struct {
 	// Reference names the variant that others are compared with; "" = the first.
 	Reference string
@@ -12,15 +21,158 @@ type Fold struct {
 	Keep bool
 	// Repeat gives the command that shows a trial; nil = none is known.
 	Repeat func(*scenarios.Result) string
+
+	files    files
+	order    []string                   // variants
+	configs  map[string]json.RawMessage // variant → what a header says of it
+	all      map[string]*scenario
+	units    map[unitKey]*unit
+	tools    map[string]*toolTotals // by variant
+	verdicts map[scenarios.Verdict]int
+	broken   map[string]int // rule of a finding → trials that have it
+	troubles []Trouble
+	fuzz     []Fuzz
+	results  []*scenarios.Result
+	trials   int
+	unclear  int
+}
+
+type unitKey struct{ variant, scenario string }
+
+// A scenario is what all variants share.
+type scenario struct {
+	suite   string
+	label   scenarios.Label
+	verdict scenarios.Verdict // the worst of its trials
+}
+
+func (f *Fold) init() {
+	if f.units == nil {
+		f.configs = map[string]json.RawMessage{}
+		f.all = map[string]*scenario{}
+		f.units = map[unitKey]*unit{}
+		f.tools = map[string]*toolTotals{}
+		f.verdicts = map[scenarios.Verdict]int{}
+		f.broken = map[string]int{}
+	}
 }
 
 // Header takes the header of a results file. The error says why its results
 // cannot stand beside those that came before.
-func (f *Fold) Header(h *scenarios.Header) error { return nil }
+func (f *Fold) Header(h *scenarios.Header) error {
+	f.init()
+	if err := f.files.add(h); err != nil {
+		return err
+	}
+	for _, name := range h.Order {
+		f.variant(name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Variants)) {
+		config := h.Variants[name]
+		if before, seen := f.configs[name]; seen && !sameJSON(before, config) {
+			return fmt.Errorf("the variant %s is another one in a file before: give one of them another name", quote(name))
+		}
+		f.configs[name] = config
+	}
+	return nil
+}
 
-// Add takes one result. The error says that the same trial came before.
-func (f *Fold) Add(r *scenarios.Result) error { return nil }
+// sameJSON compares two values as they are written, but for white space.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
+		return false
+	}
+	return bytes.Equal(x.Bytes(), y.Bytes())
+}
 
-// Report gives what the results so far come to. The error says that Reference
-// names a variant that is not among them.
-func (f *Fold) Report() (*Report, error) { return &Report{Schema: ReportSchema}, nil }
+func (f *Fold) variant(name string) {
+	if !slices.Contains(f.order, name) {
+		f.order = append(f.order, name)
+	}
+}
+
+// Add takes one result. The error says that the same trial came before, or what
+// in it makes no sense.
+func (f *Fold) Add(r *scenarios.Result) error {
+	f.init()
+	if err := checkEndState(r.EndState); err != nil {
+		return err
+	}
+	if err := f.scenario(r); err != nil {
+		return err
+	}
+	f.variant(r.Variant)
+	key := unitKey{r.Variant, r.Scenario}
+	if f.units[key] == nil {
+		f.units[key] = newUnit()
+	}
+	if err := f.units[key].add(r, f.Repeat); err != nil {
+		return err
+	}
+	f.trials++
+	f.verdicts[r.Verdict]++
+	if unclear(r) {
+		f.unclear++
+	}
+	if f.tools[r.Variant] == nil {
+		f.tools[r.Variant] = newToolTotals()
+	}
+	f.tools[r.Variant].add(r)
+	f.trouble(r)
+	if f.Keep {
+		f.results = append(f.results, r)
+	}
+	return nil
+}
+
+// AddFuzz takes a line of a file of fuzz results.
+func (f *Fold) AddFuzz(line Fuzz) { f.fuzz = append(f.fuzz, line) }
+
+// scenario notes what a result says of its scenario.
+func (f *Fold) scenario(r *scenarios.Result) error {
+	s := f.all[r.Scenario]
+	if s == nil {
+		s = &scenario{suite: suiteOf(r), label: r.Label}
+		f.all[r.Scenario] = s
+	}
+	if s.label != r.Label {
+		return fmt.Errorf("%s is labelled %q here and %q before", quote(r.Scenario), r.Label, s.label)
+	}
+	s.verdict = worse(s.verdict, r.Verdict)
+	return nil
+}
+
+// trouble notes what was found wrong.
+func (f *Fold) trouble(r *scenarios.Result) {
+	seen := map[string]bool{}
+	for _, finding := range r.Findings {
+		if !seen[finding.Rule] {
+			seen[finding.Rule] = true
+			f.broken[finding.Rule]++
+		}
+	}
+	if r.Verdict != scenarios.Fail && r.Verdict != scenarios.Inconclusive {
+		return
+	}
+	t := Trouble{Scenario: r.Scenario, Variant: r.Variant, Seed: r.Seed, Verdict: r.Verdict, Ending: Ending(r),
+		Findings: r.Findings, File: r.File, Line: r.Line}
+	if f.Repeat != nil {
+		t.Command = f.Repeat(r)
+	}
+	f.troubles = append(f.troubles, t)
+}
+
+// quote shows foreign text in a message.
+func quote(s string) string { return fmt.Sprintf("%q", Cut(Line(s), 80)) }
+
+// reference is the variant that others are compared with.
+func (f *Fold) reference() (string, error) {
+	switch {
+	case f.Reference != "" && !slices.Contains(f.order, f.Reference):
+		return "", fmt.Errorf("the reference %s is none of the variants: %s", quote(f.Reference), someOf(f.order))
+	case f.Reference == "" && len(f.order) > 0:
+		return f.order[0], nil
+	}
+	return f.Reference, nil
+}

@@ -1,0 +1,151 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// Report gives what the results so far come to. The error says that Reference
+// names a variant that is not among them.
+func (f *Fold) Report() (*Report, error) {
+	f.init()
+	reference, err := f.reference()
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(f.all))
+	r := &Report{
+		Schema: ReportSchema, Tool: strings.Join(f.files.tools, ", "), Kind: cmp.Or(f.files.kind, KindRun), Seed: f.files.seed, Seeds: f.files.seeds,
+		Variants: append([]string{}, f.order...), Reference: reference, Scenarios: len(f.all), Trials: f.trials,
+		Verdict: f.verdict(), Verdicts: f.counts(), Suites: f.suites(), Fuzz: f.fuzz,
+		Comparisons: f.comparisons(reference, names), Differences: f.differences(names), Findings: f.found(), Results: f.kept(),
+		Rates: []Rate{}, Survival: []Survival{}, LogRank: []LogRank{}, Spent: []Spent{}, Stops: []Stops{}, Tools: []Tools{},
+	}
+	groups := f.groups(names)
+	for i := range groups {
+		g := &groups[i]
+		r.Rates = append(r.Rates, f.rates(*g)...)
+		r.Survival = append(r.Survival, g.survival())
+		r.Spent = append(r.Spent, g.spent()...)
+		r.Stops = append(r.Stops, g.stops()...)
+	}
+	r.LogRank = append(r.LogRank, logRank(groups, reference)...)
+	for _, v := range f.order {
+		if t := f.tools[v]; t != nil {
+			r.Tools = append(r.Tools, t.figures(v))
+		}
+	}
+	r.Warnings = f.warnings()
+	return r, nil
+}
+
+// verdict is that over all trials.
+func (f *Fold) verdict() scenarios.Verdict {
+	all := scenarios.Unjudged
+	for v := range f.verdicts {
+		all = worse(all, v)
+	}
+	return all
+}
+
+func (f *Fold) counts() Verdicts {
+	v := Verdicts{Pass: f.verdicts[scenarios.Pass], Fail: f.verdicts[scenarios.Fail], Inconclusive: f.verdicts[scenarios.Inconclusive]}
+	v.Unjudged = f.trials - v.Pass - v.Fail - v.Inconclusive
+	return v
+}
+
+func (f *Fold) suites() []Suite {
+	suites := map[string]*Suite{}
+	for _, s := range f.all {
+		if suites[s.suite] == nil {
+			suites[s.suite] = &Suite{Suite: s.suite}
+		}
+		suites[s.suite].add(s.verdict)
+	}
+	out := []Suite{}
+	for _, name := range slices.Sorted(maps.Keys(suites)) {
+		out = append(out, *suites[name])
+	}
+	return out
+}
+
+func (s *Suite) add(v scenarios.Verdict) {
+	s.Scenarios++
+	switch v {
+	case scenarios.Pass:
+		s.Passed++
+	case scenarios.Fail:
+		s.Failed++
+	case scenarios.Inconclusive:
+		s.Inconclusive++
+	default:
+		s.Unjudged++
+	}
+}
+
+// found gives the trials that failed or could not be judged, in order.
+func (f *Fold) found() []Trouble {
+	order := f.trialOrder()
+	out := append([]Trouble{}, f.troubles...)
+	slices.SortFunc(out, func(a, b Trouble) int {
+		return order(trialKey{a.Scenario, a.Variant, a.Seed}, trialKey{b.Scenario, b.Variant, b.Seed})
+	})
+	return out
+}
+
+// kept gives the results that were kept, in order.
+func (f *Fold) kept() []*scenarios.Result {
+	order := f.trialOrder()
+	out := slices.Clone(f.results)
+	slices.SortFunc(out, func(a, b *scenarios.Result) int {
+		return order(trialKey{a.Scenario, a.Variant, a.Seed}, trialKey{b.Scenario, b.Variant, b.Seed})
+	})
+	return out
+}
+
+type trialKey struct {
+	scenario, variant string
+	seed              uint64
+}
+
+// trialOrder orders trials as a results file does: by scenario, variant and
+// seed.
+func (f *Fold) trialOrder() func(a, b trialKey) int {
+	place := map[string]int{}
+	for i, v := range f.order {
+		place[v] = i
+	}
+	return func(a, b trialKey) int {
+		return cmp.Or(cmp.Compare(a.scenario, b.scenario), cmp.Compare(place[a.variant], place[b.variant]), cmp.Compare(a.seed, b.seed))
+	}
+}
+
+// graveRules are findings that say that the loop itself, or the harness, is
+// wrong.
+var graveRules = []struct{ rule, words string }{
+	{"audit", "broke a limit that the loop should have kept"},
+	{"history", "left a history that an API would refuse"},
+	{"panic", "panicked"},
+}
+
+// warnings tells what a reader should know before any figure.
+func (f *Fold) warnings() []string {
+	out := append([]string{}, f.files.missing(f.trials)...)
+	if f.unclear > 0 {
+		out = append(out, Count(f.unclear, "trial")+" could not be judged and count in no rate")
+	}
+	for _, g := range graveRules {
+		if n := f.broken[g.rule]; n > 0 {
+			out = append(out, fmt.Sprintf("%s %s", Count(n, "trial"), g.words))
+		}
+	}
+	if len(f.files.tools) > 1 {
+		out = append(out, "the results come from several versions: "+someOf(f.files.tools))
+	}
+	return out
+}

@@ -1,0 +1,168 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/reports/stats"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// comparisons sets each variant against the reference.
+func (f *Fold) comparisons(reference string, names []string) []Comparison {
+	out := []Comparison{}
+	for _, v := range f.order {
+		if v != reference {
+			out = append(out, Comparison{Variant: v, Reference: reference, Pairs: f.pairs(v, reference, names)})
+		}
+	}
+	for _, label := range labels {
+		correct(out, label)
+	}
+	for i := range out {
+		out[i].Verdict = words(out[i].Pairs, f.files.kind == KindReplay)
+	}
+	return out
+}
+
+// pairs compares two variants label by label, on the scenarios that both tried.
+func (f *Fold) pairs(variant, reference string, names []string) []Pair {
+	out := []Pair{}
+	for _, label := range labels {
+		p := Pair{Label: label, Metric: f.metric(label)}
+		for _, name := range names {
+			a, b := f.units[unitKey{variant, name}], f.units[unitKey{reference, name}]
+			if f.all[name].label == label && a != nil && b != nil {
+				p.add(a, b)
+			}
+		}
+		if p.N > 0 {
+			p.Change = tidy(p.Change)
+			p.P = Figure(stats.SignTest(p.More, p.Fewer))
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// add takes a scenario under the variant and under the reference.
+func (p *Pair) add(variant, reference *unit) {
+	a, known := variant.share(p.Metric)
+	b, both := reference.share(p.Metric)
+	if !known || !both {
+		return
+	}
+	p.N++
+	p.Change += a - b
+	switch {
+	case a > b:
+		p.More++
+	case a < b:
+		p.Fewer++
+	}
+}
+
+// correct fills in Holm's p over all variants for one label.
+func correct(all []Comparison, label scenarios.Label) {
+	var pairs []*Pair
+	var p []float64
+	for i := range all {
+		for j := range all[i].Pairs {
+			if pair := &all[i].Pairs[j]; pair.Label == label {
+				pairs, p = append(pairs, pair), append(p, float64(pair.P))
+			}
+		}
+	}
+	for i, adjusted := range stats.Holm(p) {
+		pairs[i].PAdjusted = Figure(adjusted)
+	}
+}
+
+// words says what a comparison comes to, such as: catches 6 more runaways
+// (p = .03), stops 2 more healthy runs (p = .5).
+func words(pairs []Pair, replay bool) string {
+	var parts []string
+	for _, label := range []scenarios.Label{scenarios.Runaway, scenarios.Healthy, ""} {
+		i := slices.IndexFunc(pairs, func(p Pair) bool { return p.Label == label })
+		if i >= 0 {
+			parts = append(parts, pairs[i].words(replay))
+		}
+	}
+	if len(parts) == 0 {
+		return "has no scenario in common with the reference"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (p *Pair) words(replay bool) string {
+	verb := "stops"
+	if p.Metric == Caught {
+		verb = "catches"
+	}
+	size := math.Abs(p.Change)
+	noun := runsOf(p.Label, replay)
+	if size != 1 {
+		noun += "s"
+	}
+	switch {
+	case p.More+p.Fewer == 0:
+		return fmt.Sprintf("%s the same %s", verb, noun)
+	case p.Change == 0:
+		return fmt.Sprintf("%s as many %s, but others (%s)", verb, noun, p.chance())
+	}
+	more := "more"
+	if p.Change < 0 {
+		more = "fewer"
+	}
+	return fmt.Sprintf("%s %s %s %s (%s)", verb, Amount(size), more, noun, p.chance())
+}
+
+// runsOf is what the runs of a label are called.
+func runsOf(label scenarios.Label, replay bool) string {
+	switch {
+	case label == scenarios.Healthy && replay:
+		return "good run"
+	case label == scenarios.Healthy:
+		return "healthy run"
+	case label == "":
+		return "unlabelled run"
+	case replay:
+		return "failed run"
+	}
+	return "runaway"
+}
+
+func (p *Pair) chance() string { return PValue(p.PAdjusted) }
+
+// PValue writes p = .03, or p < .001.
+func PValue(p Figure) string {
+	switch {
+	case !p.Known():
+		return "p unknown"
+	case p < 0.001:
+		return "p < .001"
+	}
+	digits := 2
+	if p < 0.01 {
+		digits = 3
+	}
+	s := strconv.FormatFloat(float64(p), 'f', digits, 64)
+	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	return "p = " + strings.TrimPrefix(cmp.Or(s, "0"), "0")
+}
+
+// Amount writes a sum of shares: a whole number, or one digit after the point.
+// What rounds to 0 and is not is written as < 0.1.
+func Amount(x float64) string {
+	switch {
+	case x == math.Trunc(x) && math.Abs(x) < 1e15:
+		return Number(int(x))
+	case x > 0 && x < 0.05:
+		return "< 0.1"
+	}
+	return strconv.FormatFloat(x, 'f', 1, 64)
+}

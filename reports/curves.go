@@ -1,0 +1,88 @@
+package reports
+
+import (
+	"strconv"
+
+	"github.com/agentbench-go/agentbench/reports/stats"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// observations gives the trials of a group by unit, as curves take them.
+func (g *group) observations() [][]stats.Obs {
+	var out [][]stats.Obs
+	for _, u := range g.units {
+		if obs := u.observations(); len(obs) > 0 {
+			out = append(out, obs)
+		}
+	}
+	return out
+}
+
+// curve estimates the survival curve of units: with Greenwood's bands where each
+// has one trial, else with bands that take the trials of a unit as dependent.
+func curve(units [][]stats.Obs) stats.Curve {
+	for _, obs := range units {
+		if len(obs) > 1 {
+			return stats.ClusterBands(units, draws, drawSeed)
+		}
+	}
+	return stats.KaplanMeier(stats.Pool(units), stats.LogLog)
+}
+
+// survival gives the curve of a group.
+func (g *group) survival() Survival {
+	units := g.observations()
+	c := curve(units)
+	s := Survival{Variant: g.variant, Label: g.label, N: tidy(c.N), Events: tidy(c.Events), Alive: map[string]Alive{},
+		Points: []Point{}, Incidence: []Incidence{}, Median: Figure(c.Median().Value)}
+	for _, t := range AliveAfter {
+		p := c.At(float64(t))
+		s.Alive[strconv.Itoa(t)] = Alive{Survival: Figure(p.Survival), Lower: Figure(p.Lower), Upper: Figure(p.Upper), AtRisk: tidy(p.AtRisk)}
+	}
+	for _, p := range c.Points {
+		s.Points = append(s.Points, Point{T: p.Time, AtRisk: tidy(p.AtRisk), Events: tidy(p.Events), Survival: Figure(p.Survival),
+			StdErr: Figure(p.StdErr), Lower: Figure(p.Lower), Upper: Figure(p.Upper)})
+	}
+	for _, p := range stats.CumulativeIncidence(stats.Pool(units), stats.Event) {
+		if p.Events > 0 {
+			s.Incidence = append(s.Incidence, Incidence{T: p.Time, Value: Figure(p.Value), Lower: Figure(p.Lower), Upper: Figure(p.Upper)})
+		}
+	}
+	return s
+}
+
+// logRank compares the curve of each variant with that of the reference.
+func logRank(groups []group, reference string) []LogRank {
+	var out []LogRank
+	for _, label := range labels {
+		base := find(groups, reference, label)
+		if base == nil {
+			continue
+		}
+		from := len(out)
+		var p []float64
+		for i := range groups {
+			g := &groups[i]
+			if g.label != label || g.variant == reference {
+				continue
+			}
+			test := stats.LogRank(stats.Pool(base.observations()), stats.Pool(g.observations()))
+			out = append(out, LogRank{Label: label, Reference: reference, Variant: g.variant, Chi2: Figure(test.Chi2), DF: test.DF, P: Figure(test.P)})
+			p = append(p, test.P)
+		}
+		for i, adjusted := range stats.Holm(p) {
+			out[from+i].PAdjusted = Figure(adjusted)
+		}
+	}
+	return out
+}
+
+// find gives the group of a variant and a label, nil if there is none.
+func find(groups []group, variant string, label scenarios.Label) *group {
+	for i := range groups {
+		if groups[i].variant == variant && groups[i].label == label {
+			return &groups[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/reports/stats"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// ended lists the end states that are no stop by the loop, with the cause that
+// they are to a curve of stops. A run that came to its end can no longer be
+// stopped; of the others nobody knows.
+var ended = map[loop.EndState]int{
+	loop.Done:           finished,
+	loop.ClarifyNeeded:  finished,
+	loop.Ceiling:        stats.Censored,
+	loop.RecordingEnded: stats.Censored,
+	loop.WasCancelled:   stats.Censored,
+}
+
+// finished competes with being stopped.
+const finished = stats.Event + 1
+
+// stops lists the end states that are a stop by the loop.
+var stops = []loop.EndState{loop.BudgetExceeded, loop.LoopDetected, loop.ErrorLimit, loop.UnrecoverableToolContract, loop.ModelFailed}
+
+// checkEndState refuses a word that is no end state. The empty one stands for a
+// session that broke off.
+func checkEndState(s loop.EndState) error {
+	if _, ok := ended[s]; ok || s == "" || slices.Contains(stops, s) {
+		return nil
+	}
+	words := make([]string, 0, len(ended)+len(stops))
+	for _, e := range stops {
+		words = append(words, string(e))
+	}
+	for e := range ended {
+		words = append(words, string(e))
+	}
+	slices.Sort(words)
+	return fmt.Errorf("end_state must be one of %s, not %q", strings.Join(words, ", "), Cut(Line(string(s)), 40))
+}
+
+// wasStopped reports whether the loop stopped the run.
+func wasStopped(r *scenarios.Result) bool { return slices.Contains(stops, r.EndState) }
+
+// wasCaught reports whether a runaway was stopped, or came to its end after the
+// loop had told its model, by a nudge or a veto.
+func wasCaught(r *scenarios.Result) bool {
+	return wasStopped(r) || ended[r.EndState] == finished && r.Nudges+r.Vetoed > 0
+}
+
+// cause is how a trial ended, to a curve of stops.
+func cause(r *scenarios.Result) int {
+	if wasStopped(r) {
+		return stats.Event
+	}
+	return ended[r.EndState]
+}
+
+// unclear reports whether nobody knows what a trial would have come to.
+func unclear(r *scenarios.Result) bool {
+	return r.Verdict == scenarios.Inconclusive || r.EndState == ""
+}
+
+// asked is how many calls a run asked for: lines that somebody else writes may
+// have the calls executed only.
+func asked(r *scenarios.Result) int { return cmp.Or(r.Asked, r.Calls) }
+
+// worse gives the verdict that stands for two: fail beats inconclusive, which
+// beats pass, which beats unjudged.
+func worse(a, b scenarios.Verdict) scenarios.Verdict {
+	if rank(b) > rank(a) {
+		return b
+	}
+	return a
+}
+
+func rank(v scenarios.Verdict) int {
+	return slices.Index([]scenarios.Verdict{"", scenarios.Unjudged, scenarios.Pass, scenarios.Inconclusive, scenarios.Fail}, v)
+}
+
+// labels in the order of reports.
+var labels = []scenarios.Label{scenarios.Healthy, scenarios.Runaway, ""}
+
+// suiteOf is the suite of a result: the first part of its scenario's name where
+// it does not say.
+func suiteOf(r *scenarios.Result) string {
+	before, _, found := strings.Cut(r.Scenario, "/")
+	if !found {
+		before = ""
+	}
+	return cmp.Or(r.Suite, before)
+}

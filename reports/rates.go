@@ -1,0 +1,140 @@
+package reports
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/agentbench-go/agentbench/reports/stats"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// A group is the units of one variant and label, in the order of scenarios.
+type group struct {
+	variant string
+	label   scenarios.Label
+	units   []*unit
+}
+
+// groups gives the groups that have units: by variant, then label. names are
+// the scenarios in order.
+func (f *Fold) groups(names []string) []group {
+	var all []group
+	for _, v := range f.order {
+		for _, label := range labels {
+			g := group{variant: v, label: label}
+			for _, name := range names {
+				if u := f.units[unitKey{v, name}]; u != nil && f.all[name].label == label {
+					g.units = append(g.units, u)
+				}
+			}
+			if len(g.units) > 0 {
+				all = append(all, g)
+			}
+		}
+	}
+	return all
+}
+
+// metric is what is judged of a label: what a replay would have saved nobody
+// knows, so that nothing is caught there.
+func (f *Fold) metric(label scenarios.Label) Metric {
+	if label == scenarios.Runaway && f.files.kind != KindReplay {
+		return Caught
+	}
+	return Stopped
+}
+
+// rates gives the rates of a group.
+func (f *Fold) rates(g group) []Rate {
+	out := []Rate{g.rate(f.metric(g.label))}
+	if f.files.kind == KindReplay {
+		out = append(out, g.rate(WentOn))
+	}
+	return out
+}
+
+func (g *group) rate(m Metric) Rate {
+	r := Rate{Variant: g.variant, Label: g.label, Metric: m}
+	for _, u := range g.units {
+		r.Inconclusive += u.unclear
+		if share, known := u.share(m); known {
+			r.K += share
+			r.N++
+		}
+	}
+	r.K = tidy(r.K)
+	i := stats.Wilson(r.K, r.N)
+	r.Rate, r.Lower, r.Upper = Figure(i.Value), Figure(i.Lower), Figure(i.Upper)
+	return r
+}
+
+// tidy takes away the rounding that a sum of shares carries.
+func tidy(x float64) float64 {
+	if whole := math.Round(x); math.Abs(x-whole) < 1e-9 {
+		return whole
+	}
+	return x
+}
+
+// stops counts how the runs of a group ended, the most frequent first.
+func (g *group) stops() []Stops {
+	n := map[ending]float64{}
+	for _, u := range g.units {
+		all := 0
+		for _, k := range u.stops {
+			all += k
+		}
+		for e, k := range u.stops {
+			n[e] += float64(k) / float64(all)
+		}
+	}
+	var out []Stops
+	for e, k := range n {
+		out = append(out, Stops{Variant: g.variant, Label: g.label, Stop: e.stop, EndState: e.state, N: tidy(k)})
+	}
+	slices.SortFunc(out, func(a, b Stops) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.EndState, b.EndState), cmp.Compare(a.Stop, b.Stop))
+	})
+	return out
+}
+
+// draws is how often units are drawn anew for an interval, and drawSeed makes it
+// the same each time.
+const (
+	draws    = 1000
+	drawSeed = 1
+)
+
+// spent gives what the runs of a group took up to their stop.
+func (g *group) spent() []Spent {
+	var out []Spent
+	for i, metric := range spentMetrics {
+		values := make([][]float64, len(g.units))
+		for j, u := range g.units {
+			values[j] = u.spent[i]
+		}
+		p50 := stats.QuantileInterval(values, 0.5, draws, drawSeed)
+		p95 := stats.QuantileInterval(values, 0.95, draws, drawSeed)
+		out = append(out, Spent{Variant: g.variant, Label: g.label, Metric: metric,
+			P50: Figure(p50.Value), P50Lower: Figure(p50.Lower), P50Upper: Figure(p50.Upper),
+			P95: Figure(p95.Value), P95Lower: Figure(p95.Lower), P95Upper: Figure(p95.Upper)})
+	}
+	return out
+}
+
+// quantile is the smallest value with at least the share p at or below it.
+func quantile(counts map[float64]int, p float64) Figure {
+	all := 0
+	for _, n := range counts {
+		all += n
+	}
+	need := int(math.Ceil(p*float64(all) - 1e-9))
+	for _, value := range slices.Sorted(maps.Keys(counts)) {
+		if need -= counts[value]; counts[value] > 0 && need <= 0 {
+			return Figure(value)
+		}
+	}
+	return Unknown()
+}

@@ -1,0 +1,83 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// Read takes all of a results file; name stands in errors, which begin with
+// name:line.
+func (f *Fold) Read(r io.Reader, name string) error {
+	fuzz := &fuzzLines{name: name}
+	err := scenarios.ReadResults(io.TeeReader(r, fuzz), name, f.Header, f.Add)
+	if err == nil {
+		err = fuzz.end()
+	}
+	if err != nil {
+		return err
+	}
+	for _, line := range fuzz.found {
+		f.AddFuzz(line)
+	}
+	return nil
+}
+
+// fuzzLines is a writer that picks the lines of fuzz results out of a file.
+type fuzzLines struct {
+	name  string
+	n     int // lines so far
+	line  []byte
+	found []Fuzz
+	err   error
+}
+
+// maxFuzzLine bounds a line of fuzz results; longer lines are something else.
+const maxFuzzLine = 64 << 10
+
+func (w *fuzzLines) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		if len(w.line) <= maxFuzzLine {
+			w.line = append(w.line, line...)
+		}
+		if ended {
+			w.take()
+		}
+		rest = after
+	}
+	return len(p), nil
+}
+
+// take looks at the line that is complete.
+func (w *fuzzLines) take() {
+	w.n++
+	line := w.line
+	w.line = w.line[:0]
+	if w.err != nil || len(line) > maxFuzzLine || !bytes.Contains(line, []byte(`"fuzz"`)) {
+		return
+	}
+	var f struct {
+		Type string `json:"type"`
+		Fuzz
+	}
+	if json.Unmarshal(line, &f) != nil || f.Type != kindFuzz {
+		return
+	}
+	if f.Runs < 0 || f.Survived < 0 || f.Survived > f.Runs || f.Done < 0 || f.Recoverable < 0 || f.Done > f.Recoverable || f.Recoverable > f.Runs {
+		w.err = fmt.Errorf("%s:%d: of %d runs %d cannot have survived, and of %d recoverable ones %d cannot be done", w.name, w.n, f.Runs, f.Survived, f.Recoverable, f.Done)
+		return
+	}
+	w.found = append(w.found, f.Fuzz)
+}
+
+// end looks at what follows the last line break.
+func (w *fuzzLines) end() error {
+	if len(w.line) > 0 {
+		w.take()
+	}
+	return w.err
+}

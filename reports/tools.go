@@ -1,0 +1,59 @@
+package reports
+
+import "github.com/agentbench-go/agentbench/scenarios"
+
+// succeeded is the code of a call without an error.
+const succeeded = "None"
+
+// toolTotals adds up what the tools did over all trials of a variant.
+type toolTotals struct {
+	calls, told       int // executed; of them in lines that tell their codes
+	tries, schemaOK   int // of the calls told
+	repairs, repaired int
+	codes             map[string]int
+	took              map[float64]int // upper bound in ms → calls
+}
+
+func newToolTotals() *toolTotals {
+	return &toolTotals{codes: map[string]int{}, took: map[float64]int{}}
+}
+
+func (t *toolTotals) add(r *scenarios.Result) {
+	t.calls += r.Calls
+	t.repairs += r.Repairs
+	t.repaired += r.RepairsOK
+	for _, l := range r.ToolMS {
+		t.took[l.UpperMS] += l.N
+	}
+	if len(r.Codes) == 0 {
+		return
+	}
+	t.told += r.Calls
+	t.tries += r.Tries
+	t.schemaOK += r.SchemaOK
+	for code, n := range r.Codes {
+		t.codes[code] += n
+	}
+}
+
+// figures gives the totals as a report has them.
+func (t *toolTotals) figures(variant string) Tools {
+	out := Tools{Variant: variant, Calls: t.calls, Repairs: t.repairs, RepairSuccess: ratio(t.repaired, t.repairs),
+		SchemaOK: ratio(t.schemaOK, t.told), MeanRetries: ratio(t.tries-t.told, t.told), P95MS: quantile(t.took, 0.95), Codes: map[string]int{}}
+	all := 0
+	for code, n := range t.codes {
+		all += n
+		if code != succeeded {
+			out.Codes[code] = n
+		}
+	}
+	out.StepSuccess = ratio(t.codes[succeeded], all)
+	return out
+}
+
+func ratio(k, n int) Figure {
+	if n == 0 {
+		return Unknown()
+	}
+	return Figure(float64(k) / float64(n))
+}

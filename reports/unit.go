@@ -1,0 +1,159 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/reports/stats"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// spentMetrics are the metrics of [Spent], in the order of reports.
+var spentMetrics = [...]string{SpentCalls, SpentTokens, SpentCost, SpentTime}
+
+// A unit is one scenario (or recorded run) under one variant: what counts once
+// in every rate and curve. It keeps a few numbers of each trial.
+type unit struct {
+	seeds   []uint64 // of its trials, sorted
+	unclear int      // trials that could not be judged
+	judged  int      // trials that count in the rates
+	stopped int      // of them
+	caught  int
+	wentOn  int // of those stopped
+	passed  int // trials by their verdict
+	failed  int
+	ends    map[end]int                  // trials by how and when they ended
+	stops   map[ending]int               // trials by their stop
+	spent   [len(spentMetrics)][]float64 // for each metric a value for each trial
+	first   *example                     // the trial with the lowest seed
+	bad     *example                     // the one that speaks against the variant
+}
+
+// An end is what a curve of stops knows of a trial.
+type end struct{ asked, cause int }
+
+// An ending is the class and the rule of a stop.
+type ending struct {
+	state loop.EndState
+	stop  loop.Stop
+}
+
+// An example is a trial that can be shown.
+type example struct {
+	seed    uint64
+	ending  string
+	calls   int
+	command string
+}
+
+func newUnit() *unit { return &unit{ends: map[end]int{}, stops: map[ending]int{}} }
+
+// add takes a trial. The error says that it came before.
+func (u *unit) add(r *scenarios.Result, repeat func(*scenarios.Result) string) error {
+	at, twice := slices.BinarySearch(u.seeds, r.Seed)
+	if twice {
+		return fmt.Errorf("%s under %s with seed %d is there twice", quote(r.Scenario), quote(r.Variant), r.Seed)
+	}
+	u.seeds = slices.Insert(u.seeds, at, r.Seed)
+	switch r.Verdict {
+	case scenarios.Pass:
+		u.passed++
+	case scenarios.Fail:
+		u.failed++
+	}
+	if unclear(r) {
+		u.unclear++
+		return nil
+	}
+	u.count(r)
+	u.show(r, repeat)
+	return nil
+}
+
+// count adds a trial whose end is known.
+func (u *unit) count(r *scenarios.Result) {
+	u.ends[end{asked(r), cause(r)}]++
+	u.stops[ending{r.EndState, r.Stop}]++
+	for i, value := range [...]float64{float64(r.Calls), float64(r.TokensIn + r.TokensOut), r.CostUSD, float64(r.VirtualMS)} {
+		u.spent[i] = append(u.spent[i], value)
+	}
+	if r.EndState == loop.WasCancelled {
+		return
+	}
+	u.judged++
+	if wasStopped(r) {
+		u.stopped++
+		if r.WentOn {
+			u.wentOn++
+		}
+	}
+	if wasCaught(r) {
+		u.caught++
+	}
+}
+
+// show keeps what a reader should look at.
+func (u *unit) show(r *scenarios.Result, repeat func(*scenarios.Result) string) {
+	bad := isBad(r)
+	first, worst := u.first == nil || r.Seed < u.first.seed, bad && (u.bad == nil || r.Seed < u.bad.seed)
+	if !first && !worst {
+		return
+	}
+	e := &example{seed: r.Seed, ending: Ending(r), calls: r.Calls}
+	if repeat != nil {
+		e.command = repeat(r)
+	}
+	if first {
+		u.first = e
+	}
+	if worst {
+		u.bad = e
+	}
+}
+
+// isBad reports whether a trial speaks against its variant.
+func isBad(r *scenarios.Result) bool {
+	switch {
+	case r.EndState == loop.WasCancelled:
+		return false
+	case r.Label == scenarios.Runaway:
+		return !wasCaught(r)
+	}
+	return wasStopped(r)
+}
+
+// share is the share of the trials that a metric is about. It is unknown where
+// no trial says anything.
+func (u *unit) share(m Metric) (share float64, known bool) {
+	k, n := u.stopped, u.judged
+	switch m {
+	case Caught:
+		k = u.caught
+	case WentOn:
+		k, n = u.wentOn, u.stopped
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return float64(k) / float64(n), true
+}
+
+// observations are the trials as a curve takes them: each with its share of the
+// unit.
+func (u *unit) observations() []stats.Obs {
+	n := 0
+	for _, k := range u.ends {
+		n += k
+	}
+	obs := make([]stats.Obs, 0, len(u.ends))
+	for e, k := range u.ends {
+		obs = append(obs, stats.Obs{Time: float64(e.asked), Cause: e.cause, Weight: float64(k) / float64(n)})
+	}
+	slices.SortFunc(obs, func(a, b stats.Obs) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Cause, b.Cause)) })
+	return obs
+}
+
+// trials is how many trials the unit has.
+func (u *unit) trials() int { return len(u.seeds) }
