@@ -327,6 +327,7 @@ func TestTroubleIsAudited(t *testing.T) {
 	nets := every()
 	nets.ModelRetry.Max, nets.Limits.Calls, nets.Limits.CallsPerTurn, nets.Parallel.Max = 2, 7, 3, 1
 	nets.Time.Model, nets.Time.Chunk, nets.History.MaxMessages = 35*sec, 10*sec, 6
+	nets.Policy = loop.Policy{} // what is wrong is for the model to see
 	retrying := loop.Default()
 	retrying.ModelRetry.Max = 3
 	stops := map[loop.Stop]int{}
