@@ -21,11 +21,37 @@ func auditDecode(text string) (any, bool) {
 	return v, err == io.EOF
 }
 
-// auditIsObject reports whether text is a JSON object.
+// auditIsObject reports whether text is a JSON object as the loop takes it: no
+// key stands twice in one object, and nothing is nested deeper than 1,000
+// levels.
 func auditIsObject(text string) bool {
 	v, ok := auditDecode(text)
 	_, object := v.(map[string]any)
-	return ok && object
+	return ok && object && auditPlainKeys(json.NewDecoder(strings.NewReader(text)), 0)
+}
+
+// auditPlainKeys reads the next value of a valid text, and reports whether its
+// keys and its depth are as they should be.
+func auditPlainKeys(d *json.Decoder, depth int) bool {
+	open, _ := d.Token()
+	if _, nested := open.(json.Delim); !nested {
+		return true
+	}
+	seen := map[json.Token]bool{}
+	for d.More() {
+		if open == json.Delim('{') {
+			key, _ := d.Token()
+			if seen[key] {
+				return false
+			}
+			seen[key] = true
+		}
+		if !auditPlainKeys(d, depth+1) {
+			return false
+		}
+	}
+	_, err := d.Token()
+	return err == nil && depth < 1000
 }
 
 // auditSame gives a text that is the same for two calls of the same tool with

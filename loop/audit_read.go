@@ -151,7 +151,7 @@ func (b *auditBook) readReply(a *auditAsk, it *auditItem) {
 	}
 	for _, asked := range it.in.Calls {
 		c := &auditCall{n: len(b.calls) + 1, reply: r, asked: asked, id: asked.ID, name: strings.TrimSpace(asked.Name), args: asked.Args}
-		if c.args == "" {
+		if strings.Trim(c.args, " \t\r\n") == "" {
 			c.args = "{}"
 		}
 		c.spec = b.tools[c.name]
