@@ -13,7 +13,7 @@ import "testing"
 var presetSees = map[string]string{
 	"gemini-cli-2025": "raw", "gemini-cli-2026": "raw", "crush": "raw", "opencode": "raw",
 	"openhands-v0": "text", "openhands-v1": "text",
-	"hpd-agent": "args", "hpd-production": "args", "hpd-development": "args", "hpd-long-running": "args", "hpd-as-coded": "args",
+	"recommended": "args", "hpd-agent": "args", "hpd-production": "args", "hpd-development": "args", "hpd-long-running": "args", "hpd-as-coded": "args",
 	"openclaw": "args", "cline": "args", "roo-code": "args", "crewai": "args", "zeroclaw": "args", "qwen-code": "args",
 	"qwen-code-heuristics": "args", "hermes-agent": "args", "deer-flow": "args",
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // presetOf loads a preset.
@@ -45,26 +47,32 @@ func play(t *testing.T, cfg loop.Config, s *fakes.Script, requests int) *played 
 		t.Fatal(err)
 	}
 	p.runs = w.Outcomes()
-	for _, f := range checkHistory(p.trace) {
-		t.Errorf("history: %+v", f)
+	for _, problem := range loop.CheckHistory(m.History()) {
+		t.Errorf("history: %s", problem)
 	}
 	if !auditable(cfg, requests) {
 		return p
 	}
 	for _, v := range loop.Audit(cfg, task, s.Specs(), p.trace) {
-		// To the audit every answer ends its run as done: it knows no detector
-		// that looks at replies without calls.
-		if v.Rule != "stop" || v.Got != "monologue" {
+		if v.Rule != "stop" || !looksAtReplies(cfg, v.Got) {
 			t.Errorf("audit: %v", v)
 		}
 	}
 	return p
 }
 
-// auditable tells which traces the audit can read: not those of the policy
-// table, of payload caps and of sub-runs, and none so long that it takes seconds.
+// auditable tells which traces the audit can read. It knows nothing yet of
+// contracts, the policy table and sub-runs; and a trace of thousands of turns
+// takes it seconds.
 func auditable(cfg loop.Config, requests int) bool {
-	return cfg.Policy == loop.Off().Policy && cfg.Contracts == loop.Off().Contracts && cfg.Limits.Spawns == 0 && requests <= 2000
+	off := loop.Off()
+	return cfg.Policy == off.Policy && cfg.Contracts == off.Contracts && cfg.Limits.Spawns == 0 && requests <= 2000
+}
+
+// looksAtReplies reports whether a stop is that of a detector for replies
+// without calls, each of which the audit takes for the end of its run.
+func looksAtReplies(cfg loop.Config, stop string) bool {
+	return slices.ContainsFunc(cfg.Detectors, func(d detect.Detector) bool { return d.Name == stop && d.Record == detect.PerReply })
 }
 
 // last is how the last run ended.

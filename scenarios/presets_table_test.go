@@ -14,7 +14,7 @@ import (
 var presetCaps = map[string]string{
 	"autogen": "T1", "langchain-limits": "T5", "openai-agents": "T10", "microbot": "G10", "microbot-plan": "G10", "langgraph-js": "T13",
 	"framework-spec": "T16", "vercel-ai": "T20", "smolagents": "F20", "crewai": "F25", "meai": "F40", "pydantic-ai": "T50",
-	"none": "-", "streaming-repl": "-", "microbot-rollback": "-", "autogen-0.2": "-", "google-adk": "-", "claude-agent-sdk": "-", "codex-cli": "-", "langgraph-python": "-",
+	"recommended": "-", "none": "-", "streaming-repl": "-", "microbot-rollback": "-", "autogen-0.2": "-", "google-adk": "-", "claude-agent-sdk": "-", "codex-cli": "-", "langgraph-python": "-",
 	"hpd-agent": "-", "hpd-production": "-", "hpd-development": "-", "hpd-long-running": "-", "hpd-error-tracking": "-", "hpd-as-coded": "-",
 	"gemini-cli-2025": "-", "gemini-cli-2026": "-", "openhands-v0": "-", "openhands-v1": "-", "openclaw": "-", "cline": "-", "roo-code": "-", "goose": "-",
 	"crush": "-", "opencode": "-", "zeroclaw": "-", "qwen-code": "-", "qwen-code-heuristics": "-", "hermes-agent": "-", "deer-flow": "-",
@@ -34,6 +34,7 @@ var presetCaps = map[string]string{
 //	A+new    A beside a new call in each reply
 var presetCells = table(`
 preset               | same       | changes    | swapped    | AB         | ABC     | fails      | fails-B    | AAA    | A+new
+recommended          | N3 V5 S10  |            | N3 V5 S10  | N6 S24     | N9 S36  | N3 V5 S10  | N6 S24     | N1 V2 S4 | N3 V5 S10
 hpd-agent            | S5         | S5         | S5         |            |         | E3         |            | S2     | S5
 hpd-production       | S5         | S5         | S5         |            |         | E3         |            | S2     | S5
 hpd-development      | S3         | S3         | S3         |            |         | E2         |            | S1     | S3
@@ -76,6 +77,8 @@ deer-flow            | N3 F5      | N3 F5      | N3 F5      | N5 F9      | N7 F1
 //     (section 10.5), so that A's fourth call is denied.
 //   - Crush, AB and fails-B: five and five of ten.
 //   - CrewAI refuses every further equal call, until its cap of 25.
+//   - recommended: fails: the fifth call is vetoed, and what is vetoed is no
+//     failing turn, so that the error limit of 5 is not reached.
 //   - hermes fails: told at the second failure of the exact call; the fifth equal
 //     result in a row halts.
 
@@ -83,6 +86,7 @@ deer-flow            | N3 F5      | N3 F5      | N3 F5      | N5 F9      | N7 F1
 // the base scripts; what is empty is the preset's cap.
 var presetFresh = table(`
 preset               | same  | changes | AB         | ABC     | fails | fails-B
+recommended          |       |         |            |         | E5    |
 hpd-agent            |       |         |            |         | E3    |
 hpd-production       |       |         |            |         | E3    |
 hpd-development      |       |         |            |         | E2    |
