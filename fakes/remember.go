@@ -13,8 +13,8 @@ func (w *World) Remember(in loop.Input, effects []loop.Effect) {
 	switch {
 	case in.Ref.Kind != loop.RefNone:
 		w.queue.drop(in.Ref)
-	case in.Kind == loop.UserMessage:
-		w.queue.dropKind(loop.UserMessage)
+	case in.Kind == loop.UserMessage, in.Kind == loop.Cancel:
+		w.queue.dropKind(in.Kind)
 	}
 	w.Do(context.Background(), in, effects)
 }

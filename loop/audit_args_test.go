@@ -9,7 +9,9 @@ import (
 // takes, by the rules at canon: a key that stands twice is an error, and so is
 // what lies deeper than 1,000 levels, the outermost object counted.
 func TestAuditIsObject(t *testing.T) {
-	nested := func(levels int) string { return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1) }
+	nested := func(levels int) string {
+		return strings.Repeat(`{"a":`, levels-1) + "{}" + strings.Repeat("}", levels-1)
+	}
 	for _, c := range []struct {
 		text string
 		want bool
