@@ -20,10 +20,10 @@ func (f *Fold) Report() (*Report, error) {
 	}
 	names := slices.Sorted(maps.Keys(f.all))
 	r := &Report{
-		Schema: ReportSchema, Tool: strings.Join(f.files.tools, ", "), Kind: cmp.Or(f.files.kind, KindRun), Seed: f.files.seed, Seeds: f.files.seeds,
+		Schema: ReportSchema, Tool: f.tool(), Kind: f.Kind(), Seed: f.files.seed, Seeds: f.files.seeds,
 		Variants: append([]string{}, f.order...), Reference: reference, Scenarios: len(f.all), Trials: f.trials,
-		Verdict: f.verdict(), Verdicts: f.counts(), Suites: f.suites(), Fuzz: f.fuzz,
-		Comparisons: f.comparisons(reference, names), Differences: f.differences(names), Findings: f.found(), Results: f.kept(),
+		Verdict: f.verdict(), Verdicts: f.tally(), Suites: f.suites(), Fuzz: f.fuzz,
+		Comparisons: f.comparisons(reference, names), Differences: f.differences(names), Findings: f.found(), Results: f.kept(), Header: f.header(),
 		Rates: []Rate{}, Survival: []Survival{}, LogRank: []LogRank{}, Spent: []Spent{}, Stops: []Stops{}, Tools: []Tools{},
 	}
 	groups := f.groups(names)
@@ -44,6 +44,9 @@ func (f *Fold) Report() (*Report, error) {
 	return r, nil
 }
 
+// tool names the versions that wrote the results.
+func (f *Fold) tool() string { return strings.Join(f.files.tools, ", ") }
+
 // verdict is that over all trials.
 func (f *Fold) verdict() scenarios.Verdict {
 	all := scenarios.Unjudged
@@ -53,7 +56,7 @@ func (f *Fold) verdict() scenarios.Verdict {
 	return all
 }
 
-func (f *Fold) counts() Verdicts {
+func (f *Fold) tally() Verdicts {
 	v := Verdicts{Pass: f.verdicts[scenarios.Pass], Fail: f.verdicts[scenarios.Fail], Inconclusive: f.verdicts[scenarios.Inconclusive]}
 	v.Unjudged = f.trials - v.Pass - v.Fail - v.Inconclusive
 	return v
@@ -135,7 +138,7 @@ var graveRules = []struct{ rule, words string }{
 
 // warnings tells what a reader should know before any figure.
 func (f *Fold) warnings() []string {
-	out := append([]string{}, f.files.missing(f.trials)...)
+	out := append([]string{}, f.files.missing(f.trials+f.passed)...)
 	if f.unclear > 0 {
 		out = append(out, Count(f.unclear, "trial")+" could not be judged and count in no rate")
 	}

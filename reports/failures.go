@@ -64,8 +64,12 @@ func Reasons(r *scenarios.Result) []string {
 	if len(r.Findings) == 0 {
 		return []string{"ended " + Ending(r)}
 	}
+	return reasons(r.Findings)
+}
+
+func reasons(findings []scenarios.Finding) []string {
 	var lines []string
-	for _, f := range r.Findings {
+	for _, f := range findings {
 		line := Line(f.Message)
 		if line == "" {
 			line = Line(f.Rule)

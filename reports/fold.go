@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,6 +20,9 @@ type Fold struct {
 	Reference string
 	// Keep keeps the results for Report.Results.
 	Keep bool
+	// Only names the variants whose results count; nil = all. Others are passed
+	// over.
+	Only []string
 	// Repeat gives the command that shows a trial; nil = none is known.
 	Repeat func(*scenarios.Result) string
 
@@ -34,6 +38,7 @@ type Fold struct {
 	fuzz     []Fuzz
 	results  []*scenarios.Result
 	trials   int
+	passed   int // over, because of Only
 	unclear  int
 }
 
@@ -65,9 +70,14 @@ func (f *Fold) Header(h *scenarios.Header) error {
 		return err
 	}
 	for _, name := range h.Order {
-		f.variant(name)
+		if f.counts(name) {
+			f.variant(name)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Variants)) {
+		if !f.counts(name) {
+			continue
+		}
 		config := h.Variants[name]
 		if before, seen := f.configs[name]; seen && !sameJSON(before, config) {
 			return fmt.Errorf("the variant %s is another one in a file before: give one of them another name", quote(name))
@@ -86,6 +96,16 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
+// counts reports whether the results of a variant count.
+func (f *Fold) counts(variant string) bool { return f.Only == nil || slices.Contains(f.Only, variant) }
+
+// Variants lists the variants so far, in the order of reports.
+func (f *Fold) Variants() []string { return slices.Clone(f.order) }
+
+// Kind says what made the results so far: [KindRun], [KindReplay] or another
+// word of their headers.
+func (f *Fold) Kind() string { return cmp.Or(f.files.kind, KindRun) }
+
 func (f *Fold) variant(name string) {
 	if !slices.Contains(f.order, name) {
 		f.order = append(f.order, name)
@@ -96,6 +116,10 @@ func (f *Fold) variant(name string) {
 // in it makes no sense.
 func (f *Fold) Add(r *scenarios.Result) error {
 	f.init()
+	if !f.counts(r.Variant) {
+		f.passed++
+		return nil
+	}
 	if err := checkEndState(r.EndState); err != nil {
 		return err
 	}

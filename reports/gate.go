@@ -17,3 +17,14 @@ type Rule struct {
 	Warning  bool              `json:"warning"`  // passed, but a reader should look
 	See      string            `json:"see"`      // what to run to see more
 }
+
+// words is the rule's verdict as a reader sees it.
+func (r *Rule) words() string {
+	switch {
+	case r.Verdict == scenarios.Unjudged:
+		return "not measured"
+	case r.Warning && r.Verdict == scenarios.Pass:
+		return "warning"
+	}
+	return string(r.Verdict)
+}

@@ -46,8 +46,9 @@ type Report struct {
 
 	// Results are the trials themselves, by scenario, variant and seed; nil unless
 	// Fold.Keep asks for them. They are not part of the JSON form: a results file
-	// has them.
+	// has them. Header is that of a results file that holds them all.
 	Results []*scenarios.Result `json:"-"`
+	Header  scenarios.Header    `json:"-"`
 }
 
 // Verdicts counts trials by their verdict.

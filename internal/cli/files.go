@@ -11,18 +11,17 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A resultFile is a results file on its way: it is written under a temporary
-// name beside its own, and gets that when it is complete.
-type resultFile struct {
-	path    string
-	file    *os.File
-	buffer  *bufio.Writer
-	results *scenarios.ResultWriter
+// An outFile is a file on its way: it is written under a temporary name beside
+// its own, and gets that when it is complete.
+type outFile struct {
+	path   string
+	file   *os.File
+	buffer *bufio.Writer
 }
 
-// createResults begins a results file. The error is one of bad usage where the
-// path cannot be meant.
-func createResults(path string, h scenarios.Header) (*resultFile, error) {
+// createFile begins a file. The error is one of bad usage where the path cannot
+// be meant.
+func createFile(path string) (*outFile, error) {
 	path, err := target(path)
 	if err != nil {
 		return nil, err
@@ -31,12 +30,7 @@ func createResults(path string, h scenarios.Header) (*resultFile, error) {
 	if err != nil {
 		return nil, misuse("-o takes the path of a file in a folder that you may write to", "cannot write %s: %s", path, reason(err))
 	}
-	f := &resultFile{path: path, file: file, buffer: bufio.NewWriter(file)}
-	if f.results, err = scenarios.NewResultWriter(f.buffer, h); err != nil {
-		f.discard()
-		return nil, fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return f, nil
+	return &outFile{path: path, file: file, buffer: bufio.NewWriter(file)}, nil
 }
 
 // target follows a link, and refuses what is there and is no file.
@@ -62,10 +56,9 @@ func reason(err error) error {
 	return err
 }
 
-// complete writes the last line, if there is one, and gives the file its name.
-func (f *resultFile) complete(last string) error {
-	_, err := f.buffer.WriteString(last)
-	err = errors.Join(err, f.buffer.Flush(), f.file.Close())
+// complete gives the file its name.
+func (f *outFile) complete() error {
+	err := errors.Join(f.buffer.Flush(), f.file.Close())
 	if err == nil {
 		err = os.Rename(f.file.Name(), f.path)
 	}
@@ -76,7 +69,35 @@ func (f *resultFile) complete(last string) error {
 }
 
 // discard removes what has been written.
-func (f *resultFile) discard() {
+func (f *outFile) discard() {
 	f.file.Close()
 	os.Remove(f.file.Name())
+}
+
+// A resultFile is a results file on its way.
+type resultFile struct {
+	*outFile
+	results *scenarios.ResultWriter
+}
+
+// createResults begins a results file.
+func createResults(path string, h scenarios.Header) (*resultFile, error) {
+	file, err := createFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &resultFile{outFile: file}
+	if f.results, err = scenarios.NewResultWriter(f.buffer, h); err != nil {
+		f.discard()
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// complete writes the last line, if there is one, and gives the file its name.
+func (f *resultFile) complete(last string) error {
+	if _, err := f.buffer.WriteString(last); err != nil {
+		return fmt.Errorf("cannot write %s: %w", f.path, err)
+	}
+	return f.outFile.complete()
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentbench-go/agentbench/reports"
@@ -20,8 +21,9 @@ import (
 type format string
 
 const (
-	table format = "table"
-	jsonl format = "jsonl"
+	table     format = "table"
+	jsonl     format = "jsonl"
+	jsonWhole format = "json"
 )
 
 // outputFlags say what a command that makes results writes, and where.
@@ -32,13 +34,20 @@ type outputFlags struct {
 	verbose bool
 	ci      bool
 	noColor bool
+
+	// repeatTrial gives the command that makes a trial again; nil = none.
+	repeatTrial func(*scenarios.Result) string
+	// reference is the variant that reports compare others with; "" = the first.
+	reference string
+	// reported says that the command needs the report whatever is written.
+	reported bool
 }
 
 func (f *outputFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringArrayVarP(&f.files, "output", "o", nil, "write the results to `FILE`.jsonl as well; - is --format jsonl; can be repeated")
+	fs.StringArrayVarP(&f.files, "output", "o", nil, "write the results to `FILE`.jsonl as well, or a report in the format of another ending ("+strings.Join(extensions(), " ")+"); - is --format jsonl; can be repeated")
 	f.format = table
-	addChoice(cmd, &f.format, "format", "what stands on the standard output: table or jsonl", table, jsonl)
+	addChoice(cmd, &f.format, "format", "what stands on the standard output: table, jsonl (the results) or json (a report)", table, jsonl, jsonWhole)
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "write no table, no failures and no progress: the exit code tells")
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "tell each trial on standard error as it is made")
 	fs.BoolVar(&f.ci, "ci", false, "write for a log: no colour and no progress, and nothing left out")
@@ -62,8 +71,8 @@ func (f *outputFlags) check(cmd *cobra.Command) error {
 		case name == "-":
 			f.format = jsonl
 			continue
-		case filepath.Ext(name) != ".jsonl":
-			return misuse("give it a name that ends in .jsonl", "cannot write %q: results are written in the format jsonl only", name)
+		case exporters[filepath.Ext(name)].write == nil:
+			return misuse("the format is that of the name's ending: "+anyOf(extensions()), "cannot write %q: no format has that ending", name)
 		case slices.Contains(files, name):
 			return misuse("", "-o %s is given twice", name)
 		}
@@ -97,22 +106,24 @@ type results struct {
 	log    io.Writer // what --verbose tells, nil = nothing
 	done   int
 	of     int
+
+	flags   *outputFlags
+	stderr  io.Writer
+	exports []export
+	fold    *reports.Fold   // nil if nobody asks for a report
+	report  *reports.Report // made at the end
 }
 
 // open makes the files. When it fails it leaves none.
 func (f *outputFlags) open(cmd *cobra.Command, h scenarios.Header) (_ *results, err error) {
-	r := &results{stdout: cmd.OutOrStdout(), of: h.Trials}
+	r := &results{stdout: cmd.OutOrStdout(), of: h.Trials, flags: f, stderr: cmd.ErrOrStderr()}
 	defer func() {
 		if err != nil {
 			r.discard()
 		}
 	}()
-	for _, name := range f.files {
-		file, err := createResults(name, h)
-		if err != nil {
-			return nil, err
-		}
-		r.files = append(r.files, file)
+	if err := r.create(h); err != nil {
+		return nil, err
 	}
 	if f.format == jsonl {
 		if r.stream, err = scenarios.NewResultWriter(r.stdout, h); err != nil {
@@ -128,9 +139,39 @@ func (f *outputFlags) open(cmd *cobra.Command, h scenarios.Header) (_ *results, 
 	return r, nil
 }
 
+// create begins the files, and the report if anybody asks for one.
+func (r *results) create(h scenarios.Header) error {
+	var others []string
+	for _, name := range r.flags.files {
+		if filepath.Ext(name) != ".jsonl" {
+			others = append(others, name)
+			continue
+		}
+		file, err := createResults(name, h)
+		if err != nil {
+			return err
+		}
+		r.files = append(r.files, file)
+	}
+	var err error
+	if r.exports, err = createExports(others); err != nil {
+		return err
+	}
+	if !r.flags.reported && len(r.exports) == 0 && r.flags.format != jsonWhole && !r.flags.inActions() {
+		return nil
+	}
+	r.fold = &reports.Fold{Reference: r.flags.reference, Keep: needResults(r.exports), Repeat: r.flags.repeatTrial}
+	return r.fold.Header(&h)
+}
+
 // add takes one result.
 func (r *results) add(res *scenarios.Result) error {
 	r.done++
+	if r.fold != nil {
+		if err := r.fold.Add(res); err != nil {
+			return err
+		}
+	}
 	for _, f := range r.files {
 		if err := f.results.Write(res); err != nil {
 			return fmt.Errorf("cannot write %s: %w", f.path, err)
@@ -176,8 +217,28 @@ func (r *results) end(ctx context.Context, err error) error {
 			return err
 		}
 	}
+	if err := r.tell(); err != nil {
+		return err
+	}
 	if interrupted {
 		return exitCode(exitInterrupted)
+	}
+	return nil
+}
+
+// tell makes the report and hands it to all who asked for it.
+func (r *results) tell() (err error) {
+	if r.fold == nil {
+		return nil
+	}
+	if r.report, err = r.fold.Report(); err != nil {
+		discardExports(r.exports)
+		return err
+	}
+	writeExports(r.exports, r.report, r.stderr) // which tells, and changes no exit code
+	r.flags.tellActions(r.report, r.stderr)
+	if r.flags.format == jsonWhole && !r.flags.quiet {
+		return reports.WriteJSON(r.stdout, r.report)
 	}
 	return nil
 }
@@ -192,6 +253,7 @@ func (r *results) discard() {
 	for _, f := range r.files {
 		f.discard()
 	}
+	discardExports(r.exports)
 }
 
 // tellInterrupt says where the results of an interrupted command are.

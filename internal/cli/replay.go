@@ -122,7 +122,7 @@ func (f *replayFlags) show(cmd *cobra.Command, fold *replayed) error {
 	switch {
 	case f.quiet:
 		return nil
-	case f.format == jsonl:
+	case f.format != table:
 		_, err := io.WriteString(cmd.ErrOrStderr(), fold.line())
 		return err
 	}

@@ -108,8 +108,8 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	if err := f.outputFlags.check(cmd); err != nil {
 		return err
 	}
-	if f.failuresOnly && f.format == jsonl {
-		return misuse("leave one of them out", "--failures-only is for the table: it contradicts --format jsonl")
+	if f.failuresOnly && f.format != table {
+		return misuse("leave one of them out", "--failures-only is for the table: it contradicts --format %s", f.format)
 	}
 	return nil
 }
@@ -126,6 +126,7 @@ func (f *runFlags) kept() scenarios.Keep {
 // trials makes the trials, writes their results, shows them and gives the
 // verdict over all as an exit code.
 func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
+	f.repeatTrial = f.repeat
 	out, err := f.open(cmd, o.Header(Version))
 	if err != nil {
 		return err
@@ -164,7 +165,7 @@ func (f *runFlags) show(cmd *cobra.Command, summary *reports.Summary, failures *
 	switch {
 	case f.quiet:
 		return nil
-	case f.format == jsonl:
+	case f.format != table:
 		_, err := fmt.Fprintln(cmd.ErrOrStderr(), summary.Line())
 		return err
 	case f.failuresOnly:

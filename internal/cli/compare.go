@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+type compareFlags struct {
+	runFlags
+	allPresets bool
+}
+
+func newCompare() *cobra.Command {
+	f := &compareFlags{runFlags: runFlags{seeds: 1, seed: 1, keep: keepNone}}
+	cmd := &cobra.Command{
+		Use:   "compare [PATH…]",
+		Short: "Compare variants: what each catches, what it breaks, what it costs",
+		Long: `Try every scenario under every variant and set the variants against one of them,
+the reference: runaways caught, healthy runs stopped, what a run took before its
+stop, and who is not yet stopped after 2, 4, 8 and 16 calls. A PATH is a scenario
+file or a folder of them; without one the embedded suites run. Where a PATH ends
+in .jsonl all are results files, of run, compare or replay, and nothing is run.
+
+What counts is scenarios: the trials of one are averaged, so that more seeds make
+its share more exact and are no further evidence. A scenario that draws no random
+number runs once. p values are of the exact sign test on scenarios, corrected for
+the number of variants. compare reports and does not judge: it ends with 0, or
+with 2 for bad input.`,
+		Example: `  agentbench compare --variant hpd-agent --variant none
+  agentbench compare --all-presets --seeds 50 -o compare.html
+  agentbench compare my-scenarios/ --variant now.yaml --variant next.yaml --reference now.yaml
+  agentbench compare replay.jsonl`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.selectFlags.add(cmd)
+	addVariants(cmd, &f.variants, "compare this `VARIANT`: a preset or a YAML file; can be repeated")
+	cmd.Flags().BoolVar(&f.allPresets, "all-presets", false, "compare every preset, beside the variants that are named")
+	addReference(cmd, &f.reference)
+	cmd.Flags().Var(&f.seeds, "seeds", "make that many trials of each scenario that draws random numbers")
+	cmd.Flags().Var(&f.seed, "seed", "the first seed")
+	addJobs(cmd, &f.jobs)
+	f.outputFlags.add(cmd)
+	addChoice(cmd, &f.keep, "keep-traces", "which results hold the text of their trace: failed (what speaks against a variant), all or none", keepFailed, keepAll, keepNone)
+	return cmd
+}
+
+func addReference(cmd *cobra.Command, reference *string) {
+	cmd.Flags().StringVar(reference, "reference", "", "compare the others with this `VARIANT` (default: the first)")
+}
+
+func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(paths, isResults) {
+		return f.compareFiles(cmd, paths)
+	}
+	variants, err := f.chosenVariants()
+	if err != nil {
+		return err
+	}
+	chosen, err := f.load(paths)
+	if err != nil {
+		return err
+	}
+	if len(chosen) == 0 {
+		return f.nothingSelected(paths)
+	}
+	f.fromFiles = len(paths) > 0
+	return f.compare(cmd, scenarios.Options{Scenarios: chosen, Variants: variants, Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs), Keep: f.kept()})
+}
+
+// isResults reports whether a path is that of a results file.
+func isResults(path string) bool { return filepath.Ext(path) == ".jsonl" }
+
+// chosenVariants reads the variants, and finds the reference among them.
+func (f *compareFlags) chosenVariants() ([]scenarios.Variant, error) {
+	names := slices.Clone(f.variants)
+	if f.allPresets {
+		for _, preset := range append([]string{scenarios.DefaultVariant}, scenarios.Presets()...) {
+			if !slices.Contains(names, preset) {
+				names = append(names, preset)
+			}
+		}
+	}
+	if f.reference != "" && !slices.Contains(names, f.reference) {
+		names = append([]string{f.reference}, names...)
+	}
+	if len(names) < 2 {
+		return nil, misuse("agentbench compare --variant hpd-agent --variant none, say, or --all-presets", "compare needs two variants")
+	}
+	variants, err := loadVariants(names)
+	if err != nil {
+		return nil, err
+	}
+	f.given = map[string]string{}
+	for i, v := range variants {
+		f.given[v.Name] = names[i]
+		if names[i] == f.reference {
+			f.reference = v.Name
+		}
+	}
+	return variants, nil
+}
+
+// compare makes the trials and shows what they come to.
+func (f *compareFlags) compare(cmd *cobra.Command, o scenarios.Options) error {
+	f.repeatTrial, f.reported = f.repeat, true
+	out, err := f.open(cmd, o.Header(Version))
+	if err != nil {
+		return err
+	}
+	err = scenarios.Run(cmd.Context(), o, func(r *scenarios.Result) error {
+		if r.Verdict != scenarios.Inconclusive {
+			r.Verdict = scenarios.Unjudged
+		}
+		return out.add(r)
+	})
+	err = out.end(cmd.Context(), err)
+	interrupted := errors.Is(err, exitCode(exitInterrupted))
+	if err != nil && !interrupted {
+		return err
+	}
+	if err := f.showReport(cmd, out.report); err != nil {
+		return err
+	}
+	if interrupted {
+		out.tellInterrupt(cmd.ErrOrStderr())
+	}
+	return err
+}
+
+// compareFiles shows what results files come to.
+func (f *compareFlags) compareFiles(cmd *cobra.Command, paths []string) error {
+	for _, path := range paths {
+		if !isResults(path) {
+			return misuse("make results of the scenarios first: agentbench compare … -o results.jsonl", "%s is no results file, but others are", path)
+		}
+	}
+	if len(f.suites) > 0 || f.filter != "" {
+		return misuse("select when you make the results", "--suite and --filter select scenarios, not results")
+	}
+	return f.reportFiles(cmd, paths, f.variants)
+}
+
+// shownDifferences is how many scenarios are shown that differ between variants
+// unless all are asked for.
+const shownDifferences = 10
+
+// showReport writes a report's tables.
+func (f *outputFlags) showReport(cmd *cobra.Command, r *reports.Report) error {
+	stdout := cmd.OutOrStdout()
+	switch {
+	case f.quiet:
+		return nil
+	case f.format != table:
+		_, err := fmt.Fprintln(cmd.ErrOrStderr(), r.Line())
+		return err
+	}
+	t := reports.Terminal{Colour: f.colour(stdout), Max: shownDifferences, Hint: "--ci or --verbose shows all"}
+	if f.ci || f.verbose {
+		t.Max = 0
+	}
+	return t.Write(stdout, r)
+}
+
+// repeatResult is the command that shows a trial of a results file: what is
+// known of it is its scenario's file and the name of its variant.
+func repeatResult(kind string, r *scenarios.Result) string {
+	if kind == reports.KindReplay {
+		return shellWords([]string{"agentbench", "replay", r.File, "--variant", r.Variant, "--verbose"})
+	}
+	args := []string{"agentbench", "explain", r.File, "--variant", r.Variant}
+	if r.File == "" || r.File == "scenarios/"+r.Scenario+".yaml" { // an embedded one, perhaps
+		args[2] = r.Scenario
+	}
+	if r.Random {
+		args = append(args, "--seed", fmt.Sprint(r.Seed))
+	}
+	return shellWords(args)
+}

@@ -1,0 +1,72 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// maxAnnotations is how many annotations of one level GitHub shows of a step.
+const maxAnnotations = 10
+
+// WriteAnnotations writes what was found wrong as commands of GitHub Actions,
+// which shows them at the scenario's line. Of many the first ten errors and
+// warnings are written.
+func WriteAnnotations(w io.Writer, r *Report) error {
+	left := map[string]int{"error": maxAnnotations, "warning": maxAnnotations}
+	var b strings.Builder
+	write := func(level, properties, text string) {
+		if left[level]--; left[level] >= 0 {
+			fmt.Fprintf(&b, "::%s %s::%s\n", level, properties, annotationText(text))
+		}
+	}
+	if r.Gate != nil {
+		for i := range r.Gate.Rules {
+			if rule := &r.Gate.Rules[i]; rule.Verdict == scenarios.Fail || rule.Verdict == scenarios.Inconclusive || rule.Warning {
+				write(level(rule.Verdict), "title="+annotationProperty("gate: "+rule.Name), rule.Measured+" (wanted "+rule.Wanted+")")
+			}
+		}
+	}
+	for i := range r.Findings {
+		t := &r.Findings[i]
+		text := "ended " + t.Ending
+		if len(t.Findings) > 0 {
+			text = strings.Join(reasons(t.Findings), "\n")
+		}
+		if t.Command != "" {
+			text += "\nrepeat: " + t.Command
+		}
+		write(level(t.Verdict), t.properties(), text)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func level(v scenarios.Verdict) string {
+	if v == scenarios.Fail {
+		return "error"
+	}
+	return "warning"
+}
+
+// properties says where an annotation belongs.
+func (t *Trouble) properties() string {
+	title := "title=" + annotationProperty(fmt.Sprintf("%s under %s, seed %d", t.Scenario, t.Variant, t.Seed))
+	if t.File == "" {
+		return title
+	}
+	return fmt.Sprintf("file=%s,line=%d,%s", annotationProperty(t.File), max(t.Line, 1), title)
+}
+
+var (
+	annotationEscapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	propertyEscapes   = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+func annotationText(s string) string {
+	return annotationEscapes.Replace(strings.TrimSuffix(Lines(s), "\n"))
+}
+
+func annotationProperty(s string) string { return propertyEscapes.Replace(Line(s)) }

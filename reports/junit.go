@@ -1,0 +1,151 @@
+package reports
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+type junitSuites struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Name    string   `xml:"name,attr"`
+	junitCounts
+	Suites []*junitSuite `xml:"testsuite"`
+}
+
+type junitCounts struct {
+	Tests    int    `xml:"tests,attr"`
+	Failures int    `xml:"failures,attr"`
+	Errors   int    `xml:"errors,attr"`
+	Skipped  int    `xml:"skipped,attr"`
+	Time     string `xml:"time,attr"`
+
+	ms int64
+}
+
+type junitSuite struct {
+	Name string `xml:"name,attr"`
+	junitCounts
+	Cases []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name       string          `xml:"name,attr"`
+	Class      string          `xml:"classname,attr"`
+	Time       string          `xml:"time,attr"`
+	File       string          `xml:"file,attr,omitempty"`
+	Line       int             `xml:"line,attr,omitempty"`
+	Properties []junitProperty `xml:"properties>property"`
+	Failure    *junitProblem   `xml:"failure"`
+	Error      *junitProblem   `xml:"error"`
+	Skipped    *junitProblem   `xml:"skipped"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitProblem struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+// WriteJUnit writes a report as JUnit XML: a testcase for each trial, in the
+// testsuite of its suite. A trial that could not be judged is an error, one that
+// was not to be judged is skipped. Times are virtual.
+func WriteJUnit(w io.Writer, r *Report) error {
+	all := &junitSuites{Name: "agentbench"}
+	suites := map[string]*junitSuite{}
+	commands := r.commands()
+	for _, res := range r.Results {
+		name := Line(suiteOf(res))
+		s := suites[name]
+		if s == nil {
+			s = &junitSuite{Name: name}
+			suites[name] = s
+			all.Suites = append(all.Suites, s)
+		}
+		s.Cases = append(s.Cases, junitCaseOf(res, commands[trialKey{res.Scenario, res.Variant, res.Seed}]))
+		s.count(res)
+		all.count(res)
+	}
+	for _, s := range all.Suites {
+		s.Time = seconds(s.ms)
+	}
+	all.Time = seconds(all.ms)
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (c *junitCounts) count(r *scenarios.Result) {
+	c.Tests++
+	c.ms += r.VirtualMS
+	switch r.Verdict {
+	case scenarios.Pass:
+	case scenarios.Fail:
+		c.Failures++
+	case scenarios.Inconclusive:
+		c.Errors++
+	default:
+		c.Skipped++
+	}
+}
+
+func junitCaseOf(r *scenarios.Result, command string) junitCase {
+	c := junitCase{
+		Name:  fmt.Sprintf("%s under %s, seed %d", Line(r.Scenario), Line(r.Variant), r.Seed),
+		Class: Line(r.Scenario), Time: seconds(r.VirtualMS), File: Line(r.File), Line: r.Line,
+		Properties: []junitProperty{{"variant", Line(r.Variant)}, {"seed", strconv.FormatUint(r.Seed, 10)}, {"label", string(r.Label)},
+			{"end_state", string(r.EndState)}, {"stop", Line(string(r.Stop))}},
+	}
+	switch r.Verdict {
+	case scenarios.Pass:
+	case scenarios.Fail:
+		c.Failure = junitProblemOf(r, command)
+	case scenarios.Inconclusive:
+		c.Error = junitProblemOf(r, command)
+	default:
+		c.Skipped = &junitProblem{Message: "reported, not judged: ended " + Ending(r)}
+	}
+	return c
+}
+
+func junitProblemOf(r *scenarios.Result, command string) *junitProblem {
+	lines := Reasons(r)
+	p := &junitProblem{Message: lines[0], Type: string(r.Verdict)}
+	if len(r.Findings) > 0 {
+		p.Type = Line(r.Findings[0].Rule)
+	}
+	lines = append(lines, "ended "+Ending(r))
+	lines = append(lines, excerpt(r.Trace)...)
+	if command != "" {
+		lines = append(lines, "repeat: "+Line(command))
+	}
+	p.Text = strings.Join(lines, "\n")
+	return p
+}
+
+func seconds(ms int64) string { return strconv.FormatFloat(float64(ms)/1000, 'f', 3, 64) }
+
+// commands gives for each trial in trouble the command that makes it again.
+func (r *Report) commands() map[trialKey]string {
+	all := map[trialKey]string{}
+	for _, t := range r.Findings {
+		all[trialKey{t.Scenario, t.Variant, t.Seed}] = t.Command
+	}
+	return all
+}

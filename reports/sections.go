@@ -1,0 +1,269 @@
+package reports
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// A section is a table of a report as words, for the terminal and for Markdown.
+// What is foreign has passed Line.
+type section struct {
+	title string
+	left  int // columns that are set to the left
+	head  []string
+	rows  [][]string
+}
+
+// none stands in a cell where there is nothing to tell.
+const none = "—"
+
+// sections gives the tables about runs. A table without rows is left out.
+func (r *Report) sections() []section {
+	var out []section
+	for _, s := range []section{r.rateTable(), r.aliveTable(), r.spentTable()} {
+		if len(s.rows) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// replay reports whether the results are of recorded runs.
+func (r *Report) replay() bool { return r.Kind == KindReplay }
+
+// present lists the labels that there are results of, runaways first: what a
+// variant is for.
+func (r *Report) present() []scenarios.Label {
+	var out []scenarios.Label
+	for _, label := range []scenarios.Label{scenarios.Runaway, scenarios.Healthy, ""} {
+		for i := range r.Survival {
+			if r.Survival[i].Label == label {
+				out = append(out, label)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// name is a variant in the first column.
+func (r *Report) name(variant string) string {
+	if len(r.Variants) > 1 && variant == r.Reference {
+		return Line(variant) + " (reference)"
+	}
+	return Line(variant)
+}
+
+// rateTable has a row a variant, with the rate of each label.
+func (r *Report) rateTable() section {
+	s := section{title: "How many were stopped, with 95 % intervals", left: 1, head: []string{"variant"}}
+	shown := r.present()
+	for _, label := range shown {
+		verb := "stopped"
+		if label == scenarios.Runaway && !r.replay() {
+			verb = "caught"
+		}
+		s.head = append(s.head, runsOf(label, r.replay())+"s "+verb, "95 %")
+	}
+	if r.replay() {
+		s.head = append(s.head, "stopped, but went on")
+	}
+	for _, v := range r.Variants {
+		row := []string{r.name(v)}
+		for _, label := range shown {
+			row = append(row, r.rateCells(v, label)...)
+		}
+		if r.replay() {
+			row = append(row, r.wentOn(v))
+		}
+		if !empty(row[1:]) {
+			s.rows = append(s.rows, row)
+		}
+	}
+	return s
+}
+
+func (r *Report) rateCells(variant string, label scenarios.Label) []string {
+	for _, rate := range r.Rates {
+		if rate.Variant == variant && rate.Label == label && rate.Metric != WentOn && rate.N > 0 {
+			return []string{rate.words(), Percents(rate.Lower, rate.Upper)}
+		}
+	}
+	return []string{none, none}
+}
+
+// wentOn counts, of all recorded runs that a variant stopped, those that went on
+// to a new call.
+func (r *Report) wentOn(variant string) string {
+	all := Rate{}
+	for _, rate := range r.Rates {
+		if rate.Variant == variant && rate.Metric == WentOn {
+			all.K += rate.K
+			all.N += rate.N
+		}
+	}
+	if all.N == 0 {
+		return none
+	}
+	return all.words()
+}
+
+// words writes 31 of 32.
+func (r *Rate) words() string { return Amount(r.K) + " of " + Amount(r.N) }
+
+// Percents writes an interval of shares: 84–99 %.
+func Percents(lower, upper Figure) string {
+	if !lower.Known() || !upper.Known() {
+		return none
+	}
+	return percent(lower) + "–" + percent(upper) + " %"
+}
+
+// percent writes a share as a percentage without its sign, with one digit after
+// the point where it is near 0 or 1 and yet neither.
+func percent(f Figure) string {
+	x := 100 * float64(f)
+	if x != 0 && x < 1 || x > 99 && x != 100 {
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 0, 64)
+}
+
+// aliveTable has a row a variant, with its curves at a few numbers of calls.
+func (r *Report) aliveTable() section {
+	s := section{title: "Not yet stopped after 2, 4, 8 and 16 calls, of runs that want one more (fewer than 5 runs in brackets)", left: 1, head: []string{"variant"}}
+	shown := r.present()
+	for _, label := range shown {
+		for i, n := range AliveAfter {
+			column := strconv.Itoa(n)
+			if i == 0 {
+				column = runsOf(label, r.replay()) + "s: " + column
+			}
+			s.head = append(s.head, column)
+		}
+	}
+	for _, v := range r.Variants {
+		row := []string{r.name(v)}
+		for _, label := range shown {
+			row = append(row, r.aliveCells(v, label)...)
+		}
+		if !empty(row[1:]) {
+			s.rows = append(s.rows, row)
+		}
+	}
+	return s
+}
+
+func (r *Report) aliveCells(variant string, label scenarios.Label) []string {
+	row := make([]string, len(AliveAfter))
+	for i := range row {
+		row[i] = none
+	}
+	for i := range r.Survival {
+		c := &r.Survival[i]
+		if c.Variant != variant || c.Label != label {
+			continue
+		}
+		for j, n := range AliveAfter {
+			row[j] = c.Alive[strconv.Itoa(n)].words()
+		}
+	}
+	return row
+}
+
+// few is how many runs must be at risk for a curve to say much.
+const few = 5
+
+func (a Alive) words() string {
+	switch {
+	case !a.Survival.Known() || a.AtRisk == 0:
+		return none
+	case a.AtRisk < few:
+		return "(" + percent(a.Survival) + " %)"
+	}
+	return percent(a.Survival) + " %"
+}
+
+func empty(cells []string) bool {
+	for _, c := range cells {
+		if c != none {
+			return false
+		}
+	}
+	return true
+}
+
+// spentTable has a row a variant and label, with what its runs took.
+func (r *Report) spentTable() section {
+	s := section{title: "What a run took before its stop: the median, and what 95 % of the runs kept to", left: 2, head: []string{"variant", "runs"}}
+	var shown []string
+	for _, metric := range spentMetrics {
+		for _, spent := range r.Spent {
+			if spent.Metric == metric && spent.P95 > 0 {
+				shown = append(shown, metric)
+				s.head = append(s.head, map[string]string{SpentCalls: "calls", SpentTokens: "tokens", SpentCost: "cost", SpentTime: "virtual time"}[metric], "p95")
+				break
+			}
+		}
+	}
+	for i := range r.Survival {
+		c := &r.Survival[i]
+		row := []string{r.name(c.Variant), runsOf(c.Label, r.replay()) + "s"}
+		for _, metric := range shown {
+			row = append(row, r.spentCells(c.Variant, c.Label, metric)...)
+		}
+		if !empty(row[2:]) {
+			s.rows = append(s.rows, row)
+		}
+	}
+	return s
+}
+
+func (r *Report) spentCells(variant string, label scenarios.Label, metric string) []string {
+	for _, s := range r.Spent {
+		if s.Variant == variant && s.Label == label && s.Metric == metric {
+			return []string{spentWords(metric, s.P50), spentWords(metric, s.P95)}
+		}
+	}
+	return []string{none, none}
+}
+
+func spentWords(metric string, f Figure) string {
+	switch {
+	case !f.Known():
+		return none
+	case metric == SpentTime:
+		return Duration(time.Duration(f) * time.Millisecond)
+	case metric == SpentCost:
+		return "$" + strconv.FormatFloat(float64(f), 'f', 4, 64)
+	}
+	return Amount(float64(f))
+}
+
+// toolTable has a row a variant, with what its tools did.
+func (r *Report) toolTable() section {
+	s := section{title: "Tools, over all trials", left: 1,
+		head: []string{"variant", "calls", "succeeded", "schema kept", "repairs", "repaired", "retries a call", "p95 latency"}}
+	for _, t := range r.Tools {
+		s.rows = append(s.rows, []string{r.name(t.Variant), Number(t.Calls), share(t.StepSuccess), share(t.SchemaOK), Number(t.Repairs), share(t.RepairSuccess),
+			decimals(t.MeanRetries), spentWords(SpentTime, t.P95MS)})
+	}
+	return s
+}
+
+func share(f Figure) string {
+	if !f.Known() {
+		return none
+	}
+	return percent(f) + " %"
+}
+
+func decimals(f Figure) string {
+	if !f.Known() {
+		return none
+	}
+	return fmt.Sprintf("%.2f", float64(f))
+}

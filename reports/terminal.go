@@ -1,0 +1,133 @@
+package reports
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// A Terminal writes reports for who sits at one.
+type Terminal struct {
+	Colour Colour
+	// Max is how many scenarios are shown that differ; 0 = all. Hint says how to
+	// see the others.
+	Max  int
+	Hint string
+}
+
+// Write writes the tables of a report, what each variant comes to beside the
+// reference, and the scenarios that the variants treat differently.
+func (t Terminal) Write(w io.Writer, r *Report) error {
+	var b strings.Builder
+	for _, line := range r.Warnings {
+		fmt.Fprintf(&b, "%s %s\n", t.Colour.Bad("warning:"), Line(line))
+	}
+	if len(r.Warnings) > 0 {
+		b.WriteByte('\n')
+	}
+	for _, s := range append(r.sections(), r.comparisonTable()) {
+		if len(s.rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "%s\n", s.title)
+		if err := Table(&b, s.left, s.head, s.rows, nil); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
+	t.differences(&b, r)
+	b.WriteString(r.Line() + "\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// comparisonTable says what each variant comes to beside the reference.
+func (r *Report) comparisonTable() section {
+	s := section{left: 2, head: []string{"variant", "verdict"}}
+	for _, c := range r.Comparisons {
+		if len(c.Pairs) == 0 {
+			continue
+		}
+		s.rows = append(s.rows, []string{Line(c.Variant), c.Verdict})
+	}
+	s.title = "Beside " + Line(r.Reference) + " (p: exact sign test on scenarios"
+	if len(s.rows) > 1 {
+		s.title += ", corrected for " + Count(len(s.rows), "comparison")
+	}
+	s.title += ")"
+	return s
+}
+
+// differences lists the scenarios that the variants treat differently.
+func (t Terminal) differences(b *strings.Builder, r *Report) {
+	if len(r.Variants) < 2 {
+		return
+	}
+	if len(r.Differences) == 0 {
+		b.WriteString("No scenario differs between the variants.\n\n")
+		return
+	}
+	verb := "scenarios differ"
+	if len(r.Differences) == 1 {
+		verb = "scenario differs"
+	}
+	fmt.Fprintf(b, "%s %s between the variants, the worst first\n", Number(len(r.Differences)), verb)
+	shown := r.Differences
+	if t.Max > 0 {
+		shown = shown[:min(t.Max, len(shown))]
+	}
+	for i := range shown {
+		d := &shown[i]
+		fmt.Fprintf(b, "  %s: %s\n", Line(d.Scenario), d.words(r.replay()))
+		if d.Command != "" {
+			fmt.Fprintf(b, "    %s\n", t.Colour.Dim(Line(d.Command)))
+		}
+	}
+	if more := len(r.Differences) - len(shown); more > 0 {
+		fmt.Fprintf(b, "  %s: %s\n", Count(more, "more scenario"), t.Hint)
+	}
+	b.WriteByte('\n')
+}
+
+// words says which variants get a scenario wrong, such as: a healthy run,
+// stopped by 2 of 20: cline, roo-code (12 of 50 trials).
+func (d *Difference) words(replay bool) string {
+	verb := "stopped"
+	if d.Label == scenarios.Runaway {
+		verb = "not " + verb
+	}
+	if d.Metric == Caught {
+		verb = "not caught"
+	}
+	var wrong []string
+	for _, c := range d.Cells {
+		if !c.Bad {
+			continue
+		}
+		name := Line(c.Variant)
+		if share := c.Share; share > 0 && share < 1 {
+			if d.Label == scenarios.Runaway {
+				share = 1 - share
+			}
+			name += fmt.Sprintf(" (%s of %s)", Amount(share*float64(c.Trials)), Count(c.Trials, "trial"))
+		}
+		wrong = append(wrong, name)
+	}
+	article := "a"
+	if d.Label == "" {
+		article = "an"
+	}
+	return fmt.Sprintf("%s %s, %s by %d of %d: %s", article, runsOf(d.Label, replay), verb, len(wrong), len(d.Cells), someOf(wrong))
+}
+
+// Line tells in one line what was counted: 179 scenarios under 2 variants in
+// 358 trials.
+func (r *Report) Line() string {
+	noun := "scenario"
+	if r.replay() {
+		noun = "recorded run"
+	}
+	return fmt.Sprintf("%s under %s in %s", Count(r.Scenarios, noun), Count(len(r.Variants), "variant"), Count(r.Trials, "trial"))
+}
