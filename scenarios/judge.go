@@ -7,7 +7,7 @@ import (
 )
 
 // judge gives the verdict on a trial, and adds what speaks against it to the
-// findings. A trial whose session broke off can only fail by its history: what
+// findings. A trial whose session broke off can only fail by its trace: what
 // it would have come to is not known.
 func (t *Trial) judge(r *Result, f facts, trace loop.Trace, err error) Verdict {
 	t.checkTrace(r, trace)
