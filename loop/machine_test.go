@@ -43,6 +43,37 @@ func TestSessionsSayWhy(t *testing.T) {
 	}
 }
 
+// TestSessionsShowEverything: every stop, event, purpose, reason for not running
+// a call, and gate is in some session.
+func TestSessionsShowEverything(t *testing.T) {
+	files, _ := filepath.Glob("testdata/machine/*.txt")
+	var all strings.Builder
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	words := map[string][]string{
+		"stop": {"done", "stopped-by-model", "needs-user", "turn-limit", "call-limit", "token-limit", "cost-limit", "try-limit", "depth-limit", "spawn-limit",
+			"run-deadline", "error-limit", "tool-contract", "unauthorized", "compaction-thrash", "model-failed", "model-deadline", "empty-reply",
+			"truncated-reply", "cancelled", "ceiling", "recording-ended", "circuit-breaker"},
+		"event": {"ignored", "replaced-id", "trimmed-name", "repaired", "fallback", "bad-hook", "compacted", "no-summary", "bad-action", "gaps", "empty-reply",
+			"cut-reply", "broken-stream", "abandoned", "truncated", "trimmed", "nudged", "limit-near", "also-stopped", "gave-up"},
+		"for": {"reply", "summary", "final", "grace"},
+		"why": {"unknown", "invalid", "vetoed", "refused", "denied", "not-started"},
+		"at":  {"before-run", "before-call", "after-call", "after-run"},
+	}
+	for key, values := range words {
+		for _, value := range values {
+			if word := " " + key + "=" + value; !strings.Contains(all.String(), word+" ") && !strings.Contains(all.String(), word+"\n") {
+				t.Errorf("no session has%s", word)
+			}
+		}
+	}
+}
+
 // firstDifference shows where two traces part.
 func firstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
