@@ -18,23 +18,25 @@ const (
 	maxResultChars = 16 << 20
 )
 
-// A program is a script that has been read once, and how much of it is used
-// up.
+// A program is a script that has been read once. Of what tools, gates and
+// replies say, it counts how much is used up.
 type program struct {
-	plain, when []step
-	tools       []tool
-	gates       []gate
-	replies     []reply
-	covered     int    // how many requests the plain steps answer
-	fresh       string // what the fresh call ids begin with
-	random      bool
+	steps   []step
+	when    []int // the indexes of the When steps
+	tools   []tool
+	gates   []gate
+	replies []reply
+	covered int    // how many requests the plain steps answer
+	fresh   string // what the fresh call ids begin with
+	random  bool
 }
 
 // A step is a [Step] with its texts read.
 type step struct {
 	*Step
-	last     int // of a plain step: the number of the last request that it covers
-	left     int // of a When step: how many more requests it answers
+	index    int // in Script.Model
+	last     int // the number of the last request that the plain steps up to here cover
+	left     int // how many requests it answers
 	text     template
 	args     []template // of Calls
 	failures []template
@@ -88,27 +90,20 @@ type reader struct {
 }
 
 func (r *reader) readModel(model []Step) {
-	conditional := 0
-	for i := range model {
-		if model[i].When != WhenAlways {
-			conditional++
-		}
+	if len(model) > 0 {
+		r.steps = make([]step, len(model))
 	}
-	r.when = make([]step, 0, conditional)
-	r.plain = make([]step, 0, len(model)-conditional)
-	last := 0
 	for i := range model {
 		r.at = place{list: "model", i: i}
 		s := r.readStep(&model[i])
-		if s.When != WhenAlways {
-			r.when = append(r.when, s)
-			continue
+		if s.When == WhenAlways {
+			r.covered = advance(r.covered, s.left)
+		} else {
+			r.when = append(r.when, i)
 		}
-		last = advance(last, s.left)
-		s.last = last
-		r.plain = append(r.plain, s)
+		s.index, s.last = i, r.covered
+		r.steps[i] = s
 	}
-	r.covered = last
 }
 
 // advance is the last of n numbers that follow last.

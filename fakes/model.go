@@ -2,7 +2,9 @@ package fakes
 
 import (
 	"fmt"
+	"iter"
 	"math/bits"
+	"sort"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -10,146 +12,145 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// heard is what the loop said that the history alone does not tell.
-type heard struct {
-	whys       map[int]loop.Why // of calls that were not executed, by number
-	cutReply   int              // the last request whose reply was cut off
-	cutMessage int              // the user message that said so
-}
+// A Model is the model of a script as a function: what it says follows from the
+// script, the seed, the request's number and what the request comes after. It
+// keeps nothing, and any number of goroutines may use one. A [World] plays it in
+// virtual time, the package fakes/serve over HTTP.
+type Model struct{ seeded }
 
-// hear takes notice of what the loop notes and puts into the history.
-func (w *World) hear(e *loop.Effect) {
-	switch {
-	case e.Kind == loop.Note && e.Event == loop.EventCutReply:
-		w.heard.cutReply = e.Ref.N
-	case e.Kind == loop.Put && e.Ref.Kind == loop.RefMessage && w.heard.cutReply == w.turn:
-		w.heard.cutMessage = e.Ref.N
-	case e.Kind == loop.Put && e.Ref.Kind == loop.RefCall:
-		delete(w.open, e.Ref.N)
-		w.asked = max(w.asked, e.Ref.N) // where a call stood in the text of a reply
-		if e.Why != loop.Executed {
-			w.heard.whys[e.Ref.N] = e.Why
-		}
+// NewModel reads a script, which must not change any more. The error is what
+// [Script.Validate] reports.
+func NewModel(s *Script, seed uint64) (*Model, error) {
+	p, err := compile(s)
+	if err != nil {
+		return nil, err
 	}
+	return &Model{seeded{program: p, seed: seed, key: newKey(seed)}}, nil
 }
 
-// before is what a request comes right after.
-type before struct {
-	results                     bool
-	denied, vetoed, failed, cut bool
+// Seeded gives the model with another seed.
+func (m *Model) Seeded(seed uint64) Model {
+	return Model{seeded{program: m.program, seed: seed, key: newKey(seed)}}
 }
 
-// look reads the end of a history: the last batch of results, and messages
-// after it.
-func (h *heard) look(history []loop.Message) before {
-	var b before
-	i := len(history) - 1
-	for ; i >= 0 && history[i].Role == loop.User; i-- {
-		b.cut = b.cut || history[i].Ref.N == h.cutMessage
+// Next goes on to the next request of a conversation, which comes right after b,
+// and gives the index in [Script.Model] of the step that answers all its tries:
+// -1 if there is none.
+func (m *Model) Next(c *Course, b Before) int {
+	if s := m.next(c, &b); s != nil {
+		return s.index
 	}
-	for ; i >= 0 && history[i].Role == loop.ToolRole; i-- {
-		b.results = true
-		b.failed = b.failed || history[i].Failed
-		switch h.whys[history[i].Ref.N] {
-		case loop.Denied:
-			b.denied = true
-		case loop.Vetoed, loop.Refused:
-			b.vetoed = true
-		}
-	}
-	b.cut = b.cut || i >= 0 && history[i].Ref.N == h.cutReply
-	return b
+	return -1
 }
 
-func (b *before) holds(c When) bool {
+// Say gives what the step with that index says to one try of a request. The
+// error is a [DryError]: a result that the arguments of a call want is not
+// there.
+func (m *Model) Say(step int, r Request) (Said, error) {
+	var b scratch
+	return m.say(&m.steps[step], &r, &b, true)
+}
+
+// A Course is how far a conversation has come in a script. The zero Course is
+// the beginning.
+type Course struct {
+	requests int
+	used     []int // how often each When step has answered
+}
+
+// Before is what a request comes right after: see [When].
+type Before struct {
+	Results                     bool // the history ends with a batch of results
+	Denied, Vetoed, Failed, Cut bool
+}
+
+func (b *Before) holds(c When) bool {
 	switch c {
 	case WhenDenied:
-		return b.denied
+		return b.Denied
 	case WhenVetoed:
-		return b.vetoed
+		return b.Vetoed
 	case WhenFailed:
-		return b.failed
+		return b.Failed
 	case WhenOK:
-		return b.results && !b.failed
+		return b.Results && !b.Failed
 	case WhenCut:
-		return b.cut
+		return b.Cut
 	}
 	return false
 }
 
-// A choice is the step that answers a request, whatever the try.
-type choice struct {
-	turn int
-	step *step
+// A Request is one try of a request, as a model gets it.
+type Request struct {
+	Ref     loop.Ref       // m3#2: its number and the try
+	Calls   int            // how many calls were asked for before it
+	History []loop.Message // for the values of results
 }
 
-// choose finds the step for a request, nil if there is none.
-func (w *World) choose(e *loop.Effect) *step {
-	if w.choice.turn != e.Ref.N {
-		w.choice = choice{turn: e.Ref.N, step: w.find(e)}
-	}
-	return w.choice.step
+// Said is what a model says to one try of a request.
+type Said struct {
+	Text   string
+	Calls  []loop.AskedCall
+	Finish string
+	// Failure is what the try gets instead of the reply, nil = the reply; Reason
+	// is its text. The reply is then the one that breaks off.
+	Failure *ModelFailure
+	Reason  string
+	// After is how long it takes until the reply is whole, or fails.
+	After time.Duration
+
+	first      time.Duration // until the first piece, 0 = as long as each
+	pieces, of int           // how many pieces of the text come, and how many there are
 }
 
-// summary is what the world itself says to a request for a summary.
-var summary = step{Step: &Step{}, text: template{text: "What was said before, in a few words."}}
+// seeded is a program with the seed that it is played with.
+type seeded struct {
+	*program
+	seed uint64
+	key  key
+}
 
-func (w *World) find(e *loop.Effect) *step {
-	if e.For == loop.ForSummary {
-		w.summed++
-		return &summary
+// next finds the step for the next request, nil if there is none.
+func (p *program) next(c *Course, b *Before) *step {
+	c.requests++
+	if c.used == nil && len(p.when) > 0 {
+		c.used = make([]int, len(p.when))
 	}
-	if len(w.when) > 0 {
-		b := w.heard.look(e.History)
-		for i := range w.when {
-			if s := &w.when[i]; s.left > 0 && b.holds(s.When) {
-				s.left--
-				return s
-			}
+	for i, at := range p.when {
+		if s := &p.steps[at]; c.used[i] < s.left && b.holds(s.When) {
+			c.used[i]++
+			return s
 		}
 	}
-	// The numbers of requests only grow: what lies behind stays behind.
-	n := e.Ref.N - w.summed
-	for len(w.plain) > 0 && w.plain[0].last < n {
-		w.plain = w.plain[1:]
-	}
-	if len(w.plain) == 0 {
+	// A When step covers nothing: the first that comes so far is a plain one.
+	at := sort.Search(len(p.steps), func(i int) bool { return p.steps[i].last >= c.requests })
+	if at == len(p.steps) {
 		return nil
 	}
-	return &w.plain[0]
+	return &p.steps[at]
 }
 
-// ask answers a model request, or lets it fail.
-func (w *World) ask(e *loop.Effect) {
-	w.turn = e.Ref.N
-	if e.Ref.N > w.ceiling().Requests {
-		w.queue.push(w.bound(w.now))
-		return
-	}
-	s := w.choose(e)
-	if s == nil {
-		w.fail(&DryError{e.Ref, fmt.Sprintf("no model step for request m%d (the script has %d)", e.Ref.N, w.covered)})
-		return
-	}
-	v := vars{turn: w.turn, call: w.asked + 1, seed: w.seed, key: w.key.ref(e.Ref).of(forText), history: e.History}
-	latency := w.key.ref(e.Ref).of(e.Ref.Try).of(forLatency)
-	text := w.say(&s.text, v)
-	if i := s.failure(e.Ref.Try); i >= 0 {
+// say gives what a step says. The calls of a reply that fails are left out
+// unless all is wanted.
+func (p *seeded) say(s *step, r *Request, b *scratch, all bool) (Said, error) {
+	k := p.key.ref(r.Ref)
+	v := vars{turn: r.Ref.N, call: r.Calls + 1, seed: p.seed, key: k.of(forText), history: r.History}
+	said := Said{Text: b.say(&s.text, &v), Finish: s.finish(), first: s.FirstToken, pieces: s.Chunks, of: s.Chunks}
+	latency := s.Latency
+	if i := s.failure(r.Ref.Try); i >= 0 {
 		f := &s.Failures[i]
-		at := f.Latency.or(s.Latency).or(exactly(DefaultModelLatency)).draw(latency)
-		w.stream(e.Ref, text, max(s.Chunks, f.Chunks+1), times{first: s.FirstToken, last: at, n: f.Chunks + 1}, f.Chunks)
-		if !f.Hang {
-			v.key = w.key.ref(e.Ref).of(e.Ref.Try).of(forText)
-			w.queue.push(loop.Input{At: w.now + at, Kind: loop.ModelFailure, Ref: e.Ref,
-				Status: f.Status, RetryAfter: f.RetryAfter, Text: w.say(&s.failures[i], v)})
-		}
-		return
+		latency = f.Latency.or(latency)
+		v.key = k.of(r.Ref.Try).of(forText)
+		said.Failure, said.Reason = f, b.say(&s.failures[i], &v)
+		said.pieces, said.of = f.Chunks, max(s.Chunks, f.Chunks+1)
 	}
-	at := s.Latency.or(exactly(DefaultModelLatency)).draw(latency)
-	w.stream(e.Ref, text, s.Chunks, times{first: s.FirstToken, last: at, n: s.Chunks}, s.Chunks)
-	w.queue.push(loop.Input{At: w.now + at, Kind: loop.ModelReply, Ref: e.Ref, Text: text,
-		Calls: w.calls(s, e, v), Finish: s.finish(),
-		TokensIn: s.TokensIn, TokensOut: s.TokensOut, Cost: s.Cost})
+	said.After = latency.or(exactly(DefaultModelLatency)).draw(k.of(r.Ref.Try).of(forLatency))
+	if said.Failure != nil && !all {
+		return said, nil
+	}
+	var err error
+	said.Calls, err = p.calls(s, r, b, v)
+	return said, err
 }
 
 // failure is the index of the failure that a try gets, -1 if it succeeds.
@@ -175,35 +176,49 @@ func (s *step) finish() string {
 }
 
 // calls writes the calls of a reply.
-func (w *World) calls(s *step, e *loop.Effect, v vars) []loop.AskedCall {
+func (p *seeded) calls(s *step, r *Request, b *scratch, v vars) ([]loop.AskedCall, error) {
 	if len(s.Calls) == 0 {
-		return nil
+		return nil, nil
 	}
+	var dry error
 	calls := make([]loop.AskedCall, len(s.Calls))
 	for i := range calls {
-		v.call = w.asked + i + 1
-		v.key = w.key.ref(e.Ref).of(forArgs).of(i)
-		calls[i].Name = s.Calls[i].Name
-		calls[i].ID, calls[i].Args = w.texts(&s.Calls[i], &s.args[i], &v, e.Ref)
-	}
-	return calls
-}
-
-// texts gives the id and the arguments of a call, in one piece of memory.
-func (w *World) texts(c *StepCall, args *template, v *vars, ref loop.Ref) (id, text string) {
-	b := w.scratch[:0]
-	if c.ID == nil {
-		b = strconv.AppendInt(append(b, w.fresh...), int64(v.call), 10)
-	}
-	n := len(b)
-	if args.parts != nil {
+		c := &s.Calls[i]
+		v.call = r.Calls + i + 1
+		v.key = p.key.ref(r.Ref).of(forArgs).of(i)
+		calls[i].Name = c.Name
 		var err error
-		if b, err = args.append(b, v); err != nil {
-			w.fail(&DryError{ref, fmt.Sprintf("request m%d, call %q: %v", ref.N, clip(c.Name), err)})
+		if calls[i].ID, calls[i].Args, err = b.call(c, &s.args[i], &v, p.fresh); err != nil && dry == nil {
+			dry = &DryError{r.Ref, fmt.Sprintf("request m%d, call %q: %v", r.Ref.N, clip(c.Name), err)}
 		}
 	}
-	w.scratch = b
-	all := string(b)
+	return calls, dry
+}
+
+// scratch is memory for texts on their way.
+type scratch []byte
+
+// say gives a text. v says what its values come from.
+func (b *scratch) say(t *template, v *vars) string {
+	if t.parts == nil {
+		return t.text
+	}
+	*b, _ = t.append((*b)[:0], v)
+	return string(*b)
+}
+
+// call gives the id and the arguments of a call, in one piece of memory.
+func (b *scratch) call(c *StepCall, args *template, v *vars, fresh string) (id, text string, err error) {
+	buf := (*b)[:0]
+	if c.ID == nil {
+		buf = strconv.AppendInt(append(buf, fresh...), int64(v.call), 10)
+	}
+	n := len(buf)
+	if args.parts != nil {
+		buf, err = args.append(buf, v)
+	}
+	*b = buf
+	all := string(buf)
 	id, text = all[:n], all[n:]
 	if c.ID != nil {
 		id = *c.ID
@@ -211,25 +226,43 @@ func (w *World) texts(c *StepCall, args *template, v *vars, ref loop.Ref) (id, t
 	if args.parts == nil {
 		text = args.text
 	}
-	return id, text
+	return id, text, err
 }
 
-// times are n instants after now, the first and the last given and the others
-// spread evenly between them. A first of 0 is as long as each step.
-type times struct {
-	first, last time.Duration
-	n           int
-}
-
-func (t times) at(i int) time.Duration {
-	first := min(t.first, t.last)
-	if first == 0 {
-		return share(t.last, i+1, t.n)
+// Pieces gives the pieces in which the text comes, and when: counted from the
+// request. There are none where the reply comes at once.
+func (s *Said) Pieces() iter.Seq2[time.Duration, string] {
+	return func(yield func(time.Duration, string) bool) {
+		if s.pieces == 0 {
+			return
+		}
+		// A failure is the last piece of a stream.
+		n := s.pieces
+		if s.Failure != nil {
+			n++
+		}
+		text, chars := s.Text, utf8.RuneCountInString(s.Text)
+		for i := range s.pieces {
+			end := runes(text, chars*(i+1)/s.of-chars*i/s.of)
+			if !yield(spread(s.first, s.After, i, n), text[:end]) {
+				return
+			}
+			text = text[end:]
+		}
 	}
-	if i == 0 {
+}
+
+// spread is the i-th of n instants: the first and the last are given, the
+// others lie evenly between them. A first of 0 is as long as each step.
+func spread(first, last time.Duration, i, n int) time.Duration {
+	first = min(first, last)
+	switch {
+	case first == 0:
+		return share(last, i+1, n)
+	case i == 0:
 		return first
 	}
-	return first + share(t.last-first, i, t.n-1)
+	return first + share(last-first, i, n-1)
 }
 
 // share is d × k ÷ n, for 0 <= k <= n.
@@ -237,17 +270,4 @@ func share(d time.Duration, k, n int) time.Duration {
 	high, low := bits.Mul64(uint64(d), uint64(k))
 	q, _ := bits.Div64(high, low, uint64(n))
 	return time.Duration(q)
-}
-
-// stream says the first pieces of a text that is cut into of.
-func (w *World) stream(ref loop.Ref, text string, of int, t times, pieces int) {
-	if pieces == 0 {
-		return
-	}
-	chars := utf8.RuneCountInString(text)
-	for i := range pieces {
-		n := runes(text, chars*(i+1)/of-chars*i/of)
-		w.queue.push(loop.Input{At: w.now + t.at(i), Kind: loop.ModelDelta, Ref: ref, Text: text[:n]})
-		text = text[n:]
-	}
 }

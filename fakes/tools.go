@@ -39,14 +39,14 @@ func (w *World) call(e *loop.Effect) {
 	switch i := max(e.Ref.Try-c.before, 1) - 1; {
 	case i < len(a.Failures):
 		f := &a.Failures[i]
-		in.Code, in.Text = f.Error, w.say(&a.failures[i], v)
+		in.Code, in.Text = f.Error, w.scratch.say(&a.failures[i], &v)
 		if f.Error == loop.None {
 			in.Code = loop.RetryableServer
 		}
 		hang, latency = f.Hang, f.Latency.or(latency)
 	case hang:
 	case a.Error != loop.None:
-		in.Code, in.Text = a.Error, w.say(&a.text, v)
+		in.Code, in.Text = a.Error, w.scratch.say(&a.text, &v)
 	default:
 		in.Text = w.success(a, v)
 	}
@@ -77,7 +77,7 @@ func (w *World) start(e *loop.Effect) openCall {
 
 // success gives the text of an answer, made as long as it says.
 func (w *World) success(a *answer, v vars) string {
-	text := pad(w.say(&a.result, v), a.ResultChars)
+	text := pad(w.scratch.say(&a.result, &v), a.ResultChars)
 	if a.result.parts == nil {
 		a.result.text = text // so that a long text is only made once
 	}

@@ -34,17 +34,16 @@ type World struct {
 	// Ceiling bounds the session; it may be set before the first Do.
 	Ceiling Ceiling
 
-	*program
+	seeded
 	user User
-	seed uint64
-	key  key
 
 	queue    queue
 	now      time.Duration
 	turn     int    // the number of the newest request
 	asked    int    // calls asked for in replies
 	choice   choice // the step for the newest request
-	summed   int    // requests for a summary
+	course   Course
+	summed   int // requests for a summary
 	heard    heard
 	open     map[int]openCall // calls that have no result yet, by number
 	messages int              // follow-up messages said
@@ -53,14 +52,14 @@ type World struct {
 	bounded  bool             // the ceiling has ended the run, and with it the session
 	broken   error            // why nothing more can be said
 	outcomes []loop.Outcome   // of the runs so far
-	scratch  []byte           // for texts
+	scratch  scratch
 }
 
 // NewWorld makes a world for one session. The same script may be played in
 // other worlds at the same time.
 func NewWorld(s *Script, seed uint64) *World {
 	p, err := compile(s)
-	w := &World{program: p, broken: err, user: s.User, seed: seed, key: newKey(seed),
+	w := &World{seeded: seeded{p, seed, newKey(seed)}, broken: err, user: s.User,
 		open: map[int]openCall{}, heard: heard{whys: map[int]loop.Why{}}}
 	if c := s.User.Cancel; c != nil && c.Call == 0 {
 		w.queue.push(loop.Input{At: c.At, Kind: loop.Cancel})
@@ -181,15 +180,6 @@ func (w *World) fail(err error) {
 	if w.broken == nil {
 		w.broken = err
 	}
-}
-
-// say gives a text. v says what its values come from.
-func (w *World) say(t *template, v vars) string {
-	if t.parts == nil {
-		return t.text
-	}
-	w.scratch, _ = t.append(w.scratch[:0], &v)
-	return string(w.scratch)
 }
 
 // A DryError says that a script has nothing to say to what it was asked.

@@ -1,0 +1,113 @@
+package fakes
+
+import (
+	"fmt"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// heard is what the loop said that the history alone does not tell.
+type heard struct {
+	whys       map[int]loop.Why // of calls that were not executed, by number
+	cutReply   int              // the last request whose reply was cut off
+	cutMessage int              // the user message that said so
+}
+
+// hear takes notice of what the loop notes and puts into the history.
+func (w *World) hear(e *loop.Effect) {
+	switch {
+	case e.Kind == loop.Note && e.Event == loop.EventCutReply:
+		w.heard.cutReply = e.Ref.N
+	case e.Kind == loop.Put && e.Ref.Kind == loop.RefMessage && w.heard.cutReply == w.turn:
+		w.heard.cutMessage = e.Ref.N
+	case e.Kind == loop.Put && e.Ref.Kind == loop.RefCall:
+		delete(w.open, e.Ref.N)
+		w.asked = max(w.asked, e.Ref.N) // where a call stood in the text of a reply
+		if e.Why != loop.Executed {
+			w.heard.whys[e.Ref.N] = e.Why
+		}
+	}
+}
+
+// look reads the end of a history: the last batch of results, and messages
+// after it.
+func (h *heard) look(history []loop.Message) Before {
+	var b Before
+	i := len(history) - 1
+	for ; i >= 0 && history[i].Role == loop.User; i-- {
+		b.Cut = b.Cut || history[i].Ref.N == h.cutMessage
+	}
+	for ; i >= 0 && history[i].Role == loop.ToolRole; i-- {
+		b.Results = true
+		b.Failed = b.Failed || history[i].Failed
+		switch h.whys[history[i].Ref.N] {
+		case loop.Denied:
+			b.Denied = true
+		case loop.Vetoed, loop.Refused:
+			b.Vetoed = true
+		}
+	}
+	b.Cut = b.Cut || i >= 0 && history[i].Ref.N == h.cutReply
+	return b
+}
+
+// A choice is the step that answers a request, whatever the try.
+type choice struct {
+	turn int
+	step *step
+}
+
+// choose finds the step for a request, nil if there is none.
+func (w *World) choose(e *loop.Effect) *step {
+	if w.choice.turn != e.Ref.N {
+		w.choice = choice{turn: e.Ref.N, step: w.find(e)}
+	}
+	return w.choice.step
+}
+
+// summary is what the world itself says to a request for a summary.
+var summary = step{Step: &Step{}, text: template{text: "What was said before, in a few words."}}
+
+func (w *World) find(e *loop.Effect) *step {
+	if e.For == loop.ForSummary {
+		w.summed++
+		return &summary
+	}
+	var b Before
+	if len(w.when) > 0 {
+		b = w.heard.look(e.History)
+	}
+	w.course.requests = e.Ref.N - w.summed - 1
+	return w.next(&w.course, &b)
+}
+
+// ask answers a model request, or lets it fail.
+func (w *World) ask(e *loop.Effect) {
+	w.turn = e.Ref.N
+	if e.Ref.N > w.ceiling().Requests {
+		w.queue.push(w.bound(w.now))
+		return
+	}
+	s := w.choose(e)
+	if s == nil {
+		w.fail(&DryError{e.Ref, fmt.Sprintf("no model step for request m%d (the script has %d)", e.Ref.N, w.covered)})
+		return
+	}
+	said, err := w.say(s, &Request{Ref: e.Ref, Calls: w.asked, History: e.History}, &w.scratch, false)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	for at, text := range said.Pieces() {
+		w.queue.push(loop.Input{At: w.now + at, Kind: loop.ModelDelta, Ref: e.Ref, Text: text})
+	}
+	switch f := said.Failure; {
+	case f == nil:
+		w.queue.push(loop.Input{At: w.now + said.After, Kind: loop.ModelReply, Ref: e.Ref, Text: said.Text,
+			Calls: said.Calls, Finish: said.Finish,
+			TokensIn: s.TokensIn, TokensOut: s.TokensOut, Cost: s.Cost})
+	case !f.Hang:
+		w.queue.push(loop.Input{At: w.now + said.After, Kind: loop.ModelFailure, Ref: e.Ref,
+			Status: f.Status, RetryAfter: f.RetryAfter, Text: said.Reason})
+	}
+}
