@@ -50,12 +50,16 @@ func (f *Fold) difference(name string) (Difference, bool) {
 	return d, true
 }
 
-// command shows the trial that speaks against the variant, else the first.
+// command shows the trial that speaks against the variant, else the first; ""
+// if none has an end.
 func (u *unit) command() string {
-	if u.bad != nil {
+	switch {
+	case u.bad != nil:
 		return u.bad.command
+	case u.first != nil:
+		return u.first.command
 	}
-	return u.first.command
+	return ""
 }
 
 func isBadShare(label scenarios.Label, share float64) bool {

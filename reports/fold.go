@@ -34,6 +34,7 @@ type Fold struct {
 	tools    map[string]*toolTotals // by variant
 	verdicts map[scenarios.Verdict]int
 	broken   map[string]int // rule of a finding → trials that have it
+	goldens  map[string]int // trials by what became of their golden
 	troubles []Trouble
 	fuzz     []Fuzz
 	results  []*scenarios.Result
@@ -59,6 +60,7 @@ func (f *Fold) init() {
 		f.tools = map[string]*toolTotals{}
 		f.verdicts = map[scenarios.Verdict]int{}
 		f.broken = map[string]int{}
+		f.goldens = map[string]int{}
 	}
 }
 
@@ -136,6 +138,7 @@ func (f *Fold) Add(r *scenarios.Result) error {
 	}
 	f.trials++
 	f.verdicts[r.Verdict]++
+	f.goldens[r.Golden]++
 	if unclear(r) {
 		f.unclear++
 	}

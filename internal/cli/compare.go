@@ -38,15 +38,11 @@ with 2 for bad input.`,
   agentbench compare replay.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.selectFlags.add(cmd)
+	f.addTrials(cmd)
 	addVariants(cmd, &f.variants, "compare this `VARIANT`: a preset or a YAML file; can be repeated")
 	cmd.Flags().BoolVar(&f.allPresets, "all-presets", false, "compare every preset, beside the variants that are named")
 	addReference(cmd, &f.reference)
-	cmd.Flags().Var(&f.seeds, "seeds", "make that many trials of each scenario that draws random numbers")
-	cmd.Flags().Var(&f.seed, "seed", "the first seed")
-	addJobs(cmd, &f.jobs)
 	f.outputFlags.add(cmd)
-	addChoice(cmd, &f.keep, "keep-traces", "which results hold the text of their trace: failed (what speaks against a variant), all or none", keepFailed, keepAll, keepNone)
 	return cmd
 }
 
@@ -61,58 +57,51 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
 	if slices.ContainsFunc(paths, isResults) {
 		return f.compareFiles(cmd, paths)
 	}
-	variants, err := f.chosenVariants()
+	if err := f.chooseVariants(); err != nil {
+		return err
+	}
+	o, err := f.options(paths)
 	if err != nil {
 		return err
 	}
-	chosen, err := f.load(paths)
-	if err != nil {
-		return err
+	for _, v := range o.Variants {
+		if f.given[v.Name] == f.reference {
+			f.reference = v.Name
+		}
 	}
-	if len(chosen) == 0 {
-		return f.nothingSelected(paths)
-	}
-	f.fromFiles = len(paths) > 0
-	return f.compare(cmd, scenarios.Options{Scenarios: chosen, Variants: variants, Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs), Keep: f.kept()})
+	return f.compare(cmd, o)
 }
 
 // isResults reports whether a path is that of a results file.
 func isResults(path string) bool { return filepath.Ext(path) == ".jsonl" }
 
-// chosenVariants reads the variants, and finds the reference among them.
-func (f *compareFlags) chosenVariants() ([]scenarios.Variant, error) {
-	names := slices.Clone(f.variants)
+// chooseVariants adds the presets and the reference to the variants that are
+// named.
+func (f *compareFlags) chooseVariants() error {
+	add := func(name string) {
+		if !slices.Contains(f.variants, name) {
+			f.variants = append(f.variants, name)
+		}
+	}
 	if f.allPresets {
-		for _, preset := range append([]string{scenarios.DefaultVariant}, scenarios.Presets()...) {
-			if !slices.Contains(names, preset) {
-				names = append(names, preset)
-			}
+		add(scenarios.DefaultVariant)
+		for _, preset := range scenarios.Presets() {
+			add(preset)
 		}
 	}
-	if f.reference != "" && !slices.Contains(names, f.reference) {
-		names = append([]string{f.reference}, names...)
+	if f.reference != "" {
+		add(f.reference)
 	}
-	if len(names) < 2 {
-		return nil, misuse("agentbench compare --variant hpd-agent --variant none, say, or --all-presets", "compare needs two variants")
+	if len(f.variants) < 2 {
+		return misuse("agentbench compare --variant hpd-agent --variant none, say, or --all-presets", "compare needs two variants")
 	}
-	variants, err := loadVariants(names)
-	if err != nil {
-		return nil, err
-	}
-	f.given = map[string]string{}
-	for i, v := range variants {
-		f.given[v.Name] = names[i]
-		if names[i] == f.reference {
-			f.reference = v.Name
-		}
-	}
-	return variants, nil
+	return nil
 }
 
 // compare makes the trials and shows what they come to.
 func (f *compareFlags) compare(cmd *cobra.Command, o scenarios.Options) error {
 	f.repeatTrial, f.reported = f.repeat, true
-	out, err := f.open(cmd, o.Header(Version))
+	out, err := f.open(cmd, f.header(&o))
 	if err != nil {
 		return err
 	}

@@ -130,7 +130,7 @@ Every flag can be set by a variable as well: AGENTBENCH_SEEDS=5 stands for
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRun(), newCompare(), newReport(), newReplay(), newList(), newExplain(), newValidate(), newVersion())
+	root.AddCommand(newRun(), newCompare(), newGate(), newReport(), newReplay(), newList(), newExplain(), newValidate(), newVersion())
 	root.SetHelpCommand(newHelp(root))
 	addCompletion(root)
 	return root

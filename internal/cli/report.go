@@ -78,8 +78,8 @@ func (f *outputFlags) printReport(cmd *cobra.Command, r *reports.Report) error {
 
 // readReport folds results files, of some variants or of all.
 func (f *outputFlags) readReport(paths, variants []string, keep bool) (*reports.Report, error) {
-	fold := &reports.Fold{Reference: f.reference, Keep: keep, Only: variants}
-	fold.Repeat = func(r *scenarios.Result) string { return repeatResult(fold.Kind(), r) }
+	fold := f.newFold(keep)
+	fold.Only = variants
 	if err := readResults(fold, paths); err != nil {
 		return nil, err
 	}
@@ -90,6 +90,13 @@ func (f *outputFlags) readReport(paths, variants []string, keep bool) (*reports.
 	}
 	r, err := fold.Report()
 	return r, badInput(err)
+}
+
+// newFold makes a fold of results files.
+func (f *outputFlags) newFold(keep bool) *reports.Fold {
+	fold := &reports.Fold{Reference: f.reference, Keep: keep}
+	fold.Repeat = func(r *scenarios.Result) string { return repeatResult(fold.Kind(), r) }
+	return fold
 }
 
 // readResults folds results files.

@@ -32,11 +32,13 @@ type runFlags struct {
 	seed         seed
 	jobs         count
 	keep         keep
+	shard        shard
 	failuresOnly bool
 	allowEmpty   bool
 
-	given     map[string]string // a variant's name → what --variant said
-	fromFiles bool              // the scenarios are not the embedded ones
+	given     map[string]string     // a variant's name → what --variant said
+	fromFiles bool                  // the scenarios are not the embedded ones
+	chosen    []*scenarios.Scenario // of all shards
 }
 
 func newRun() *cobra.Command {
@@ -58,16 +60,22 @@ whatever --seeds says.`,
   agentbench run --variant hpd-agent --variant none --seeds 5`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f.selectFlags.add(cmd)
+	f.addTrials(cmd)
 	addVariants(cmd, &f.variants, "try each scenario under this `VARIANT`: a preset or a YAML file; can be repeated")
+	cmd.Flags().Var(&f.shard, "shard", "make only the I-th of N parts of the trials, such as 2/4; report and gate count the parts together")
+	f.outputFlags.add(cmd)
+	cmd.Flags().BoolVar(&f.failuresOnly, "failures-only", false, "show the failures without the table")
+	return cmd
+}
+
+// addTrials adds the flags that say which trials are made.
+func (f *runFlags) addTrials(cmd *cobra.Command) {
+	f.selectFlags.add(cmd)
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "pass when no scenario is selected")
 	cmd.Flags().Var(&f.seeds, "seeds", "make that many trials of each scenario that draws random numbers")
 	cmd.Flags().Var(&f.seed, "seed", "the first seed")
 	addJobs(cmd, &f.jobs)
-	f.outputFlags.add(cmd)
-	cmd.Flags().BoolVar(&f.failuresOnly, "failures-only", false, "show the failures without the table")
-	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "pass when no scenario is selected")
 	addChoice(cmd, &f.keep, "keep-traces", "which results hold the text of their trace: failed, all or none", keepFailed, keepAll, keepNone)
-	return cmd
 }
 
 func addJobs(cmd *cobra.Command, jobs *count) {
@@ -78,30 +86,32 @@ func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	variants, err := loadVariants(f.variants)
+	o, err := f.options(paths)
 	if err != nil {
 		return err
 	}
-	f.fromFiles = len(paths) > 0
+	return f.trials(cmd, o)
+}
+
+// options reads what the trials are made of.
+func (f *runFlags) options(paths []string) (o scenarios.Options, err error) {
+	o = scenarios.Options{Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs), Keep: f.kept()}
+	if o.Variants, err = loadVariants(f.variants); err != nil {
+		return o, err
+	}
 	f.given = map[string]string{}
-	for i, v := range variants {
+	for i, v := range o.Variants {
 		f.given[v.Name] = f.variants[i]
 	}
-	chosen, err := f.load(paths)
-	if err != nil {
-		return err
+	f.fromFiles = len(paths) > 0
+	if f.chosen, err = f.load(paths); err != nil {
+		return o, err
 	}
-	if len(chosen) == 0 && !f.allowEmpty {
-		return f.nothingSelected(paths)
+	if len(f.chosen) == 0 && !f.allowEmpty {
+		return o, f.nothingSelected(paths)
 	}
-	return f.trials(cmd, scenarios.Options{
-		Scenarios: chosen,
-		Variants:  variants,
-		Seeds:     int(f.seeds),
-		Seed:      uint64(f.seed),
-		Workers:   int(f.jobs),
-		Keep:      f.kept(),
-	})
+	o.Scenarios = f.shard.of(f.chosen)
+	return o, nil
 }
 
 func (f *runFlags) check(cmd *cobra.Command) error {
@@ -127,7 +137,7 @@ func (f *runFlags) kept() scenarios.Keep {
 // verdict over all as an exit code.
 func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 	f.repeatTrial = f.repeat
-	out, err := f.open(cmd, o.Header(Version))
+	out, err := f.open(cmd, f.header(&o))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,174 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// verdictIf is pass where ok, else what a breach comes to.
+func verdictIf(ok bool, breach scenarios.Verdict) scenarios.Verdict {
+	if ok {
+		return scenarios.Pass
+	}
+	return breach
+}
+
+// more is the command that shows all results.
+func (j *judge) more() string {
+	if len(j.files) == 0 {
+		return "agentbench run"
+	}
+	return "agentbench report " + strings.Join(j.files, " ")
+}
+
+// grave asks for what has no margin.
+func (j *judge) grave() []Rule {
+	var rules []Rule
+	for _, g := range graveRules {
+		n := j.now.broken[g.rule]
+		r := Rule{Name: g.rule, Verdict: verdictIf(n == 0, scenarios.Fail), Measured: Count(n, "trial") + " " + g.words, Wanted: "none"}
+		if n > 0 {
+			r.See = j.trouble(func(t *Trouble) bool {
+				for _, f := range t.Findings {
+					if f.Rule == g.rule {
+						return true
+					}
+				}
+				return false
+			})
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+// trouble is the command that shows the first trial in trouble that is meant.
+func (j *judge) trouble(meant func(*Trouble) bool) string {
+	found := j.now.found()
+	for i := range found {
+		if meant(&found[i]) {
+			return cmp.Or(found[i].Command, j.more())
+		}
+	}
+	return j.more()
+}
+
+// whole asks that no shard is missing and no run was broken off.
+func (j *judge) whole() Rule {
+	r := Rule{Name: "whole", Verdict: scenarios.Pass, Measured: "all results are there", See: j.more()}
+	if missing := j.now.files.missing(j.now.trials + j.now.passed); len(missing) > 0 {
+		r.Verdict, r.Measured, r.Wanted = scenarios.Inconclusive, strings.Join(missing, "; "), "all results of the run"
+	}
+	return r
+}
+
+// judged asks that every trial could be judged: what could not must not hide in
+// a rate.
+func (j *judge) judged() Rule {
+	n := j.now.unclear
+	r := Rule{Name: "could be judged", Verdict: verdictIf(n == 0, scenarios.Inconclusive), Measured: Count(n, "trial") + " could not be judged", Wanted: "none"}
+	if n > 0 {
+		r.See = j.trouble(func(t *Trouble) bool {
+			return t.Verdict == scenarios.Inconclusive || t.Ending == Ending(&scenarios.Result{})
+		})
+	}
+	return r
+}
+
+func (j *judge) trials() Rule {
+	n := j.now.trials
+	return Rule{Name: "trials", Verdict: verdictIf(n >= j.MinTrials, scenarios.Inconclusive), Measured: Count(n, "trial") + " of " + Count(len(j.now.all), "scenario"),
+		Wanted: "at least " + Number(j.MinTrials), See: j.more()}
+}
+
+// passRate asks that enough trials pass.
+func (j *judge) passRate() Rule {
+	r := Rule{Name: "pass rate", Wanted: "at least " + share(Figure(j.PassRate))}
+	k, n := 0.0, 0.0
+	for _, u := range j.now.units {
+		if judged := u.passed + u.failed; judged > 0 {
+			k += float64(u.passed) / float64(judged)
+			n++
+		}
+	}
+	if n == 0 {
+		r.Verdict, r.Measured = scenarios.Unjudged, "no trial was judged"
+		return r
+	}
+	k = tidy(k)
+	r.Verdict = verdictIf(k/n >= j.PassRate-1e-12, scenarios.Fail)
+	r.Measured = fmt.Sprintf("%s of %s passed (%s)", Amount(k), Count(int(n), "scenario"), share(Figure(k/n)))
+	if k < n {
+		r.See = j.trouble(func(t *Trouble) bool { return t.Verdict == scenarios.Fail })
+	}
+	return r
+}
+
+// goldens asks that no trace differs from its golden.
+func (j *judge) goldens() Rule {
+	match, mismatch := j.now.goldens["match"], j.now.goldens["mismatch"]
+	r := Rule{Name: "goldens", Wanted: "none", Verdict: verdictIf(mismatch == 0, scenarios.Fail),
+		Measured: fmt.Sprintf("%s differ from their golden, of %s with one", Count(mismatch, "trace"), Number(match+mismatch)), See: j.more()}
+	if missing := j.now.goldens["missing"]; missing > 0 {
+		r.Measured += ", " + Count(missing, "golden") + " missing"
+	}
+	if match+mismatch == 0 {
+		r.Verdict, r.Measured = scenarios.Unjudged, "no trace was compared with a golden"
+	}
+	return r
+}
+
+// fuzz asks that enough fuzz runs survive, and that enough of those that can be
+// saved come to their end.
+func (j *judge) fuzz() Rule {
+	r := Rule{Name: "fuzz survival", Wanted: "at least " + share(Figure(j.FuzzSurvival)), See: "agentbench fuzz"}
+	var all Fuzz
+	for _, f := range j.now.fuzz {
+		all.Runs += f.Runs
+		all.Survived += f.Survived
+		all.Recoverable += f.Recoverable
+		all.Done += f.Done
+	}
+	if all.Runs == 0 {
+		r.Verdict, r.Measured = scenarios.Unjudged, "there are no results of agentbench fuzz"
+		return r
+	}
+	survived, done := ratio(all.Survived, all.Runs), ratio(all.Done, all.Recoverable)
+	r.Measured = fmt.Sprintf("%s of %s survived (%s)", Number(all.Survived), Count(all.Runs, "run"), share(survived))
+	if done.Known() {
+		r.Measured += fmt.Sprintf(", %s of %s recoverable ones came to their end (%s)", Number(all.Done), Number(all.Recoverable), share(done))
+	}
+	least := Figure(j.FuzzSurvival) - 1e-12
+	r.Verdict = verdictIf(survived >= least && (!done.Known() || done >= least), scenarios.Fail)
+	return r
+}
+
+// latency asks that tools answer in time. What a script says proves nothing, so
+// results of run do not count.
+func (j *judge) latency() Rule {
+	r := Rule{Name: "p95 tool latency", Wanted: "at most " + Duration(j.P95Tool), See: j.more()}
+	if j.P95Tool == 0 {
+		r.Verdict, r.Measured, r.Wanted = scenarios.Unjudged, "no limit is set", ""
+		return r
+	}
+	took := map[float64]int{}
+	if j.now.Kind() != KindRun {
+		for _, t := range j.now.tools {
+			for upper, n := range t.took {
+				took[upper] += n
+			}
+		}
+	}
+	p95 := quantile(took, 0.95)
+	if !p95.Known() {
+		r.Verdict, r.Measured = scenarios.Inconclusive, "there is no latency of real tools (results of record or replay)"
+		return r
+	}
+	measured := time.Duration(float64(p95) * float64(time.Millisecond))
+	r.Verdict, r.Measured = verdictIf(measured <= j.P95Tool, scenarios.Fail), Duration(measured)
+	return r
+}
