@@ -106,7 +106,7 @@ func (w *World) ask(e *loop.Effect) {
 		w.queue.push(loop.Input{At: w.now + said.After, Kind: loop.ModelReply, Ref: e.Ref, Text: said.Text,
 			Calls: said.Calls, Finish: said.Finish,
 			TokensIn: s.TokensIn, TokensOut: s.TokensOut, Cost: s.Cost})
-	case !f.Hang:
+	case !f.Hangs():
 		w.queue.push(loop.Input{At: w.now + said.After, Kind: loop.ModelFailure, Ref: e.Ref,
 			Status: f.Status, RetryAfter: f.RetryAfter, Text: said.Reason})
 	}

@@ -130,6 +130,7 @@ func (r *reader) readStep(s *Step) step {
 	r.within("chunks", s.Chunks, maxChunks)
 	r.span("latency", s.Latency)
 	r.duration("first_token", s.FirstToken)
+	r.wire(s.Wire, StepWires())
 	c.text = r.template("text", s.Text, false)
 	if len(s.Calls) > 0 {
 		c.args = make([]template, len(s.Calls))
@@ -147,6 +148,7 @@ func (r *reader) readStep(s *Step) step {
 		r.within("chunks", f.Chunks, maxChunks)
 		r.span("latency", f.Latency)
 		r.duration("retry_after", f.RetryAfter)
+		r.failureWire(f)
 		c.failures[j] = r.template("text", f.Text, false)
 	}
 	return c

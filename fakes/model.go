@@ -142,7 +142,9 @@ func (p *seeded) say(s *step, r *Request, b *scratch, all bool) (Said, error) {
 		latency = f.Latency.or(latency)
 		v.key = k.of(r.Ref.Try).of(forText)
 		said.Failure, said.Reason = f, b.say(&s.failures[i], &v)
-		said.pieces, said.of = f.Chunks, max(s.Chunks, f.Chunks+1)
+		if f.Wire != WireNoFinish { // where all pieces come
+			said.pieces, said.of = f.Chunks, max(s.Chunks, f.Chunks+1)
+		}
 	}
 	said.After = latency.or(exactly(DefaultModelLatency)).draw(k.of(r.Ref.Try).of(forLatency))
 	if said.Failure != nil && !all {

@@ -120,6 +120,8 @@ type Step struct {
 	Failures []ModelFailure
 	// FailForever repeats the last failure without end.
 	FailForever bool
+	// Wire is how the reply looks on the wire: one of [StepWires], or "".
+	Wire Wire
 }
 
 // Forever is a Repeat without end.
@@ -137,7 +139,7 @@ type StepCall struct {
 
 // A ModelFailure is how one try of a model request goes wrong.
 type ModelFailure struct {
-	Status     int           // HTTP status; 0 with Hang unset = lost connection
+	Status     int           // HTTP status; 0 with Hang unset = lost connection; after pieces, that of an error in the stream
 	RetryAfter time.Duration // 0 = the server names none
 	Text       string        // may hold ${…} values
 	Hang       bool          // no answer at all; Status, RetryAfter and Text mean nothing
@@ -145,6 +147,7 @@ type ModelFailure struct {
 	// spaced as those of a stream whose last piece is the failure.
 	Chunks  int
 	Latency Span // until the failure; zero means the step's
+	Wire    Wire // how it looks on the wire: one of [FailureWires], or ""
 }
 
 // A When names what a request must come right after.

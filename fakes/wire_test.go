@@ -1,0 +1,75 @@
+package fakes
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// Each wire stands for the nearest thing where there is none.
+func TestWiresInAWorld(t *testing.T) {
+	const piece, reply, failure = loop.ModelDelta, loop.ModelReply, loop.ModelFailure
+	tests := []struct {
+		failure ModelFailure
+		want    []said
+	}{
+		{ModelFailure{Wire: WireRetryAfterDate, Status: 429, RetryAfter: sec}, []said{{2 * sec, "", failure}}},
+		{ModelFailure{Wire: WireErrorEvent, Status: 500}, []said{{2 * sec, "", failure}}},
+		{ModelFailure{Wire: WireHeartbeats}, nil},
+		{ModelFailure{Wire: WireHeartbeats, Chunks: 1}, []said{{sec, "a", piece}}},
+		// The failure is the second of two pieces.
+		{ModelFailure{Wire: WireCutEvent, Chunks: 1}, []said{{sec, "a", piece}, {2 * sec, "", failure}}},
+		{ModelFailure{Wire: WireEndsEarly, Chunks: 1}, []said{{sec, "a", piece}, {2 * sec, "", failure}}},
+		// All of the reply's pieces come, and the failure in place of the end.
+		{ModelFailure{Wire: WireNoFinish, Latency: exactly(3 * sec)}, []said{{sec, "a", piece}, {2 * sec, "b", piece}, {3 * sec, "", failure}}},
+	}
+	for _, tt := range tests {
+		w := NewWorld(model(Step{Text: "ab", Chunks: 2, Failures: []ModelFailure{tt.failure}}), 1)
+		do(w, 0, ask(1, 1))
+		var got []said
+		for at, more := w.queue.first(); more; at, more = w.queue.first() {
+			in := next(t, w)
+			got = append(got, said{at, in.Text, in.Kind})
+			if in.Kind == failure && (in.Status != tt.failure.Status || in.RetryAfter != tt.failure.RetryAfter) {
+				t.Errorf("%s: %+v", tt.failure.Wire, in)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.failure.Wire, diff)
+		}
+	}
+	for _, wire := range StepWires() {
+		w := NewWorld(model(Step{Text: "ab", Wire: wire}), 1)
+		do(w, 0, ask(1, 1))
+		if in := next(t, w); in.Kind != reply || in.Text != "ab" {
+			t.Errorf("%s: %+v", wire, in)
+		}
+	}
+}
+
+func TestWiresThatCannotBeMeant(t *testing.T) {
+	for _, tt := range []struct{ got, want string }{
+		{problemOf(Step{Wire: WireCutEvent}), `model[0].wire: must be one of stall-after-done, same-index, shuffled-index, not "cut-event"`},
+		{failureProblem(ModelFailure{Wire: "smoke"}), "model[0].failures[0].wire: must be one of retry-after-date, heartbeats, cut-event, ends-early, no-finish, error-event, not \"smoke\""},
+		{failureProblem(ModelFailure{Wire: WireRetryAfterDate, Status: 429}), "model[0].failures[0].wire: retry-after-date needs a status and retry_after"},
+		{failureProblem(ModelFailure{Wire: WireNoFinish, Chunks: 2}), "model[0].failures[0].wire: no-finish means nothing beside chunks: the whole reply comes"},
+		{failureProblem(ModelFailure{Wire: WireCutEvent, Status: 500}), "model[0].failures[0].wire: cut-event means nothing beside a status"},
+		{failureProblem(ModelFailure{Wire: WireErrorEvent, Hang: true}), "model[0].failures[0].wire: error-event means nothing beside hang"},
+		{failureProblem(ModelFailure{Wire: WireErrorEvent, Status: 500, Chunks: 2}), ""},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got  %s\nwant %s", tt.got, tt.want)
+		}
+	}
+}
+
+func failureProblem(f ModelFailure) string { return problemOf(Step{Failures: []ModelFailure{f}}) }
+
+func problemOf(s Step) string {
+	if err := model(s).Validate(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
