@@ -1,0 +1,194 @@
+package fuzz
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/detect"
+	"github.com/agentbench-go/agentbench/loop/session"
+)
+
+// checkAudit: the loop's own audit finds nothing in a trace of which it leaves
+// nothing open.
+func checkAudit(p *play) (string, bool) {
+	if !auditable(p.Case) {
+		return "", false
+	}
+	for _, v := range loop.Audit(p.Config, p.task(), p.Script.Specs(), p.trace) {
+		return v.String(), true
+	}
+	return "", true
+}
+
+// auditable reports whether [loop.Audit] recounts all that a case has.
+func auditable(c *Case) bool {
+	t := &c.Task
+	if t.Planner != loop.PlannerNative || t.Critic != nil || t.Hooks != (loop.Hooks{}) || !plainConfig(&c.Config) {
+		return false
+	}
+	for i := range c.Script.Tools {
+		s := c.Script.Tools[i].ToolSpec
+		if s != (loop.ToolSpec{Name: s.Name, Description: s.Description, Permission: s.Permission, Idempotent: s.Idempotent}) {
+			return false
+		}
+		for _, a := range c.Script.Tools[i].Answers {
+			if a.TokensIn+a.TokensOut+a.Cost != 0 || a.Used != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// plainConfig reports whether a config has nothing that the audit leaves open.
+func plainConfig(c *loop.Config) bool {
+	off := loop.Off()
+	contracts := c.Contracts
+	if contracts.Input || contracts.Output || contracts.MaxPayloadBytes > 0 || contracts.PageLimit != off.Contracts.PageLimit ||
+		c.Policy.OnFailure == loop.FailureTable || c.Policy.Fallbacks || c.Policy.AskMissing ||
+		c.History.CompactAt > 0 || c.History.CompactTokens > 0 {
+		return false
+	}
+	for i := range c.Detectors {
+		if c.Detectors[i].Record == detect.PerReply {
+			return false
+		}
+	}
+	return true
+}
+
+// checkRoundTrip: the text of a trace parses back to the same text.
+func checkRoundTrip(p *play) (string, bool) {
+	text := p.trace.String()
+	t, err := loop.ParseTrace(text)
+	if err != nil {
+		return "the trace's text cannot be read: " + err.Error(), true
+	}
+	if again := t.String(); again != text {
+		return "the trace's text, read and written again, is another: " + difference(text, again), true
+	}
+	return "", true
+}
+
+// checkSameTrace: the same case played again gives the same trace.
+func checkSameTrace(p *play) (string, bool) {
+	again := played(p.Case)
+	if d := different(p.trace, again.trace); d >= 0 {
+		return "played again, the trace is another: " + difference(recordText(p.trace, d), recordText(again.trace, d)), true
+	}
+	return "", true
+}
+
+// different gives the first record in which two traces differ, -1 if none.
+func different(a, b loop.Trace) int {
+	var x, y []byte
+	for i := range max(len(a), len(b)) {
+		if i >= len(a) || i >= len(b) {
+			return i
+		}
+		x, y = a[i].AppendText(x[:0]), b[i].AppendText(y[:0])
+		if string(x) != string(y) {
+			return i
+		}
+	}
+	return -1
+}
+
+// recordText is the text of a record, "" behind the end.
+func recordText(t loop.Trace, i int) string {
+	if i >= len(t) {
+		return ""
+	}
+	return t[i].String()
+}
+
+// difference shows the first lines in which two texts differ.
+func difference(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(a), len(b)) {
+		x, y := "", ""
+		if i < len(a) {
+			x = a[i]
+		}
+		if i < len(b) {
+			y = b[i]
+		}
+		if x != y {
+			return fmt.Sprintf("%s became %s", quoted(x), quoted(y))
+		}
+	}
+	return "nothing"
+}
+
+// quoted shows a line, cut to what one reads at a glance.
+func quoted(s string) string {
+	const most = 160
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return "nothing"
+	}
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return s
+}
+
+// checkResumed: a session that breaks off after any turn and is resumed by a
+// fresh machine in a fresh world goes on as it would have gone. Which turn, the
+// seed says.
+func checkResumed(p *play) (string, bool) {
+	var turns []int // records after which a session may have been saved
+	for i := range p.trace {
+		if i+1 < len(p.trace) && endsTurn(&p.trace[i]) {
+			turns = append(turns, i)
+		}
+	}
+	if len(turns) == 0 {
+		return "", false
+	}
+	at := turns[int(mix(p.Seed)%uint64(len(turns)))]
+	m, err := loop.New(p.Config, p.task(), p.Script.Specs())
+	if err != nil {
+		return err.Error(), true
+	}
+	rest := &continued{strayWorld: newWorld(p.Case)}
+	if _, err := session.Resume(context.Background(), m, rest, p.trace[:at+1]); err != nil {
+		return fmt.Sprintf("resumed after record %d: %v", at+1, err), true
+	}
+	if d := different(p.trace[at+1:], rest.trace); d >= 0 {
+		return fmt.Sprintf("resumed after record %d, the trace is another: ", at+1) +
+			difference(recordText(p.trace[at+1:], d), recordText(rest.trace, d)), true
+	}
+	return "", true
+}
+
+// endsTurn reports whether a step ends with a turn: the loop asks the model, or
+// halts.
+func endsTurn(r *loop.Record) bool {
+	for i := range r.Effects {
+		if k := r.Effects[i].Kind; k == loop.AskModel || k == loop.Halt {
+			return true
+		}
+	}
+	return false
+}
+
+// A continued world keeps the trace of what follows a resumption. The first step
+// only carries out what the saved trace ended with.
+type continued struct {
+	*strayWorld
+	trace   loop.Trace
+	resumed bool
+}
+
+func (w *continued) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
+	if !w.resumed {
+		w.resumed = true
+		w.World.Do(ctx, in, effects)
+		return
+	}
+	w.trace.Append(in, effects)
+	w.strayWorld.Do(ctx, in, effects)
+}

@@ -1,0 +1,184 @@
+package fuzz
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// This file recounts the bounds of a config by plain sums over a trace.
+
+// spent is what a run, or a session with one scope, has used.
+type spent struct {
+	turns, calls, tries int
+	tokens, cost        int64
+}
+
+// checkBounds: no run goes beyond the turns, calls, tries, tokens, cost and time
+// of its config, nor beyond the tries of one call or request.
+func checkBounds(p *play) (string, bool) {
+	var sum spent
+	for _, r := range p.view().runs {
+		if p.Config.Scope != loop.ScopeSession {
+			sum = spent{}
+		}
+		for _, check := range []func(*play, *runView) string{runTime, requestTries, callTries} {
+			if problem := check(p, r); problem != "" {
+				return problem, true
+			}
+		}
+		if problem := sum.run(p, r); problem != "" {
+			return problem, true
+		}
+	}
+	return "", true
+}
+
+// runTime checks time.run, and the grace of what then still runs.
+func runTime(p *play, r *runView) string {
+	t := &p.Config.Time
+	if t.Run == 0 || r.end < 0 {
+		return ""
+	}
+	longest := t.Run + t.Grace
+	if t.PauseForUser {
+		longest += r.paused
+	}
+	if took := r.haltedAt - r.beganAt; took > longest {
+		return fmt.Sprintf("the run took %v, and may take %v", took, longest)
+	}
+	return ""
+}
+
+// requestTries checks model_retry.max.
+func requestTries(p *play, r *runView) string {
+	for _, q := range r.requests {
+		if most := 1 + p.Config.ModelRetry.Max; q.ref.Try > most {
+			return fmt.Sprintf("the request m%d is made %d times, and may be made %d times", q.ref.N, q.ref.Try, most)
+		}
+	}
+	return ""
+}
+
+// callTries checks retry.max, or the tool's own.
+func callTries(p *play, r *runView) string {
+	for _, reply := range r.replies {
+		for _, c := range reply.calls {
+			tries := map[string]int{}
+			for _, t := range c.tries {
+				tries[t.name]++
+				if most := mostTries(p.Case, t.name); tries[t.name] > most {
+					return fmt.Sprintf("the call c%d is tried %d times, and may be tried %d times", c.n, tries[t.name], most)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func mostTries(c *Case, name string) int {
+	for i := range c.Script.Tools {
+		if t := &c.Script.Tools[i]; t.Name == name && t.Retries != 0 {
+			return 1 + max(0, t.Retries)
+		}
+	}
+	return 1 + c.Config.Retry.Max
+}
+
+// run adds what a run has used, and checks the limits on sums.
+func (s *spent) run(p *play, r *runView) string {
+	l := &p.Config.Limits
+	asks := l.AtLimit == loop.LimitAsk // the user may let the run go on
+	for _, reply := range r.replies {
+		if reply.turn() {
+			s.turns++
+		}
+		inTurn := 0
+		for _, c := range reply.calls {
+			s.tries += len(c.tries)
+			if len(c.tries) > 0 {
+				s.calls++
+				inTurn++
+			}
+		}
+		s.tokens += reply.in.TokensIn + reply.in.TokensOut
+		s.cost += reply.in.Cost
+		next := r.asksAfter(reply)
+		switch {
+		case above(l.Turns, s.turns) && !asks && p.Task.Planner == loop.PlannerNative:
+			return fmt.Sprintf("%d turns, and limits.turns is %d", s.turns, l.Turns)
+		case above(l.Calls, s.calls) && !asks:
+			return fmt.Sprintf("%d calls, and limits.calls is %d", s.calls, l.Calls)
+		case above(l.CallsPerTurn, inTurn):
+			return fmt.Sprintf("%d calls in a turn, and limits.calls_per_turn is %d", inTurn, l.CallsPerTurn)
+		case above(l.Tries, s.tries):
+			return fmt.Sprintf("%d tries, and limits.tries is %d", s.tries, l.Tries)
+		case above(int(l.Tokens), int(s.tokens)) && next:
+			return fmt.Sprintf("the run goes on after %d tokens, and limits.tokens is %d", s.tokens, l.Tokens)
+		case l.CostUSD > 0 && float64(s.cost) > l.CostUSD*1e9*(1+1e-9) && next:
+			return fmt.Sprintf("the run goes on after %d nano-dollars, and limits.cost_usd is %v", s.cost, l.CostUSD)
+		}
+	}
+	return ""
+}
+
+func above(limit, n int) bool { return limit > 0 && n > limit }
+
+// asksAfter reports whether the run asks for another turn after a reply.
+func (r *runView) asksAfter(reply *replyView) bool {
+	for _, q := range r.requests {
+		if q.rec >= reply.rec && q.to == loop.ForReply {
+			return true
+		}
+	}
+	return false
+}
+
+// notice begins the words that stand behind a result that was cut.
+const notice = "\n[OUTPUT TRUNCATED:"
+
+// checkPayloads: no result shows more than the config allows, and what is cut
+// says so.
+func checkPayloads(p *play) (string, bool) {
+	chars, bytes := p.Config.History.MaxResultChars, p.Config.Contracts.MaxPayloadBytes
+	if chars == 0 && bytes == 0 {
+		return "", false
+	}
+	for _, c := range p.view().calls {
+		for _, put := range c.puts {
+			shown := put.e.Text
+			if i := strings.LastIndex(shown, notice); i >= 0 {
+				shown = shown[:i]
+			}
+			if n := utf8.RuneCountInString(shown); above(chars, n) {
+				return fmt.Sprintf("the result of call c%d shows %d characters, and history.max_result_chars is %d", c.n, n, chars), true
+			}
+			if chars == 0 && len(shown) > bytes {
+				return fmt.Sprintf("the result of call c%d shows %d bytes, and contracts.max_payload_bytes is %d", c.n, len(shown), bytes), true
+			}
+		}
+	}
+	return "", true
+}
+
+// elapsed is how long a session took.
+func (p *play) elapsed() time.Duration {
+	if len(p.trace) == 0 {
+		return 0
+	}
+	return p.trace[len(p.trace)-1].In.At
+}
+
+// tool gives a tool of a script, nil if there is none of that name.
+func tool(s *fakes.Script, name string) *fakes.Tool {
+	for i := range s.Tools {
+		if s.Tools[i].Name == name {
+			return &s.Tools[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package fuzz
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/leanovate/gopter"
+)
+
+// A Case is one world, and the config and task that the loop has in it. It is
+// read only: what changes it makes a new one.
+type Case struct {
+	Seed    uint64 // of the world's random numbers and of jitter
+	Attacks []Attack
+	Script  *fakes.Script
+	Config  loop.Config
+	Task    loop.Task // beside its text and seed, which are the script's and Seed
+	Strays  []Stray
+	// Recoverable says that the config has the means against every fault of the
+	// world: a right loop comes to its end, as DONE.
+	Recoverable bool
+}
+
+// A Stray is something that the world says although nobody asked.
+type Stray struct {
+	After int        // steps of the loop before it
+	Input loop.Input // at the instant of the step before it
+}
+
+// has reports whether a case has an attack.
+func (c *Case) has(a Attack) bool { return slices.Contains(c.Attacks, a) }
+
+// task gives the whole task.
+func (c *Case) task() loop.Task {
+	t := c.Task
+	t.Text, t.Seed = c.Script.Task, c.Seed
+	if c.Config.Contracts.Input || c.Config.Contracts.Output {
+		t.Schemas = schemas{}
+	}
+	return t
+}
+
+// clone gives a case that may be changed: the lists of its script are its own,
+// down to the fields that shrinking changes in place.
+func (c *Case) clone() *Case {
+	out := *c
+	s := *c.Script
+	s.Tools, s.Model = slices.Clone(s.Tools), slices.Clone(s.Model)
+	for i := range s.Tools {
+		s.Tools[i].Answers = slices.Clone(s.Tools[i].Answers)
+		for j := range s.Tools[i].Answers {
+			a := &s.Tools[i].Answers[j]
+			a.Failures = slices.Clone(a.Failures)
+		}
+	}
+	for i := range s.Model {
+		s.Model[i].Calls = slices.Clone(s.Model[i].Calls)
+		s.Model[i].Failures = slices.Clone(s.Model[i].Failures)
+	}
+	s.User.Permissions = slices.Clone(s.User.Permissions)
+	s.User.Replies = slices.Clone(s.User.Replies)
+	s.User.Messages = slices.Clone(s.User.Messages)
+	if s.User.Cancel != nil {
+		cancel := *s.User.Cancel
+		s.User.Cancel = &cancel
+	}
+	out.Script = &s
+	out.Strays = slices.Clone(c.Strays)
+	out.Config = cloneConfig(c.Config)
+	return &out
+}
+
+func cloneConfig(c loop.Config) loop.Config {
+	c.Errors.Kinds = slices.Clone(c.Errors.Kinds)
+	c.Retry.Codes = slices.Clone(c.Retry.Codes)
+	c.ModelRetry.Statuses = slices.Clone(c.ModelRetry.Statuses)
+	c.Detectors = slices.Clone(c.Detectors)
+	for i := range c.Detectors {
+		c.Detectors[i].Do = slices.Clone(c.Detectors[i].Do)
+	}
+	return c
+}
+
+// Size counts what a reader of the case has to understand: the steps of the
+// model, the tools, and what else happens.
+func (c *Case) Size() Size {
+	size := Size{Steps: len(c.Script.Model), Tools: len(c.Script.Tools)}
+	off := loop.Off()
+	size.Settings = len(leaves(reflect.ValueOf(&off).Elem(), reflect.ValueOf(&c.Config).Elem()))
+	return size
+}
+
+// A Size is how large a case is.
+type Size struct {
+	Steps    int // of the model
+	Tools    int
+	Settings int // of the config that differ from [loop.Off]; a detector counts as one
+}
+
+// String gives "3 steps, 1 tool, 2 settings".
+func (s Size) String() string {
+	return fmt.Sprintf("%s, %s, %s", counted(s.Steps, "step"), counted(s.Tools, "tool"), counted(s.Settings, "setting"))
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Number gives the case with a number of a campaign's seed. The same seed,
+// number and config always give the same case.
+func Number(seed uint64, number int, o Options) *Case {
+	p := roll(mix(mix(seed+golden) + uint64(number)*golden))
+	result, _ := Gen(o)(p).Retrieve()
+	return result.(*Case)
+}
+
+// Gen gives the generator of cases, for properties of one's own: of every value
+// of the parameters' source it makes a *Case, which its shrinker makes smaller.
+func Gen(o Options) gopter.Gen {
+	return func(p *gopter.GenParameters) *gopter.GenResult {
+		return gopter.NewGenResult(generate(dice{p}, o), Shrinker)
+	}
+}
+
+// ceiling bounds what nothing stops: runs are short, so that there can be many.
+var ceiling = fakes.Ceiling{Requests: 40, Calls: 120, Time: 24 * time.Hour}

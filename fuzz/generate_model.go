@@ -1,0 +1,281 @@
+package fuzz
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// model draws what the model says: some steps, a few for special occasions, and
+// an end: an answer, or a circle without one.
+func (m *maker) model() {
+	steps := m.below(7)
+	if m.MaxSize < 100 { // a property that wants small cases
+		steps = min(steps, m.MaxSize/10)
+	}
+	for range steps {
+		s := m.step()
+		if m.one(5) && !m.mild {
+			s.Repeat = 2 + m.below(6)
+		}
+		m.Script.Model = append(m.Script.Model, s)
+	}
+	if m.has(ModelLoop) {
+		m.circle()
+	}
+	last := fakes.Step{Text: "All done.", Repeat: fakes.Forever}
+	if m.has(ModelLoop) && m.one(2) {
+		last = m.asks()
+		last.Repeat = fakes.Forever
+	}
+	m.Script.Model = append(m.Script.Model, last)
+	if m.one(4) && !m.mild {
+		s := m.step()
+		s.When = pick(m.dice, fakes.WhenDenied, fakes.WhenVetoed, fakes.WhenFailed, fakes.WhenOK, fakes.WhenCut)
+		s.Repeat = 1 + m.below(3)
+		m.Script.Model = append(m.Script.Model, s)
+	}
+}
+
+// circle draws a few steps again and again.
+func (m *maker) circle() {
+	round := make([]fakes.Step, 1+m.below(3))
+	for i := range round {
+		round[i] = m.asks()
+	}
+	for range 1 + m.below(6) {
+		m.Script.Model = append(m.Script.Model, round...)
+	}
+}
+
+// step draws one reply, with what may go wrong on its way.
+func (m *maker) step() fakes.Step {
+	s := m.reply()
+	if m.one(3) {
+		s.TokensIn, s.TokensOut, s.Cost = int64(m.below(30)), int64(m.below(10)), int64(m.below(2000))
+	}
+	if m.has(ModelStream) && m.one(2) {
+		m.stream(&s)
+	} else if !m.mild && m.one(4) {
+		s.Latency = m.latency()
+	}
+	if m.has(ModelAPI) && m.one(2) {
+		m.apiFailures(&s)
+	}
+	return s
+}
+
+func (m *maker) reply() fakes.Step {
+	switch {
+	case m.has(ModelOutput) && m.one(3):
+		return m.malformed()
+	case m.Task.Planner == loop.PlannerJSON, !m.plain && !m.mild && m.one(8):
+		return fakes.Step{Text: m.hostile()}
+	}
+	return m.asks()
+}
+
+// malformed draws a reply that is no use, or hardly any.
+func (m *maker) malformed() fakes.Step {
+	if m.mild {
+		return m.mildReply()
+	}
+	switch m.below(8) {
+	case 0:
+		return fakes.Step{Text: pick(m.dice, "", " \n")}
+	case 1:
+		return fakes.Step{Text: "I was about to", Finish: loop.FinishLength}
+	case 2:
+		return fakes.Step{Finish: loop.FinishLength}
+	case 3:
+		s := m.asks()
+		s.Finish = loop.FinishLength
+		if m.one(2) && len(s.Calls) > 0 {
+			s.Calls[len(s.Calls)-1].Args = `{"path":"a.t`
+		}
+		return s
+	case 4:
+		s := m.asks()
+		s.Finish = pick(m.dice, "content_filter", "stop", "", m.hostile())
+		return s
+	case 5:
+		s := m.asks()
+		for i := range s.Calls {
+			s.Calls[i].ID = pick(m.dice, nil, text(""), text("same"), text("call_1"), text("call_2_"), text(m.hostile()))
+		}
+		return s
+	}
+	return fakes.Step{Text: m.hostile()}
+}
+
+func text(s string) *string { return &s }
+
+// asks draws a reply with calls.
+func (m *maker) asks() fakes.Step {
+	s := fakes.Step{Text: pick(m.dice, "", "", "I will look.")}
+	n := 1
+	if m.one(3) {
+		n = 2 + m.below(4)
+	}
+	if m.has(Protocol) && !m.mild && m.one(20) {
+		n = 30
+	}
+	same := m.call()
+	for range n {
+		c := same
+		if !m.one(4) {
+			c = m.call()
+		}
+		s.Calls = append(s.Calls, c)
+	}
+	return s
+}
+
+func (m *maker) call() fakes.StepCall {
+	c := fakes.StepCall{Name: pick(m.dice, m.Script.Tools...).Name, Args: m.args()}
+	if m.has(Protocol) && m.one(3) {
+		m.protocol(&c)
+	}
+	return c
+}
+
+// args draws arguments. Some stand for the same call in another spelling.
+func (m *maker) args() string {
+	if m.mild {
+		return `{"path":"file-${call}.txt"}`
+	}
+	if m.has(Arguments) && m.one(2) {
+		return m.badArgs()
+	}
+	switch m.below(10) {
+	case 0, 1, 2:
+		return `{"path":"a.txt"}`
+	case 3:
+		return pick(m.dice, `{ "path" : "a.txt" }`, `{"path":"\u0061.txt"}`)
+	case 4:
+		return `{"path":"b.txt"}`
+	case 5:
+		return pick(m.dice, `{"path":"a.txt","mode":"fast"}`, `{"mode":"fast","path":"a.txt"}`)
+	case 6:
+		return pick(m.dice, `{"n":1}`, `{"n":1.0}`, `{"n":10e-1}`)
+	case 7:
+		return `{"path":"${call}"}`
+	case 8:
+		return `{"path":"${pick:a.txt|b.txt}"}`
+	}
+	return "{}"
+}
+
+func (m *maker) badArgs() string {
+	switch m.below(22) {
+	case 0:
+		return ""
+	case 1:
+		return "{}"
+	case 2:
+		return `{"mode":"fast"}`
+	case 3:
+		return `{"path":"a.txt","mode":"fastt"}`
+	case 4:
+		return `{"path":7,"mode":["fast","slow"]}`
+	case 5:
+		return `{"path":"a.txt","recursive":true,"recursive_off":true}`
+	case 6:
+		return `{"path":"a.txt"`
+	case 7:
+		return `{"path":`
+	case 8:
+		return "[1]"
+	case 9:
+		return "null"
+	case 10:
+		return `{"path":"a.txt"}}`
+	case 11:
+		return `{"n":1e400}`
+	case 12:
+		return `{"n":123456789012345678901234567890}`
+	case 13:
+		return `{"n":123456789012345678901234567891}`
+	case 14:
+		return strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40)
+	case 15:
+		return "{\"path\":\"a\x01b\"}"
+	case 16:
+		return `{"path":"\u0000\u001f"}`
+	case 17:
+		return `{"path":"a.txt","path":"b.txt"}`
+	case 18:
+		return "'path': a.txt"
+	case 19:
+		if m.one(8) {
+			return strings.Repeat(`{"a":`, 1001) + "1" + strings.Repeat("}", 1001)
+		}
+		return strings.Repeat("[", 30)
+	case 20:
+		return "\ufeff{}"
+	}
+	return m.hostile()
+}
+
+// protocol makes a call that is none: of no tool, of several, or of one within
+// another.
+func (m *maker) protocol(c *fakes.StepCall) {
+	if m.mild && !m.spendFailure() {
+		return
+	}
+	switch m.below(7) {
+	case 0:
+		c.Name = pick(m.dice, "nobody", "READ", "")
+	case 1:
+		c.Name = " " + c.Name + "\n"
+	case 2:
+		c.Name, c.Args = "multi_tool_use.parallel", `{"tool_uses":[{"recipient_name":"read","parameters":{"path":"a.txt"}},{"recipient_name":"write","parameters":{}}]}`
+	case 3:
+		c.Args = fmt.Sprintf(`{"name":%q,"arguments":{"name":"write","arguments":{}}}`, c.Name)
+	case 4:
+		c.Name = c.Name + `","arguments":{},"name":"`
+	case 5:
+		c.Name = m.hostile()
+	default:
+		c.Name, c.Args = "read,write", `[{"path":"a.txt"},{"path":"b.txt"}]`
+	}
+}
+
+// stream makes a reply come in pieces, or not at all.
+func (m *maker) stream(s *fakes.Step) {
+	s.Chunks = 1 + m.below(5)
+	s.Latency = m.exactly(time.Duration(1+m.below(60)) * 100 * time.Millisecond)
+	if m.one(2) {
+		s.FirstToken = time.Duration(1+m.below(10)) * s.Latency.Min / 10
+	}
+	switch {
+	case m.mild:
+		m.mildStream(s)
+	case m.one(4):
+		s.Failures = append(s.Failures, fakes.ModelFailure{Hang: true, Chunks: m.below(4), Latency: m.exactly(m.moment())})
+	case m.one(3):
+		s.Failures = append(s.Failures, fakes.ModelFailure{Chunks: 1 + m.below(4), Latency: m.exactly(m.moment())})
+	}
+}
+
+// apiFailures makes the API fail before it answers.
+func (m *maker) apiFailures(s *fakes.Step) {
+	if m.mild {
+		m.mildFailures(s)
+		return
+	}
+	for range 1 + m.below(3) {
+		f := fakes.ModelFailure{Status: pick(m.dice, 0, 400, 401, 408, 429, 429, 500, 502, 503, 529), Text: pick(m.dice, "", "slow down", m.hostile())}
+		if m.one(3) {
+			f.RetryAfter = pick(m.dice, time.Second, 5*time.Second, 90*time.Second, 2*time.Hour)
+		}
+		if m.one(3) {
+			f.Latency = m.latency()
+		}
+		s.Failures = append(s.Failures, f)
+	}
+	s.FailForever = m.one(6)
+}

@@ -1,0 +1,191 @@
+package fuzz
+
+import (
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// The tools that every world knows. A world has the first few of them.
+var toolNames = []string{"read", "write", "search", "agent"}
+
+const (
+	readInput = `{"type":"object","required":["path"],"properties":{"path":{"type":"string"},"mode":{"enum":["fast","slow"]}},"additionalProperties":false}`
+	searchOut = `{"type":"object","required":["items"],"properties":{"items":{"type":"array"},"status":{"enum":["ok","partial"]}}}`
+)
+
+func (m *maker) tools() {
+	for _, name := range toolNames[:m.between(1, len(toolNames))] {
+		t := fakes.Tool{ToolSpec: loop.ToolSpec{Name: name, Idempotent: m.one(4)}}
+		if m.has(Users) || m.one(8) {
+			t.Permission = pick(m.dice, loop.AskNever, loop.AskBatch, loop.AskCall)
+		}
+		if m.has(ToolHang) && !m.mild {
+			t.IgnoresCancel, t.Latency = m.one(3), m.latency()
+		}
+		if !m.plain {
+			m.spec(&t)
+		}
+		m.answers(&t)
+		m.Script.Tools = append(m.Script.Tools, t)
+	}
+	m.fallbacks()
+}
+
+// spec draws what a tool's spec may say beside its name and permission.
+func (m *maker) spec(t *fakes.Tool) {
+	s := &t.ToolSpec
+	switch s.Name {
+	case "read":
+		s.Input = readInput
+	case "search":
+		s.Output = searchOut
+	case "agent":
+		s.SubRun = !m.mild && m.one(2)
+	}
+	if m.one(6) {
+		s.Version = "2.1"
+	}
+	if m.one(5) && !m.mild {
+		s.Timeout = time.Duration(1+m.below(8)) * 500 * time.Millisecond
+	}
+	if m.one(5) && !m.mild {
+		s.Retries = pick(m.dice, -1, 1, 2)
+	}
+	if m.one(8) && !m.mild {
+		s.Rate = loop.Rate{Calls: 1 + m.below(3), Per: time.Duration(1+m.below(20)) * time.Second}
+	}
+	if m.one(8) && !m.mild {
+		s.Breaker = loop.ToolBreaker{Failures: 1 + m.below(3), Cooldown: time.Duration(1+m.below(20)) * time.Second}
+	}
+}
+
+func (m *maker) fallbacks() {
+	if m.plain || m.mild {
+		return
+	}
+	for i := range m.Script.Tools {
+		other := &m.Script.Tools[m.below(len(m.Script.Tools))]
+		if t := &m.Script.Tools[i]; m.one(4) && other != t && other.Permission == loop.AskNever && !other.SubRun {
+			t.Fallback = other.Name
+		}
+	}
+}
+
+// answers draws how a tool answers: some answers for some calls, and one for
+// all the others.
+func (m *maker) answers(t *fakes.Tool) {
+	for range m.below(3) {
+		a := m.answer(t)
+		if m.one(3) {
+			a.When = map[string]any{"path": pick(m.dice, "a.txt", "b.txt")}
+		}
+		if a.When == nil || m.one(2) {
+			a.Times = 1 + m.below(3)
+		}
+		t.Answers = append(t.Answers, a)
+	}
+	t.Answers = append(t.Answers, m.answer(t))
+}
+
+func (m *maker) answer(t *fakes.Tool) fakes.Answer {
+	a := fakes.Answer{Result: "the same text"}
+	if t.Name == "search" {
+		a.Result = `{"items":[1,2],"status":"ok"}`
+	}
+	if m.one(3) {
+		a.Result = pick(m.dice, "text ${call}", `{"id":${call},"next_page":null}`, "page ${rand:1..3}")
+		if t.Name == "search" {
+			a.Result = `{"items":[${call}]}`
+		}
+	}
+	if m.has(ToolPayload) && m.one(2) {
+		m.payload(&a)
+	}
+	if m.has(ToolFault) && m.one(2) {
+		m.fault(t, &a)
+	}
+	if m.has(ToolHang) {
+		m.delay(t, &a)
+	}
+	if !m.plain && m.one(6) {
+		a.TokensIn, a.TokensOut, a.Cost, a.Used = int64(m.below(40)), int64(m.below(9)), int64(m.below(2000)), m.below(3)
+	}
+	return a
+}
+
+// payload makes an answer's text one that does not keep what was agreed.
+func (m *maker) payload(a *fakes.Answer) {
+	if m.mild {
+		a.Result = pick(m.dice, `{"items":[],"extra":{"deep":[[[]]]}}`, `{"items":["\u0000","日本語"]}`)
+		return
+	}
+	switch m.below(14) {
+	case 0:
+		a.Result = `{"items":[],"status":"okay"}`
+	case 1:
+		a.Result = `{"status":"ok"}`
+	case 2:
+		a.Result = `{"items":[1],"status":"ok","extra":{"deep":[[[]]]}}`
+	case 3:
+		a.Result = `{"items":[],"next_page":"p${call}"}`
+	case 4:
+		a.Result = `{"items":[],"nextToken":2}`
+	case 5:
+		a.Result = `{"items":[1,2,`
+	case 6:
+		a.Result, a.ResultChars = pick(m.dice, "x", "日本語", "line\n"), pick(m.dice, 20, 200, 3000)
+	case 7:
+		a.Result = ""
+	case 8:
+		a.Result = "Error: not an error code"
+	case 9:
+		a.Result = "error: lower case"
+	case 10:
+		a.Result = strings.Repeat(`{"a":`, 60) + "1" + strings.Repeat("}", 60)
+	case 11:
+		a.Result = `{"items":"none","status":null}`
+	default:
+		a.Result = m.hostile()
+	}
+}
+
+// fault makes an answer fail, for a while or for good.
+func (m *maker) fault(t *fakes.Tool, a *fakes.Answer) {
+	if m.mild {
+		m.mildFault(t, a)
+		return
+	}
+	for range m.below(4) {
+		f := fakes.Failure{Error: m.code(), Text: pick(m.dice, "", "503", "Error: again", m.hostile())}
+		if m.one(3) {
+			f.Latency = m.latency()
+		}
+		a.Failures = append(a.Failures, f)
+	}
+	if m.one(2) {
+		a.Result, a.ResultChars = "", 0
+		a.Error, a.Text = m.code(), pick(m.dice, "no such file", "no such file", "", "failed ${call}", m.hostile())
+	}
+}
+
+func (m *maker) code() loop.Code {
+	return pick(m.dice, loop.Timeout, loop.RateLimited, loop.RetryableServer, loop.RetryableServer, loop.InvalidInput, loop.NotFound, loop.NotFound,
+		loop.Unauthorized, loop.Forbidden, loop.ToolBug, loop.OutputSchemaMismatch, loop.NoResults, loop.Cancelled)
+}
+
+// delay makes an answer late, or makes it hang.
+func (m *maker) delay(t *fakes.Tool, a *fakes.Answer) {
+	switch {
+	case m.mild:
+		m.mildDelay(t, a)
+	case m.one(5):
+		*a = fakes.Answer{Hang: true}
+	case m.one(3):
+		a.Failures = append(a.Failures, fakes.Failure{Hang: true})
+	case m.one(2):
+		a.Latency = m.latency()
+	}
+}

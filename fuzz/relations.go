@@ -1,0 +1,242 @@
+package fuzz
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// This file and those named relations_… hold the metamorphic relations: what
+// must come of a case that was changed in a way whose effect is known.
+
+// checkParallel: with zero latencies, no hang and no retry a batch that runs in
+// parallel gives the same requests and results as one that runs one call after
+// another.
+func checkParallel(p *play) (string, bool) {
+	if !hasBatch(p) {
+		return "", false
+	}
+	side := p.Case.clone()
+	instant(side)
+	side.Config.Parallel.Max = 0
+	row := side.clone()
+	row.Config.Parallel.Max = 1
+	a, b := exchanges(played(side).trace), exchanges(played(row).trace)
+	if a != b {
+		return "one call after another, the requests or results are others: " + difference(a, b), true
+	}
+	return "", true
+}
+
+// hasBatch reports whether a reply asks for several calls.
+func hasBatch(p *play) bool {
+	for _, r := range p.view().runs {
+		for _, reply := range r.replies {
+			if len(reply.calls) > 1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// instant makes a case's tools answer at once, and once.
+func instant(c *Case) {
+	c.Strays, c.Script.User.Cancel = nil, nil
+	c.Config.Retry.Max, c.Config.Policy.Fallbacks = 0, false
+	now := fakes.Instantly()
+	for i := range c.Script.Tools {
+		t := &c.Script.Tools[i]
+		t.Latency, t.Retries = now, 0
+		for j := range t.Answers {
+			a := &t.Answers[j]
+			a.Latency, a.Hang = now, false
+			a.Failures = slices.DeleteFunc(a.Failures, func(f fakes.Failure) bool { return f.Hang })
+			for k := range a.Failures {
+				a.Failures[k].Latency = now
+			}
+		}
+	}
+}
+
+// exchanges is what passes between the loop and the model: requests, results,
+// what is dropped, and how runs end.
+func exchanges(t loop.Trace) string {
+	var b strings.Builder
+	for i := range t {
+		for j := range t[i].Effects {
+			switch e := &t[i].Effects[j]; e.Kind {
+			case loop.AskModel, loop.Put, loop.Drop, loop.Halt:
+				b.WriteString(line(&t[i], e))
+				b.WriteByte('\n')
+			}
+		}
+	}
+	return b.String()
+}
+
+// checkUnusedTool: a tool more, where no unknown tool is asked for, changes
+// nothing but the list of tools.
+func checkUnusedTool(p *play) (string, bool) {
+	for _, c := range p.view().calls {
+		if len(c.puts) > 0 && c.puts[0].e.Why == loop.Unknown {
+			return "", false
+		}
+	}
+	more := p.Case.clone()
+	more.Script.Tools = slices.Insert(more.Script.Tools, 0, fakes.Tool{
+		ToolSpec: loop.ToolSpec{Name: "unused", Permission: loop.AskCall},
+		Answers:  []fakes.Answer{{Result: "never said"}},
+	})
+	return sameAs(p, more, "with one tool more")
+}
+
+// sameAs compares the trace with that of a changed case.
+func sameAs(p *play, changed *Case, how string) (string, bool) {
+	other := played(changed)
+	if d := different(p.trace, other.trace); d >= 0 {
+		return how + ", the trace is another: " + difference(recordText(p.trace, d), recordText(other.trace, d)), true
+	}
+	return "", true
+}
+
+// checkCompletion: the calls of a batch that end in another order, the last at
+// the same instant, give the same results and the same next request.
+func checkCompletion(p *play) (string, bool) {
+	if p.Config.Parallel.Max != 0 {
+		return "", false
+	}
+	from, to := p.plainBatch()
+	if from == to {
+		return "", false
+	}
+	m, err := loop.New(p.Config, p.task(), p.Script.Specs())
+	if err != nil {
+		return err.Error(), true
+	}
+	for i := range from {
+		m.Step(p.trace[i].In)
+	}
+	var last loop.Trace
+	for i := from; i < to; i++ {
+		in := p.trace[from+to-1-i].In
+		in.At = p.trace[i].In.At
+		effects := m.Step(in)
+		if i == to-1 {
+			last.Append(in, effects)
+		}
+	}
+	if want, got := exchanges(p.trace[to-1:to]), exchanges(last); want != got {
+		return "with the calls of a batch ending in another order, what follows is another: " + difference(want, got), true
+	}
+	return "", true
+}
+
+// plainBatch gives the records of the last batch of which several calls ran,
+// each with one try, and nothing else happened until the last had ended.
+func (p *play) plainBatch() (from, to int) {
+	runs := p.view().runs
+	for i := len(runs) - 1; i >= 0; i-- {
+		for j := len(runs[i].replies) - 1; j >= 0; j-- {
+			if from, to := p.onlyResults(runs[i].replies[j]); to-from > 1 {
+				return from, to
+			}
+		}
+	}
+	return 0, 0
+}
+
+// onlyResults gives the records of a batch's results, if they hold nothing else.
+func (p *play) onlyResults(reply *replyView) (from, to int) {
+	ran := 0
+	for _, c := range reply.calls {
+		switch {
+		case len(c.tries) > 1 || len(c.puts) == 0:
+			return 0, 0
+		case len(c.tries) == 1:
+			ran++
+			from = max(from, c.tries[0].rec+1)
+			to = c.puts[0].rec + 1
+			if limit := p.timeout(c.tries[0].name); limit > 0 && p.trace[to-1].In.At >= c.tries[0].at+limit {
+				return 0, 0 // it could not end as the last
+			}
+		}
+	}
+	if ran < 2 || to-from != ran {
+		return 0, 0
+	}
+	for i := from; i < to; i++ {
+		rec := &p.trace[i]
+		if rec.In.Kind != loop.ToolResult || ignored(rec) || i < to-1 && len(rec.Effects) > 0 {
+			return 0, 0
+		}
+	}
+	return from, to
+}
+
+// timeout gives the time that a try of a tool may take, 0 for any.
+func (p *play) timeout(name string) time.Duration {
+	if t := tool(p.Script, name); t != nil && t.Timeout > 0 {
+		return t.Timeout
+	}
+	return p.Config.Time.Tool
+}
+
+// checkKeyOrder: arguments whose keys stand in another order give the same
+// stops, where no detector looks at the raw text.
+func checkKeyOrder(p *play) (string, bool) {
+	for i := range p.Config.Detectors {
+		if rawKey(&p.Config.Detectors[i]) {
+			return "", false
+		}
+	}
+	sorted, reversed := p.Case.clone(), p.Case.clone()
+	shuffled := false
+	for i := range sorted.Script.Model {
+		a, b := sorted.Script.Model[i].Calls, reversed.Script.Model[i].Calls
+		for j := range a {
+			first, ok := reorder(a[j].Args, false)
+			if !ok {
+				continue
+			}
+			second, _ := reorder(a[j].Args, true)
+			shuffled = shuffled || first != second
+			a[j].Args, b[j].Args = first, second
+		}
+	}
+	if !shuffled {
+		return "", false
+	}
+	if a, b := stops(sorted), stops(reversed); a != b {
+		return fmt.Sprintf("with the keys of the arguments in another order the runs stop by %s, not by %s", b, a), true
+	}
+	return "", true
+}
+
+// stops gives how the runs of a case stop.
+func stops(c *Case) string {
+	var words []string
+	for _, o := range played(c).outcomes {
+		words = append(words, fmt.Sprintf("%s after %d calls", o.Stop, o.Asked))
+	}
+	return strings.Join(words, ", ")
+}
+
+// span scales a latency; zero stands for what is not said.
+func (k scale) span(s fakes.Span, unsaid time.Duration) fakes.Span {
+	switch {
+	case s == fakes.Span{}:
+		s = fakes.Span{Min: unsaid, Max: unsaid}
+	case s.Max < s.Min:
+		s.Max = s.Min
+	}
+	d := k.of(s.Min)
+	if d == 0 {
+		return fakes.Instantly()
+	}
+	return fakes.Span{Min: d, Max: d}
+}

@@ -1,0 +1,141 @@
+package fuzz
+
+import (
+	"time"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// A scale multiplies durations.
+type scale int64
+
+// even is a number that all counts of pieces up to mostParts divide, so that a
+// stream of them ends its pieces at whole nanoseconds whatever it is scaled by.
+const (
+	even      = 60
+	mostParts = 6
+)
+
+func (k scale) of(d time.Duration) time.Duration { return time.Duration(k) * d }
+
+// checkScaled: all durations of the config and the world times k, without
+// jitter, give the same steps at times k.
+func checkScaled(p *play) (string, bool) {
+	for i := range p.Script.Model {
+		if s := &p.Script.Model[i]; s.Chunks > mostParts {
+			return "", false
+		}
+	}
+	const k = 3
+	once, slow := scaledPlay(p.Case, even), scaledPlay(p.Case, even*k)
+	for i := range max(len(once.trace), len(slow.trace)) {
+		a, b := timeless(once.trace, i, 1), timeless(slow.trace, i, k)
+		if a != b {
+			return "with all durations tripled, the steps are others: " + difference(a, b), true
+		}
+	}
+	return "", true
+}
+
+// scaledPlay plays a case with all durations multiplied, the ceiling's too.
+func scaledPlay(c *Case, k scale) *play {
+	p := &play{Case: scaled(c, k)}
+	w := newWorld(p.Case)
+	w.Ceiling.Time = k.of(w.Ceiling.Time)
+	p.drive(w)
+	return p
+}
+
+// timeless is a record's text with its time divided by k, and without the texts
+// that tell times.
+func timeless(t loop.Trace, i int, k time.Duration) string {
+	if i >= len(t) {
+		return ""
+	}
+	r := loop.Record{In: t[i].In, Effects: append([]loop.Effect(nil), t[i].Effects...)}
+	r.In.At /= k
+	r.In.RetryAfter /= k
+	for j := range r.Effects {
+		e := &r.Effects[j]
+		e.Text = ""
+		if e.Outcome != nil {
+			o := *e.Outcome
+			o.Reason, o.Message, o.Answer, o.Elapsed = "", "", "", o.Elapsed/k
+			e.Outcome = &o
+		}
+	}
+	return r.String()
+}
+
+// scaled gives a case with every duration said and multiplied, without ranges,
+// jitter, and bounds on the length of texts, in some of which times stand.
+func scaled(c *Case, k scale) *Case {
+	out := c.clone()
+	scaleConfig(&out.Config, k)
+	scaleTools(out.Script.Tools, k)
+	scaleModel(out.Script.Model, k)
+	u := &out.Script.User
+	for i := range u.Permissions {
+		u.Permissions[i].After = k.span(u.Permissions[i].After, fakes.DefaultToolLatency)
+	}
+	for i := range u.Replies {
+		u.Replies[i].After = k.span(u.Replies[i].After, fakes.DefaultToolLatency)
+	}
+	u.Permissions = append(u.Permissions, fakes.PermissionAnswer{After: k.span(fakes.Span{}, fakes.DefaultToolLatency)})
+	u.Replies = append(u.Replies, fakes.Reply{Deny: true, After: k.span(fakes.Span{}, fakes.DefaultToolLatency)})
+	for i := range u.Messages {
+		u.Messages[i].After = k.of(u.Messages[i].After)
+	}
+	if u.Cancel != nil {
+		u.Cancel.At = k.of(u.Cancel.At)
+	}
+	return out
+}
+
+func scaleConfig(c *loop.Config, k scale) {
+	for _, d := range []*time.Duration{&c.Time.Run, &c.Time.Model, &c.Time.Summary, &c.Time.FirstToken, &c.Time.Chunk, &c.Time.Tool, &c.Time.Grace,
+		&c.Retry.Base, &c.Retry.Cap, &c.ModelRetry.Base, &c.ModelRetry.Cap, &c.ModelRetry.MaxWait} {
+		*d = k.of(*d)
+	}
+	for _, b := range []*loop.Backoff{&c.Retry.Backoff, &c.ModelRetry.Backoff} {
+		if *b == loop.FullJitter || *b == loop.DecorrelatedJitter {
+			*b = loop.Exponential
+		}
+	}
+	c.History.MaxResultChars, c.Contracts.MaxPayloadBytes = 0, 0
+	c.History.CompactAt, c.History.CompactTokens = 0, 0 // the world takes its own time for a summary
+}
+
+func scaleTools(tools []fakes.Tool, k scale) {
+	for i := range tools {
+		t := &tools[i]
+		t.Timeout, t.Rate.Per, t.Breaker.Cooldown = k.of(t.Timeout), k.of(t.Rate.Per), k.of(t.Breaker.Cooldown)
+		t.Latency = k.span(t.Latency, fakes.DefaultToolLatency)
+		for j := range t.Answers {
+			a := &t.Answers[j]
+			if a.Latency != (fakes.Span{}) {
+				a.Latency = k.span(a.Latency, 0)
+			}
+			for n := range a.Failures {
+				if a.Failures[n].Latency != (fakes.Span{}) {
+					a.Failures[n].Latency = k.span(a.Failures[n].Latency, 0)
+				}
+			}
+		}
+	}
+}
+
+func scaleModel(steps []fakes.Step, k scale) {
+	for i := range steps {
+		s := &steps[i]
+		s.Latency, s.FirstToken = k.span(s.Latency, fakes.DefaultModelLatency), k.of(s.FirstToken)
+		for j := range s.Failures {
+			f := &s.Failures[j]
+			f.RetryAfter = k.of(f.RetryAfter)
+			if f.Latency != (fakes.Span{}) {
+				f.Latency = k.span(f.Latency, 0)
+			}
+		}
+	}
+}

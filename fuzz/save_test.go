@@ -1,0 +1,46 @@
+package fuzz
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// TestYAML: a generated case that is written as a scenario and loaded again
+// plays as it did, for whatever the language has words for.
+func TestYAML(t *testing.T) {
+	dir := t.TempDir()
+	n := 0
+	for k := range 400 {
+		c := Number(7, k, Options{})
+		c.Strays, c.Task = nil, loop.Task{}
+		if !playable(c) {
+			continue
+		}
+		file := filepath.Join(dir, "case.yaml")
+		text := c.YAML("case", "a generated world", "fuzz")
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		loaded, err := scenarios.Load(file)
+		if err != nil {
+			t.Errorf("case %d: %v\n%s", k, err, text)
+			if n++; n > 8 {
+				return
+			}
+			continue
+		}
+		again := *c
+		again.Script, again.Config = &loaded[0].Script, loaded[0].Config
+		a, b := played(c), played(&again)
+		if d := different(a.trace, b.trace); d >= 0 {
+			t.Errorf("case %d: %s\n%s", k, difference(recordText(a.trace, d), recordText(b.trace, d)), text)
+			if n++; n > 8 {
+				return
+			}
+		}
+	}
+}

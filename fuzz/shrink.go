@@ -1,0 +1,161 @@
+package fuzz
+
+import (
+	"errors"
+	"iter"
+	"reflect"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/leanovate/gopter"
+)
+
+// mostPlays bounds how many smaller cases are tried for one failure.
+const mostPlays = 6000
+
+// Shrink gives the smallest case it finds that breaks the same invariant: by
+// leaving out and simplifying one thing after another, as long as that makes a
+// difference. It is deterministic.
+func Shrink(c *Case, breaks Invariant) *Case {
+	small := copyOf(c)
+	left := mostPlays
+	try := func() bool {
+		left--
+		return left >= 0 && breaksIt(small, breaks)
+	}
+	for {
+		w := walk{Case: small, try: try}
+		if breaks == Recovers {
+			w.lists() // any other change may take away what makes the case recoverable
+		} else {
+			w.all()
+		}
+		if !w.kept || left < 0 {
+			return small
+		}
+	}
+}
+
+// breaksIt reports whether a case is one that can be played, and breaks an
+// invariant.
+func breaksIt(c *Case, breaks Invariant) (broken bool) {
+	if !playable(c) {
+		return false
+	}
+	defer func() {
+		if recover() != nil {
+			broken = breaks == NoPanic
+		}
+	}()
+	p := played(c)
+	if p.machine == nil || errors.Is(p.err, loop.ErrDry) || p.err != nil && breaks != Ends {
+		return false
+	}
+	for _, r := range rules {
+		if r.name != breaks && breaks != NoPanic {
+			continue
+		}
+		if problem, _ := r.check(p); r.name == breaks {
+			return problem != ""
+		}
+	}
+	return false
+}
+
+// playable reports whether a script can be written down as a scenario and be
+// played.
+func playable(c *Case) bool {
+	s := c.Script
+	if len(s.Model) == 0 || s.Validate() != nil {
+		return false
+	}
+	for i := range s.Model {
+		if !sayable(&s.Model[i]) {
+			return false
+		}
+	}
+	for i := range s.Tools {
+		if len(s.Tools[i].Answers) == 0 {
+			return false
+		}
+		for _, a := range s.Tools[i].Answers {
+			if a.Error == loop.None && a.Text != "" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sayable reports whether the scenario language has the words for a step.
+func sayable(s *fakes.Step) bool {
+	if s.FirstToken > 0 && (s.Chunks == 0 || s.Latency.Min > 0 && s.FirstToken > s.Latency.Min) || s.FailForever && len(s.Failures) == 0 {
+		return false
+	}
+	for _, f := range s.Failures {
+		if f.Status != 0 && (f.Status < 400 || f.Status > 599) || f.Hang && (f.Status != 0 || f.RetryAfter != 0 || f.Text != "") {
+			return false
+		}
+	}
+	return true
+}
+
+// Shrinker is the shrinker of [Gen]: it gives every case that is one thing
+// simpler.
+func Shrinker(value any) gopter.Shrink {
+	next, stop := iter.Pull(simpler(value.(*Case)))
+	return func() (any, bool) {
+		c, ok := next()
+		if !ok {
+			stop()
+			return nil, false
+		}
+		return c, true
+	}
+}
+
+func simpler(c *Case) iter.Seq[*Case] {
+	return func(yield func(*Case) bool) {
+		more := true
+		w := walk{Case: copyOf(c)}
+		w.try = func() bool {
+			if more && playable(w.Case) {
+				more = yield(copyOf(w.Case))
+			}
+			return false
+		}
+		w.all()
+	}
+}
+
+// copyOf gives a case that shares nothing with another.
+func copyOf(c *Case) *Case {
+	out := deepCopy(reflect.ValueOf(*c)).Interface().(Case)
+	return &out
+}
+
+// deepCopy copies all that a value points to, but for what stands behind an
+// interface, which is only ever replaced.
+func deepCopy(v reflect.Value) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			out.Set(reflect.New(v.Type().Elem()))
+			out.Elem().Set(deepCopy(v.Elem()))
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+			for i := range v.Len() {
+				out.Index(i).Set(deepCopy(v.Index(i)))
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			out.Field(i).Set(deepCopy(v.Field(i)))
+		}
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package fuzz
+
+// A Tally counts the runs of a kind.
+type Tally struct {
+	Runs        int // all
+	Survived    int // that kept every invariant; a recoverable one also reached DONE
+	Recoverable int // whose config has the means against all that goes wrong
+	Done        int // of these, that reached DONE
+}
+
+func (t *Tally) add(v *Verdict) {
+	t.Runs++
+	if v.Breach == nil {
+		t.Survived++
+	}
+	if v.Case.Recoverable {
+		t.Recoverable++
+	}
+	if v.Done() {
+		t.Done++
+	}
+}
+
+// A Summary folds the verdicts of a campaign.
+type Summary struct {
+	All     Tally
+	Attacks map[Attack]*Tally // a run counts for each of its attacks
+	Calm    Tally             // runs without an attack
+	Judged  map[Invariant]int // runs that an invariant said something about
+	Broken  map[Invariant]int // runs that broke it as the first
+	// Failures are the first runs that broke each invariant, in the order in
+	// which they came.
+	Failures []*Verdict
+}
+
+// NewSummary makes a summary without a run.
+func NewSummary() *Summary {
+	s := &Summary{Attacks: map[Attack]*Tally{}, Judged: map[Invariant]int{}, Broken: map[Invariant]int{}}
+	for _, a := range Attacks() {
+		s.Attacks[a] = &Tally{}
+	}
+	return s
+}
+
+// Add takes one verdict.
+func (s *Summary) Add(v *Verdict) {
+	s.All.add(v)
+	for _, a := range v.Case.Attacks {
+		s.Attacks[a].add(v)
+	}
+	if len(v.Case.Attacks) == 0 {
+		s.Calm.add(v)
+	}
+	for i, name := range Invariants() {
+		if v.Judged[i] {
+			s.Judged[name]++
+		}
+	}
+	if v.Breach == nil {
+		return
+	}
+	if s.Broken[v.Breach.Invariant] == 0 {
+		s.Failures = append(s.Failures, v)
+	}
+	s.Broken[v.Breach.Invariant]++
+}
+
+// Gate is the least share of runs that must survive.
+const Gate = 0.95
+
+// Passed reports whether the campaign passes: no promise of the loop is broken,
+// and the share of runs that survive is not below [Gate]. A recoverable run that
+// did not reach DONE breaks no promise by itself.
+func (s *Summary) Passed() bool {
+	for name, n := range s.Broken {
+		if n > 0 && name != Recovers {
+			return false
+		}
+	}
+	return float64(s.All.Survived) >= Gate*float64(s.All.Runs)
+}

@@ -1,0 +1,189 @@
+package fuzz
+
+import (
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// A view is a trace as the checks read it, taken at its word. It shares no code
+// with the loop's own audit.
+type view struct {
+	runs  []*runView
+	calls []*callView // by number, from 1
+}
+
+type runView struct {
+	begin, end int // records; end is -1 for a run that has not halted
+	beganAt    time.Duration
+	haltedAt   time.Duration
+	outcome    *loop.Outcome
+	replies    []*replyView
+	requests   []requestView
+	paused     time.Duration // that gates and questions were open
+	asked      bool          // the user was asked a question
+}
+
+// A requestView is one try of a model request.
+type requestView struct {
+	rec int
+	ref loop.Ref
+	to  loop.Purpose
+}
+
+// A replyView is a reply that the loop took.
+type replyView struct {
+	rec   int
+	in    *loop.Input
+	to    loop.Purpose // of the request
+	calls []*callView
+}
+
+// turn reports whether the reply counts as a turn: it has calls, or is an
+// answer.
+func (r *replyView) turn() bool {
+	blank := strings.TrimSpace(r.in.Text) == ""
+	return r.to == loop.ForReply && (len(r.in.Calls) > 0 || !blank && r.in.Finish != loop.FinishLength)
+}
+
+type callView struct {
+	n      int
+	name   string
+	args   string
+	denied bool
+	tries  []tryView
+	puts   []putView
+	last   *loop.Input // the last result that a try got
+}
+
+type tryView struct {
+	rec  int
+	at   time.Duration
+	try  int
+	name string
+}
+
+type putView struct {
+	rec int
+	seq int // among all effects
+	e   *loop.Effect
+}
+
+// readTrace reads a trace.
+func readTrace(t loop.Trace) *view {
+	v := &view{}
+	r := reading{view: v, asks: map[loop.Ref]loop.Purpose{}, gates: map[int]int{}, opened: map[loop.Ref]time.Duration{}}
+	for i := range t {
+		r.record(i, &t[i])
+	}
+	return v
+}
+
+type reading struct {
+	*view
+	run    *runView
+	asks   map[loop.Ref]loop.Purpose // what requests are for
+	gates  map[int]int               // gate → call, for permissions
+	seq    int
+	opened map[loop.Ref]time.Duration
+}
+
+// ignored reports whether the loop ignored a record's input.
+func ignored(r *loop.Record) bool {
+	for i := range r.Effects {
+		if e := &r.Effects[i]; e.Kind == loop.Note && e.Event == loop.EventIgnored {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reading) record(i int, rec *loop.Record) {
+	if !ignored(rec) {
+		r.input(i, &rec.In)
+	}
+	for j := range rec.Effects {
+		r.effect(i, rec.In.At, &rec.Effects[j])
+	}
+}
+
+func (r *reading) input(i int, in *loop.Input) {
+	switch in.Kind {
+	case loop.Started, loop.UserMessage:
+		r.run = &runView{begin: i, end: -1, beganAt: in.At}
+		r.runs = append(r.runs, r.run)
+	case loop.ModelReply:
+		r.reply(i, in)
+	case loop.GateAnswer, loop.UserReply:
+		if at, open := r.opened[in.Ref]; open {
+			r.run.paused += in.At - at
+		}
+		if c := r.call(r.gates[in.Ref.N]); in.Kind == loop.GateAnswer && c != nil && !in.Allow {
+			c.denied = true
+		}
+	case loop.ToolResult:
+		if c := r.call(in.Ref.N); c != nil {
+			c.last = in
+		}
+	}
+}
+
+func (r *reading) reply(i int, in *loop.Input) {
+	reply := &replyView{rec: i, in: in, to: r.asks[in.Ref]}
+	for _, asked := range in.Calls {
+		c := &callView{n: len(r.calls) + 1, name: strings.TrimSpace(asked.Name), args: asked.Args}
+		r.calls = append(r.calls, c)
+		reply.calls = append(reply.calls, c)
+	}
+	r.run.replies = append(r.run.replies, reply)
+}
+
+// call gives a call by its number. A call of a planner stands in a reply's text:
+// it is there once something is done about it.
+func (r *reading) call(n int) *callView {
+	if n < 1 || n > len(r.calls) {
+		return nil
+	}
+	return r.calls[n-1]
+}
+
+// planned gives a call that a planner's reply may have asked for.
+func (r *reading) planned(n int) *callView {
+	if n == len(r.calls)+1 && r.run != nil && len(r.run.replies) > 0 {
+		reply := r.run.replies[len(r.run.replies)-1]
+		c := &callView{n: n}
+		r.calls, reply.calls = append(r.calls, c), append(reply.calls, c)
+	}
+	return r.call(n)
+}
+
+func (r *reading) effect(i int, at time.Duration, e *loop.Effect) {
+	r.seq++
+	switch e.Kind {
+	case loop.AskModel:
+		r.asks[e.Ref] = e.For
+		r.run.requests = append(r.run.requests, requestView{i, e.Ref, e.For})
+	case loop.OpenGate:
+		r.opened[e.Ref] = at
+		if e.At == loop.GatePermission && r.planned(e.Of.N) != nil {
+			r.gates[e.Ref.N] = e.Of.N
+		}
+	case loop.AskUser:
+		r.opened[e.Ref] = at
+		r.run.asked = true
+	case loop.CallTool:
+		if c := r.planned(e.Ref.N); c != nil {
+			c.tries = append(c.tries, tryView{i, at, e.Ref.Try, e.Name})
+		}
+	case loop.Put:
+		if e.Ref.Kind != loop.RefCall {
+			return
+		}
+		if c := r.planned(e.Ref.N); c != nil {
+			c.puts = append(c.puts, putView{i, r.seq, e})
+		}
+	case loop.Halt:
+		r.run.end, r.run.haltedAt, r.run.outcome = i, at, e.Outcome
+	}
+}
