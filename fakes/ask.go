@@ -98,8 +98,11 @@ func (w *World) ask(e *loop.Effect) {
 		w.fail(err)
 		return
 	}
-	for at, text := range said.Pieces() {
-		w.queue.push(loop.Input{At: w.now + at, Kind: loop.ModelDelta, Ref: e.Ref, Text: text})
+	for i, text := range Cut(said.Text, said.Of) {
+		if i == said.Pieces {
+			break
+		}
+		w.queue.push(loop.Input{At: w.now + said.At(i), Kind: loop.ModelDelta, Ref: e.Ref, Text: text})
 	}
 	switch f := said.Failure; {
 	case f == nil:

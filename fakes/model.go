@@ -98,9 +98,11 @@ type Said struct {
 	Reason  string
 	// After is how long it takes until the reply is whole, or fails.
 	After time.Duration
+	// Of is the number of pieces that the text is cut into (see [Cut]), 0 where
+	// it comes at once. Of these, Pieces come before the reply is whole or fails.
+	Of, Pieces int
 
-	first      time.Duration // until the first piece, 0 = as long as each
-	pieces, of int           // how many pieces of the text come, and how many there are
+	first time.Duration // until the first piece, 0 = as long as each
 }
 
 // seeded is a program with the seed that it is played with.
@@ -135,7 +137,7 @@ func (p *program) next(c *Course, b *Before) *step {
 func (p *seeded) say(s *step, r *Request, b *scratch, all bool) (Said, error) {
 	k := p.key.ref(r.Ref)
 	v := vars{turn: r.Ref.N, call: r.Calls + 1, seed: p.seed, key: k.of(forText), history: r.History}
-	said := Said{Text: b.say(&s.text, &v), Finish: s.finish(), first: s.FirstToken, pieces: s.Chunks, of: s.Chunks}
+	said := Said{Text: b.say(&s.text, &v), Finish: s.finish(), first: s.FirstToken, Pieces: s.Chunks, Of: s.Chunks}
 	latency := s.Latency
 	if i := s.failure(r.Ref.Try); i >= 0 {
 		f := &s.Failures[i]
@@ -143,7 +145,7 @@ func (p *seeded) say(s *step, r *Request, b *scratch, all bool) (Said, error) {
 		v.key = k.of(r.Ref.Try).of(forText)
 		said.Failure, said.Reason = f, b.say(&s.failures[i], &v)
 		if f.Wire != WireNoFinish { // where all pieces come
-			said.pieces, said.of = f.Chunks, max(s.Chunks, f.Chunks+1)
+			said.Pieces, said.Of = f.Chunks, max(s.Chunks, f.Chunks+1)
 		}
 	}
 	said.After = latency.or(exactly(DefaultModelLatency)).draw(k.of(r.Ref.Try).of(forLatency))
@@ -231,22 +233,28 @@ func (b *scratch) call(c *StepCall, args *template, v *vars, fresh string) (id, 
 	return id, text, err
 }
 
-// Pieces gives the pieces in which the text comes, and when: counted from the
-// request. There are none where the reply comes at once.
-func (s *Said) Pieces() iter.Seq2[time.Duration, string] {
-	return func(yield func(time.Duration, string) bool) {
-		if s.pieces == 0 {
-			return
+// At is when piece i comes, counted from the request.
+func (s *Said) At(i int) time.Duration {
+	n := s.Pieces
+	if s.Failure != nil {
+		n++ // the failure is the last piece of a stream
+	}
+	return spread(s.first, s.After, i, n)
+}
+
+// Cut cuts a text into n pieces that are equally long, to a character.
+func Cut(text string, n int) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		chars := 0
+		if n > 1 {
+			chars = utf8.RuneCountInString(text)
 		}
-		// A failure is the last piece of a stream.
-		n := s.pieces
-		if s.Failure != nil {
-			n++
-		}
-		text, chars := s.Text, utf8.RuneCountInString(s.Text)
-		for i := range s.pieces {
-			end := runes(text, chars*(i+1)/s.of-chars*i/s.of)
-			if !yield(spread(s.first, s.After, i, n), text[:end]) {
+		for i := range n {
+			end := len(text)
+			if i < n-1 {
+				end = runes(text, chars*(i+1)/n-chars*i/n)
+			}
+			if !yield(i, text[:end]) {
 				return
 			}
 			text = text[end:]
