@@ -69,6 +69,7 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
 			f.reference = v.Name
 		}
 	}
+	o.Keep = map[keep]scenarios.Keep{keepNone: scenarios.KeepNone, keepFailed: scenarios.KeepFailed, keepAll: scenarios.KeepAll}[f.keep]
 	return f.compare(cmd, o)
 }
 

@@ -113,7 +113,9 @@ Exit codes: 0 passed, 1 failed, 2 bad usage or bad input, 3 inconclusive or
 trouble with the machine, 130 interrupted.
 
 Every flag can be set by a variable as well: AGENTBENCH_SEEDS=5 stands for
---seeds 5 (a flag beats its variable; lists are separated by commas).`,
+--seeds 5 (lists are separated by commas); and in an agentbench.yaml, which is
+looked for upwards from the working directory: seeds: 5 for every command, or
+below the name of one. A flag beats its variable, which beats the file.`,
 		Example: `  agentbench run                       run the embedded suites
   agentbench explain same-call-forever see what one scenario does
   agentbench replay runs/*.json        what would the limits do to recorded runs?`,
@@ -121,7 +123,12 @@ Every flag can be set by a variable as well: AGENTBENCH_SEEDS=5 stands for
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return flagsFromEnvironment(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := flagsFromEnvironment(cmd); err != nil {
+				return err
+			}
+			return flagsFromProject(cmd)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()
@@ -130,7 +137,8 @@ Every flag can be set by a variable as well: AGENTBENCH_SEEDS=5 stands for
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRun(), newCompare(), newGate(), newReport(), newReplay(), newList(), newExplain(), newValidate(), newVersion())
+	root.PersistentFlags().String("config", "", "take what flags do not say from `FILE` (default: the first "+projectName+" upwards from here)")
+	root.AddCommand(newRun(), newCompare(), newGate(), newReport(), newReplay(), newFuzz(), newList(), newExplain(), newValidate(), newVersion())
 	root.SetHelpCommand(newHelp(root))
 	addCompletion(root)
 	return root

@@ -103,7 +103,7 @@ func (f *runFlags) options(paths []string) (o scenarios.Options, err error) {
 	for i, v := range o.Variants {
 		f.given[v.Name] = f.variants[i]
 	}
-	f.fromFiles = len(paths) > 0
+	f.fromFiles = len(paths)+len(f.scenarios) > 0
 	if f.chosen, err = f.load(paths); err != nil {
 		return o, err
 	}

@@ -9,19 +9,24 @@ import (
 
 // selectFlags say which scenarios a command is about.
 type selectFlags struct {
-	suites []string
-	filter string
+	suites    []string
+	filter    string
+	scenarios []string // paths that stand in for missing arguments
 }
 
 func (f *selectFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.suites, "suite", nil, "only the scenarios of this `SUITE`; can be repeated")
 	cmd.Flags().StringVar(&f.filter, "filter", "", "only scenarios whose suite/name holds `TEXT`; with *, ? or [ in it TEXT must match the whole suite/name")
+	cmd.Flags().StringArrayVar(&f.scenarios, "scenarios", nil, "take the scenarios from this `PATH` where no argument names any; can be repeated")
 	complete(cmd, "suite", func() []string { return scenarios.Suites(embedded()) })
 	complete(cmd, "filter", embeddedNames)
 }
 
 // load reads the scenarios and keeps those that are selected.
 func (f *selectFlags) load(paths []string) ([]*scenarios.Scenario, error) {
+	if len(paths) == 0 {
+		paths = f.scenarios
+	}
 	all, err := scenarios.Load(paths...)
 	if err != nil {
 		return nil, badInput(err)

@@ -1,0 +1,309 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/fuzz"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/reports/stats"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+// fuzzed is a campaign and what came of it.
+type fuzzed struct {
+	*fuzzFlags
+	*fuzz.Summary
+	bar     *bar
+	out     []*outFile
+	stdout  io.Writer
+	checked int          // saved cases
+	again   []regression // of these, that break something
+}
+
+// A regression is a saved case that breaks an invariant.
+type regression struct {
+	file   string
+	breach *fuzz.Breach
+}
+
+// begin makes the files, so that nothing is computed for a file that cannot be.
+func (c *fuzzed) begin(cmd *cobra.Command) error {
+	c.stdout = cmd.OutOrStdout()
+	for _, name := range c.files {
+		if name == "-" {
+			continue
+		}
+		file, err := createFile(name)
+		if err != nil {
+			c.discard()
+			return err
+		}
+		c.out = append(c.out, file)
+	}
+	if stderr := cmd.ErrOrStderr(); !c.quiet && !c.ci && c.time == 0 && isTerminal(stderr) {
+		c.bar = &bar{w: stderr, of: int(c.runs), drawn: time.Now()}
+	}
+	return nil
+}
+
+func (c *fuzzed) discard() {
+	for _, f := range c.out {
+		f.discard()
+	}
+}
+
+// shrunk gives the failures as small as they can be made.
+func (c *fuzzed) shrunk() []*fuzz.Case {
+	small := make([]*fuzz.Case, len(c.Failures))
+	for i, v := range c.Failures {
+		small[i] = fuzz.Shrink(v.Case, v.Breach.Invariant)
+	}
+	return small
+}
+
+// The lines of a file, beside its header.
+type (
+	fuzzLine struct {
+		Type        string `json:"type"` // fuzz
+		Kind        string `json:"kind"` // an attack, none or all
+		Runs        int    `json:"runs"`
+		Survived    int    `json:"survived"`
+		Recoverable int    `json:"recoverable"`
+		Done        int    `json:"done"`
+	}
+	invariantLine struct {
+		Type      string `json:"type"` // fuzz-invariant
+		Invariant string `json:"invariant"`
+		Judged    int    `json:"judged"`
+		Broken    int    `json:"broken"`
+	}
+	failureLine struct {
+		Type      string `json:"type"` // fuzz-failure
+		Invariant string `json:"invariant"`
+		Case      int    `json:"case"`
+		Problem   string `json:"problem"`
+		Scenario  string `json:"scenario"` // YAML
+	}
+	interruptedLine struct {
+		Type   string `json:"type"` // interrupted
+		Trials int    `json:"trials"`
+	}
+)
+
+// lines are those of a file.
+func (c *fuzzed) lines(small []*fuzz.Case, interrupted bool) []any {
+	o := scenarios.Options{Seed: uint64(c.seed)}
+	if c.given != nil {
+		o.Variants = []scenarios.Variant{*c.given}
+	}
+	h := o.Header(Version)
+	h.Kind, h.Scenarios, h.Trials = "fuzz", c.All.Runs, c.All.Runs
+	lines := []any{h}
+	for _, t := range c.tallies() {
+		lines = append(lines, fuzzLine{"fuzz", t.kind, t.Runs, t.Survived, t.Recoverable, t.Done})
+	}
+	for _, name := range fuzz.Invariants() {
+		lines = append(lines, invariantLine{"fuzz-invariant", string(name), c.Judged[name], c.Broken[name]})
+	}
+	for i, v := range c.Failures {
+		lines = append(lines, failureLine{"fuzz-failure", string(v.Breach.Invariant), v.Number, v.Breach.Problem, string(c.scenario(v, small[i]))})
+	}
+	if interrupted {
+		lines = append(lines, interruptedLine{"interrupted", c.All.Runs})
+	}
+	return lines
+}
+
+// write writes the lines to the files, and to the standard output where they go
+// there.
+func (c *fuzzed) write(small []*fuzz.Case, interrupted bool) error {
+	lines := c.lines(small, interrupted)
+	for i, f := range c.out {
+		err := writeLines(f.buffer, lines)
+		if err == nil {
+			err = f.complete()
+		}
+		if err != nil {
+			c.out = c.out[i:]
+			c.discard()
+			return err
+		}
+	}
+	if c.streams() {
+		return writeLines(c.stdout, lines)
+	}
+	return nil
+}
+
+func writeLines(w io.Writer, lines []any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	for _, l := range lines {
+		if err := e.Encode(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// streams reports whether the standard output has the lines instead of tables.
+func (c *fuzzed) streams() bool {
+	for _, name := range c.files {
+		if name == "-" {
+			return true
+		}
+	}
+	return false
+}
+
+// A tally of a kind of attack.
+type kindTally struct {
+	kind string
+	fuzz.Tally
+}
+
+// tallies gives a tally for each attack, one for the runs without, and that of
+// all.
+func (c *fuzzed) tallies() []kindTally {
+	var all []kindTally
+	for _, a := range fuzz.Attacks() {
+		all = append(all, kindTally{string(a), *c.Attacks[a]})
+	}
+	return append(all, kindTally{"none", c.Calm}, kindTally{"all", c.All})
+}
+
+// show writes the tables and the failures.
+func (c *fuzzed) show(w io.Writer, small []*fuzz.Case) error {
+	if c.quiet || c.streams() {
+		return nil
+	}
+	var b strings.Builder
+	if c.All.Runs > 0 {
+		if err := c.tables(&b); err != nil {
+			return err
+		}
+	}
+	if c.checked > 0 {
+		fmt.Fprintf(&b, "%s: %s broken\n", reports.Count(c.checked, "saved case"), reports.Number(len(c.again)))
+	}
+	if c.All.Runs > 0 {
+		c.verdict(&b)
+	}
+	for _, r := range c.again {
+		file := reports.Line(r.file)
+		fmt.Fprintf(&b, "\nFAIL %s breaks %s: %s\n  repeat: %s\n", file, r.breach.Invariant, reports.Line(r.breach.Problem),
+			shellWords([]string{"agentbench", "fuzz", file}))
+	}
+	for i, v := range c.Failures {
+		saved := ""
+		if c.save != "" {
+			saved = c.path(v)
+		}
+		b.WriteByte('\n')
+		c.failure(&b, v, small[i], saved)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (c *fuzzed) tables(w io.Writer) error {
+	tallies := c.tallies()
+	var rows [][]string
+	for _, t := range tallies {
+		rows = append(rows, []string{t.kind, reports.Number(t.Runs), reports.Number(t.Survived), reports.Number(t.Recoverable), reports.Number(t.Done)})
+	}
+	last := len(rows) - 1
+	if err := reports.Table(w, 1, []string{"attack", "runs", "survived", "recoverable", "of these DONE"}, rows[:last], rows[last]); err != nil {
+		return err
+	}
+	rows = nil
+	for _, name := range fuzz.Invariants() {
+		rows = append(rows, []string{string(name), reports.Number(c.Judged[name]), reports.Number(c.Broken[name])})
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	if err := reports.Table(w, 1, []string{"invariant", "judged", "broken"}, rows, nil); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+// verdict says what the campaign comes to.
+func (c *fuzzed) verdict(b *strings.Builder) {
+	seed := fmt.Sprintf("seed %d", c.seed)
+	if c.given != nil {
+		seed += " under " + reports.Line(c.given.Name)
+	}
+	fmt.Fprintf(b, "%s of %s: %s survived, %s; the gate is %s\n", reports.Count(c.All.Runs, "run"), seed,
+		reports.Number(c.All.Survived), rate(c.All.Survived, c.All.Runs), percent(fuzz.Gate))
+	if c.All.Recoverable > 0 {
+		fmt.Fprintf(b, "%s of %s reached DONE, %s\n", reports.Number(c.All.Done), reports.Count(c.All.Recoverable, "recoverable run"), rate(c.All.Done, c.All.Recoverable))
+	}
+}
+
+// rate writes a share with its interval: 99.5 % (95 % interval 99.1 % to 99.8 %).
+func rate(k, n int) string {
+	w := stats.Wilson(float64(k), float64(n))
+	return fmt.Sprintf("%s (95 %% interval %s to %s)", percent(w.Value), percent(w.Lower), percent(w.Upper))
+}
+
+func percent(share float64) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strconv.FormatFloat(100*share, 'f', 2, 64), "0"), ".0") + " %"
+}
+
+// failure says in words what broke, and how to see it again.
+func (f *fuzzFlags) failure(b *strings.Builder, v *fuzz.Verdict, small *fuzz.Case, saved string) {
+	fmt.Fprintf(b, "FAIL %s: %s\n", v.Breach.Invariant, reports.Line(v.Breach.Problem))
+	fmt.Fprintf(b, "  repeat: %s\n", f.repeat(v))
+	if saved != "" {
+		fmt.Fprintf(b, "  saved: %s\n", reports.Line(saved))
+	}
+	now := fuzz.Check(small)
+	fmt.Fprintf(b, "  made small: %v", small.Size())
+	if now.Breach != nil && now.Breach.Invariant == v.Breach.Invariant && now.Breach.Problem != v.Breach.Problem {
+		fmt.Fprintf(b, ": %s", reports.Line(now.Breach.Problem))
+	}
+	b.WriteByte('\n')
+	describeCase(b, small)
+	fmt.Fprintf(b, "\nThe trace\n%s", reports.Lines(traceEnd(small.Trace())))
+}
+
+// traceEnd is the text of a trace, or the last 40 lines of it.
+func traceEnd(t loop.Trace) string {
+	const most = 40
+	lines := strings.SplitAfter(t.String(), "\n")
+	if len(lines) <= most+1 {
+		return strings.Join(lines, "")
+	}
+	return "…\n" + strings.Join(lines[len(lines)-most-1:], "")
+}
+
+// attacksOf names what a case makes trouble with.
+func attacksOf(c *fuzz.Case) string {
+	if len(c.Attacks) == 0 {
+		return "no attack"
+	}
+	names := make([]string, len(c.Attacks))
+	for i, a := range c.Attacks {
+		names[i] = string(a)
+	}
+	return strings.Join(names, ", ")
+}
+
+// describeCase says in words what a case does.
+func describeCase(b *strings.Builder, c *fuzz.Case) {
+	section(b, "The user", describeUser(c.Script))
+	section(b, "The tools", describeTools(c.Script.Tools))
+	section(b, "The model", describeModel(c.Script.Model))
+	section(b, "The config", changes(loop.Off(), c.Config))
+	section(b, "Also", c.Unsaid())
+}

@@ -1,0 +1,317 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// projectName is the file that says what flags would say, for a whole project.
+const projectName = "agentbench.yaml"
+
+// maxProject bounds it.
+const maxProject = 16 << 10
+
+// pathFlags are the flags that take paths, and variantFlags those that take
+// presets as well. In the file a path is seen from its folder.
+var (
+	pathFlags    = []string{"baseline", "output", "scenarios"}
+	variantFlags = []string{"reference", "variant"}
+)
+
+// notInProject are flags that make no sense there.
+var notInProject = []string{"bless", "config", "help"}
+
+// A project is what an agentbench.yaml says: values of flags, for all commands
+// that have them or for one.
+type project struct {
+	file     string
+	source   []string // its lines
+	mistakes scenarios.Mistakes
+	values   map[string]map[string]setting // command, "" = all → flag → value
+}
+
+// A setting is the value of a flag and where it stands.
+type setting struct {
+	values []string
+	at     *token.Position
+}
+
+// flagsFromProject sets the flags that neither an argument nor a variable has
+// set from the project's file.
+func flagsFromProject(cmd *cobra.Command) error {
+	root := cmd.Root()
+	if cmd.Parent() != root || slices.Contains([]string{"version", "help", "completion"}, cmd.Name()) {
+		return nil
+	}
+	path, err := projectFile(cmd.Flag("config").Value.String())
+	if path == "" || err != nil {
+		return err
+	}
+	p, err := readProject(path, root)
+	if err != nil {
+		return err
+	}
+	return p.apply(cmd)
+}
+
+// projectFile finds the file: the one that --config names, else the first
+// agentbench.yaml upwards from the working directory. "" = there is none.
+func projectFile(given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		path := filepath.Join(dir, projectName)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return fromHere(path), nil
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", nil
+		}
+		dir = up
+	}
+}
+
+// fromHere writes a path as seen from the working directory.
+func fromHere(path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if near, err := filepath.Rel(here, path); err == nil {
+		return near
+	}
+	return path
+}
+
+// readProject reads the file. Keys that no command knows are mistakes.
+func readProject(path string, root *cobra.Command) (*project, error) {
+	text, err := readCapped(path)
+	if err != nil {
+		return nil, misuse("--config takes the path of an "+projectName, "cannot read %s: %s", path, reason(err))
+	}
+	p := &project{file: path, source: strings.Split(string(text), "\n"), values: map[string]map[string]setting{}}
+	file, err := parser.ParseBytes(text, 0)
+	var syntax yaml.Error
+	switch {
+	case errors.As(err, &syntax) && syntax.GetToken() != nil:
+		p.mistake(syntax.GetToken().Position, "", "%s", syntax.GetMessage())
+		return nil, p.mistakes
+	case err != nil:
+		return nil, misuse("", "%s: %s", path, reports.Line(err.Error()))
+	}
+	for i, doc := range file.Docs {
+		switch {
+		case doc.Body == nil:
+		case i > 0:
+			p.mistake(doc.Body.GetToken().Position, "put everything into the first one", "there is a second document")
+		default:
+			p.read(doc.Body, root)
+		}
+	}
+	if len(p.mistakes) > 0 {
+		return nil, p.mistakes
+	}
+	return p, nil
+}
+
+func readCapped(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxProject+1))
+	if err == nil && len(text) > maxProject {
+		err = &fs.PathError{Err: fmt.Errorf("it is larger than %d bytes", maxProject)}
+	}
+	return bytes.TrimSuffix(text, []byte("\n")), err
+}
+
+// read reads the keys of the file: flags of any command, and commands.
+func (p *project) read(body ast.Node, root *cobra.Command) {
+	var words []string
+	flags := map[string]*pflag.Flag{}
+	for _, cmd := range root.Commands() {
+		words = append(words, cmd.Name())
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags[key(f.Name)] = f })
+	}
+	for k := range flags {
+		words = append(words, k)
+	}
+	p.each(body, func(k *ast.MappingValueNode, name string) {
+		cmd, _, err := root.Find([]string{name})
+		switch {
+		case flags[name] != nil && !slices.Contains(notInProject, name):
+			p.set("", flags[name], k.Value)
+		case err == nil && cmd != root:
+			p.command(cmd, k.Value)
+		default:
+			p.mistake(k.Key.GetToken().Position, didYouMean(name, words, "a key is the name of a flag, with _ for -, or of a command"), "unknown key %q", name)
+		}
+	})
+}
+
+// key is the name of a flag as a key of the file.
+func key(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
+
+// command reads the flags of one command.
+func (p *project) command(cmd *cobra.Command, value ast.Node) {
+	p.each(value, func(k *ast.MappingValueNode, name string) {
+		f := cmd.Flags().Lookup(strings.ReplaceAll(name, "_", "-"))
+		if f == nil || slices.Contains(notInProject, name) || strings.Contains(name, "-") {
+			var words []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) {
+				if !slices.Contains(notInProject, f.Name) {
+					words = append(words, key(f.Name))
+				}
+			})
+			p.mistake(k.Key.GetToken().Position, didYouMean(name, words, cmd.CommandPath()+" --help lists the flags"), "%s has no flag %q that can stand here", cmd.CommandPath(), name)
+			return
+		}
+		p.set(cmd.Name(), f, k.Value)
+	})
+}
+
+// set keeps the value of a flag.
+func (p *project) set(command string, f *pflag.Flag, value ast.Node) {
+	values := p.list(value)
+	if _, many := f.Value.(pflag.SliceValue); !many && len(values) != 1 {
+		p.mistake(value.GetToken().Position, "", "%s takes one value", key(f.Name))
+		return
+	}
+	for i, v := range values {
+		if slices.Contains(pathFlags, f.Name) && v != "-" || slices.Contains(variantFlags, f.Name) && isPath(v) {
+			values[i] = p.local(v, value)
+		}
+	}
+	if p.values[command] == nil {
+		p.values[command] = map[string]setting{}
+	}
+	p.values[command][f.Name] = setting{values, value.GetToken().Position}
+}
+
+// isPath reports whether what stands for a variant is the path of its file.
+func isPath(variant string) bool {
+	return strings.Contains(variant, "/") || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(variant))
+}
+
+// local turns a path seen from the file's folder into one seen from here. The
+// file may come with a repository that nobody has read: what it names must lie
+// within its folder.
+func (p *project) local(path string, node ast.Node) string {
+	if !filepath.IsLocal(path) {
+		p.mistake(node.GetToken().Position, "give such a path as a flag", "%q does not lie within the folder of this file", path)
+		return path
+	}
+	near := filepath.Join(filepath.Dir(p.file), path)
+	if strings.Contains(path, "/") && !strings.Contains(near, "/") {
+		return "./" + near
+	}
+	return near
+}
+
+// each calls do for every key of a mapping.
+func (p *project) each(node ast.Node, do func(k *ast.MappingValueNode, name string)) {
+	var pairs []*ast.MappingValueNode
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		pairs = n.Values
+	case *ast.MappingValueNode:
+		pairs = []*ast.MappingValueNode{n}
+	case *ast.NullNode:
+	default:
+		p.mistake(node.GetToken().Position, "write key: value", "this must be a mapping")
+	}
+	seen := map[string]bool{}
+	for _, k := range pairs {
+		name := k.Key.GetToken().Value
+		if seen[name] {
+			p.mistake(k.Key.GetToken().Position, "", "%q stands twice", name)
+			continue
+		}
+		seen[name] = true
+		do(k, name)
+	}
+}
+
+// list reads a value, or a list of values.
+func (p *project) list(node ast.Node) []string {
+	switch n := node.(type) {
+	case *ast.SequenceNode:
+		var out []string
+		for _, v := range n.Values {
+			out = append(out, p.scalar(v))
+		}
+		return out
+	default:
+		return []string{p.scalar(node)}
+	}
+}
+
+func (p *project) scalar(node ast.Node) string {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return n.Value
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value
+	}
+	p.mistake(node.GetToken().Position, "", "this must be a text, a number, true or false")
+	return ""
+}
+
+// mistake notes what is wrong at a place of the file.
+func (p *project) mistake(at *token.Position, hint, format string, args ...any) {
+	m := &scenarios.Mistake{File: p.file, Line: at.Line, Column: at.Column, Problem: reports.Line(fmt.Sprintf(format, args...)), Hint: hint}
+	if at.Line >= 1 && at.Line <= len(p.source) {
+		line := reports.Cut(strings.TrimSuffix(reports.Lines(p.source[at.Line-1]), "\n"), 100)
+		m.Excerpt = fmt.Sprintf("%4d | %s\n     | %s^", at.Line, line, strings.Repeat(" ", min(max(at.Column-1, 0), 100)))
+	}
+	p.mistakes = append(p.mistakes, m)
+}
+
+// apply sets the flags of a command that neither an argument nor a variable has
+// set: what the file says of the command comes before what it says of all.
+func (p *project) apply(cmd *cobra.Command) error {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		s, said := p.values[cmd.Name()][f.Name]
+		if !said {
+			s, said = p.values[""][f.Name]
+		}
+		if f.Changed || !said {
+			return
+		}
+		for _, v := range s.values {
+			if err := f.Value.Set(v); err != nil {
+				p.mistake(s.at, "", "%s", invalidValue(key(f.Name)+" "+fmt.Sprintf("%q", v), err))
+				return
+			}
+		}
+		f.Changed = true
+	})
+	if len(p.mistakes) > 0 {
+		return p.mistakes
+	}
+	return nil
+}
