@@ -38,7 +38,7 @@ func (v Violation) String() string {
 //	first-input       the first input is started, with the task's text
 //	time              time never decreases
 //	number            every number is new and next in its sequence, or open
-//	as-asked          gates and calls carry the name and arguments that the model asked for
+//	as-asked          gates and calls carry what the model asked for, or a hook or a fallback made of it
 //	ignored           inputs whose number is not open change nothing, all others are taken
 //	after-halt        after a halt nothing but a user message is taken
 //	progress          a run that has not halted waits for something
@@ -46,28 +46,30 @@ func (v Violation) String() string {
 //	results           every call gets one result, in request order, as soon as the batch is final
 //	why               a result says why its call was not executed
 //	result-code       a result says how its call ended
-//	result-size       a result above history.max_result_chars is cut to that size, no other is
+//	result-size       a result above history.max_result_chars or contracts.max_payload_bytes is cut to that size, no other is
 //	call-ids          call ids are unique and not empty, and the model's own where they can be
 //	history           the history is one that chat APIs take (see [CheckHistory])
 //	asked-with        to= is the length of the history
 //	trimming          the messages that are dropped are those that have to be
 //	empty-reply       an empty reply is dropped, and asked for again model_retry.empty_replies times
 //	cut-reply         the same for a reply that is cut off; the loop says nothing uncalled for
-//	executable        no unknown tool is called, and none with arguments that are no JSON object
-//	permission        gates open as the tools ask for, one after another, before any call; what is denied does not run
+//	executable        no unknown tool is called, and none with arguments that are not valid
+//	permission        gates open as tools and hooks ask for, one after another; nothing runs before its gate allows it
 //	parallel          parallel.max; calls start in request order, and as soon as a place is free
 //	turn-limit        limits.turns and limits.steps: the run does not go on
 //	last-word         limits.at_limit: the last word or the user is asked for where it is due; the calls of a last word do not run
 //	call-limit        limits.calls: no call above it runs, the run does not go on
 //	calls-per-turn    limits.calls_per_turn: no call above it runs
+//	rate              a tool's rate: no call above it runs
+//	sub-runs          limits.depth and spawns: no call above them runs, the run does not go on
 //	token-limit       limits.tokens: above it no call runs, the run does not go on
 //	cost-limit        limits.cost_usd: the same
 //	try-limit         limits.tries: no try above it is made, the run does not go on
 //	detector          a streak at or above a detector's count runs no call of its batch, the run does not go on
 //	error-limit       errors: the run does not go on
-//	tool-deadline     time.tool: a try is cancelled exactly when it is over
+//	tool-deadline     time.tool, or the tool's own: a try is cancelled exactly when it is over
 //	abandoned         time.grace: a cancelled try is abandoned exactly when it is over
-//	retry             a try is made again if it may be, and never otherwise
+//	retry             a try is made again, or the tool's fallback called, if it may be, and never otherwise
 //	retry-wait        a try is made again after the wait of the formula
 //	model-deadline    time.model, first_token and chunk: a request is given up exactly when one is over
 //	model-retry       a request is made again if it may be, never otherwise; after the last the run does not go on
@@ -79,9 +81,11 @@ func (v Violation) String() string {
 //	outcome           every count of the outcome, and its answer
 //	also-stopped      the notes on rules that would have stopped the run later
 //
-// Where a detector does more than count identical calls in a row and stop, the
-// detectors are taken at their word: what they veto and stop is not recounted,
-// that the loop does what they say is.
+// Some things are taken at their word; that the loop then does what they say is
+// recounted. They are: detectors, where one of them does more than count
+// identical calls in a row and stop; the policy table and its questions; a
+// planner's actions that are no calls; the critic; what a summary takes the place
+// of, and whether one is asked for; pages and a tool's breaker.
 func Audit(cfg Config, task Task, tools []ToolSpec, trace Trace) []Violation {
 	b := readAudit(cfg, task, tools, trace)
 	b.recount()
@@ -126,6 +130,8 @@ var auditRules = []struct {
 	{"last-word", (*auditBook).checkLastWord},
 	{"call-limit", (*auditBook).checkCallLimit},
 	{"calls-per-turn", (*auditBook).checkCallsPerTurn},
+	{"rate", (*auditBook).checkToolRate},
+	{"sub-runs", (*auditBook).checkSubRuns},
 	{"token-limit", (*auditBook).checkTokenLimit},
 	{"cost-limit", (*auditBook).checkCostLimit},
 	{"try-limit", (*auditBook).checkTryLimit},

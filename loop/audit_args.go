@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // auditDecode reads text as one JSON value, numbers kept as they stand.
@@ -52,6 +53,12 @@ func auditPlainKeys(d *json.Decoder, depth int) bool {
 	}
 	_, err := d.Token()
 	return err == nil && depth < 1000
+}
+
+// auditClear reports whether readers of JSON agree on a text: they differ over
+// broken characters.
+func auditClear(text string) bool {
+	return utf8.ValidString(text) && !strings.Contains(strings.ToLower(text), `\ud`)
 }
 
 // auditSame gives a text that is the same for two calls of the same tool with

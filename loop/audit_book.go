@@ -34,7 +34,7 @@ type auditRun struct {
 	requests []*auditRequest
 	replies  []*auditReply
 	gates    []*auditGate
-	asks     []*auditPause
+	asks     []*auditPause // the questions
 	pauses   []*auditPause // of both, as they opened
 	tries    []*auditTry
 	cancels  []auditItem
@@ -79,10 +79,13 @@ type auditAsk struct {
 type auditSort uint8
 
 const (
-	auditEmpty  auditSort = iota // neither text nor calls
-	auditCut                     // no calls, cut off by the length limit
-	auditAnswer                  // no calls
-	auditBatch                   // calls
+	auditEmpty   auditSort = iota // neither text nor calls
+	auditCut                      // no calls, cut off by the length limit
+	auditBad                      // a planner's reply that is no action
+	auditSummary                  // a summary
+	auditAnswer                   // no calls
+	auditAction                   // a planner's action that is no call
+	auditBatch                    // calls
 )
 
 type auditReply struct {
@@ -93,28 +96,32 @@ type auditReply struct {
 	sort  auditSort
 	last  bool // it is the last word that a limit or detector asked for
 	calls []*auditCall
-
-	mayRest bool // limits.steps may keep its calls from starting
 }
 
 type auditCall struct {
-	n     int
-	reply *auditReply
-	asked AskedCall
-	name  string // without white space round it
-	args  string // "{}" where the model wrote nothing
-	id    string // as in the history
-	gates []*auditGate
-	tries []*auditTry
-	puts  []auditItem
-	spec  *ToolSpec
+	n       int
+	reply   *auditReply
+	asked   AskedCall
+	name    string // without white space round it
+	args    string // "{}" where the model wrote nothing
+	id      string // as in the history
+	planned bool   // it stands in the text of a planner's reply
+	gates   []*auditGate
+	tries   []*auditTry
+	puts    []auditItem
+	spec    *ToolSpec
 
 	// What the recount finds out.
-	same   string // equal for calls that are identical to a detector
-	fault  Why    // Unknown or InvalidArgs
-	block  Why    // what keeps it from being executed, before any gate
-	rule   string // the rule that block comes from
-	denied auditPlace
+	same   string     // equal for calls that are identical to a detector
+	fault  Why        // Unknown or InvalidArgs
+	fixed  string     // the arguments after repair
+	sent   string     // the arguments that a hook gave, or fixed
+	loose  bool       // whether it can be executed is the tools' own matter
+	block  Why        // what keeps it from being executed, before any gate
+	rule   string     // the rule that block comes from
+	denied auditPlace // the answer of the gate that keeps it from being executed
+	deny   Why        // Denied, or Vetoed by a hook
+	hooked bool       // a hook gave sent
 	// The first and the last record in which its result may become final; ok if
 	// the trace gets that far.
 	final auditSpan
@@ -136,6 +143,7 @@ func (c *auditCall) last() *auditTry {
 type auditTry struct {
 	ref       Ref
 	call      *auditCall
+	name      string // of the tool that was called
 	started   auditPlace
 	cancels   []auditPlace
 	ended     auditPlace
@@ -163,7 +171,9 @@ type auditPause struct {
 
 type auditGate struct {
 	auditPause
-	of *auditCall
+	at GateKind
+	of *auditCall // nil before and after a run
+	in *Input     // the answer
 }
 
 type auditBook struct {
@@ -180,6 +190,7 @@ type auditBook struct {
 	requests map[int]*auditRequest
 	gates    map[int]*auditGate
 	asks     map[int]*auditPause
+	schemas  map[string]Schema
 	users    int
 
 	plain bool // every detector is

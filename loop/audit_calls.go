@@ -46,10 +46,12 @@ func (b *auditBook) whys(c *auditCall) []Why {
 		return []Why{Unknown}
 	case c.rule == "last-word", c.rule == "cut-reply":
 		return []Why{Refused, NotStarted, Unknown, InvalidArgs}
+	case c.loose && len(c.puts) > 0 && c.puts[0].eff.Why == InvalidArgs:
+		return []Why{InvalidArgs}
 	case c.block != Executed:
 		return []Why{c.block}
 	case c.denied.found():
-		return []Why{Denied}
+		return []Why{c.deny}
 	case kept:
 		return []Why{NotStarted, Refused}
 	}
@@ -89,25 +91,28 @@ func (b *auditBook) codes(c *auditCall) []Code {
 		return []Code{NotFound}
 	case t == nil && c.block == InvalidArgs:
 		return []Code{InvalidInput}
-	case t == nil && c.denied.found():
+	case t == nil && c.denied.found() && c.deny == Denied:
 		return []Code{Forbidden}
 	case t == nil || !t.ended.found():
 		return nil
 	}
 	var codes []Code
+	_, code := b.result(t)
 	run := c.reply.run
 	cut := run.broke.found() && run.broke.rec <= t.ended.rec
 	if b.timedOut(t) {
 		codes = append(codes, Timeout)
 	}
 	switch {
+	case cut && t.in != nil && !code.Failed():
+		codes = append(codes, code)
 	case cut && t.in != nil && !t.in.Code.Failed():
-		codes = append(codes, t.in.Code)
+		codes = append(codes, Cancelled, code) // it succeeds, and breaks its contract
 	case cut:
 		codes = append(codes, Cancelled)
 	case b.timedOut(t):
 	case t.in != nil:
-		codes = append(codes, t.in.Code)
+		codes = append(codes, code)
 	}
 	return codes
 }
@@ -121,81 +126,6 @@ func auditCodeNames(codes ...Code) string {
 		names = append(names, string(c))
 	}
 	return strings.Join(names, " or ")
-}
-
-// checkPermission compares the gates of each batch with those that its tools
-// ask for: one after another, and none of the calls before the last of them.
-func (b *auditBook) checkPermission() {
-	for _, r := range b.replies {
-		b.checkGates(r)
-		done := b.gatesDone(r)
-		for _, c := range r.calls {
-			switch {
-			case len(c.tries) == 0:
-			case c.denied.found():
-				b.report(c.tries[0].started, "not executed: denied", "executed", "call c%d was denied", c.n)
-			case c.tries[0].started.rec < done:
-				b.report(c.tries[0].started, "after the last answer", "before it", "call c%d starts while a gate is open", c.n)
-			}
-		}
-	}
-}
-
-func (b *auditBook) checkGates(r *auditReply) {
-	want := b.gated(r)
-	ready := r.rec
-	for _, g := range r.gates() {
-		switch {
-		case len(want) == 0:
-			b.report(g.opened, "no gate", g.ref.String(), "no call is left to ask for")
-			return
-		case g.of != want[0]:
-			b.report(g.opened, "a gate for c"+strconv.Itoa(want[0].n), "one for c"+strconv.Itoa(g.of.n), "the gate asks for another call")
-			return
-		case g.opened.rec != ready:
-			b.report(g.opened, "right after the answer before", "at another time", "gates open one after another")
-			return
-		}
-		want = want[1:]
-		ready = g.answered.rec
-		if !g.answered.found() {
-			ready = len(b.trace)
-		}
-	}
-	for _, c := range r.calls {
-		if len(want) > 0 && len(c.tries) > 0 {
-			b.report(c.tries[0].started, "a gate for c"+strconv.Itoa(want[0].n), "none",
-				"the batch starts before every permission is asked for")
-			return
-		}
-	}
-}
-
-// gated gives the calls of a batch that gates must be opened for, in order.
-func (b *auditBook) gated(r *auditReply) []*auditCall {
-	var calls []*auditCall
-	asked := map[string]bool{}
-	for _, c := range r.calls {
-		if c.block != Executed || c.spec == nil || c.spec.Permission == AskNever {
-			continue
-		}
-		if c.spec.Permission == AskBatch && asked[c.name] {
-			continue
-		}
-		asked[c.name] = true
-		calls = append(calls, c)
-	}
-	return calls
-}
-
-// gates gives the gates of a batch in the order in which they opened.
-func (r *auditReply) gates() []*auditGate {
-	var gates []*auditGate
-	for _, c := range r.calls {
-		gates = append(gates, c.gates...)
-	}
-	slices.SortStableFunc(gates, func(g, h *auditGate) int { return g.opened.line - h.opened.line })
-	return gates
 }
 
 // checkParallel checks each call's first try: no place was taken by too many,
@@ -252,8 +182,8 @@ func (r *auditReply) jumped(i int, p auditPlace) bool {
 // checkToolDeadline checks that tries are cancelled when time.tool is over, and
 // only then or with the whole run.
 func (b *auditBook) checkToolDeadline() {
-	limit := b.cfg.Time.Tool
 	for _, t := range b.tries {
+		limit := b.toolTime(t)
 		due := t.started.at + limit
 		for i, p := range t.cancels {
 			if i > 0 && p.rec == t.cancels[i-1].rec {

@@ -12,11 +12,11 @@ import (
 func (b *auditBook) checkDetectors(r *auditReply, n *auditCounts) {
 	turn, next := n.repeats(r)
 	defer n.forgetVetoed(r)
+	if !b.plain {
+		r.trustVetoes()
+		return
+	}
 	for _, d := range b.cfg.Detectors {
-		if !b.plain {
-			b.trustDetector(r, d)
-			continue
-		}
 		count := turn
 		if d.Ends == detect.EndsNext {
 			count = next
@@ -87,11 +87,12 @@ func auditCountsAll(d detect.Detector) bool {
 		!slices.ContainsFunc(d.Counts, func(c detect.Class) bool { return c != detect.All })
 }
 
-// trustDetector takes the vetoes and the stop of a detector as they come.
-func (b *auditBook) trustDetector(r *auditReply, d detect.Detector) {
-	r.run.perhaps(Stop(d.Name), r.rec)
+// trustVetoes takes the vetoes of detectors as they come. In a batch without
+// results, those calls at which nothing has begun may be vetoed.
+func (r *auditReply) trustVetoes() {
 	for _, c := range r.calls {
-		if len(c.puts) > 0 && c.puts[0].eff.Why == Vetoed {
+		idle := len(c.puts) == 0 && len(c.tries) == 0
+		if len(c.gates) == 0 && (idle || len(c.puts) > 0 && c.puts[0].eff.Why == Vetoed) {
 			c.stop(Vetoed, "detector")
 		}
 	}

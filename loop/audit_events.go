@@ -44,12 +44,14 @@ func (b *auditBook) replyEvents() []auditEvent {
 	var want []auditEvent
 	for _, r := range b.replies {
 		switch {
+		case r.sort == auditSummary:
 		case r.sort == auditEmpty && r.cut():
 			want = append(want, auditEvent{r.rec, EventEmptyReply, r.ref, false}, auditEvent{r.rec, EventCutReply, r.ref, false})
 		case r.sort == auditEmpty:
 			want = append(want, auditEvent{r.rec, EventEmptyReply, r.ref, !r.last})
 		case r.in.Finish == FinishLength:
-			want = append(want, auditEvent{r.rec, EventCutReply, r.ref, r.sort == auditCut && !r.last})
+			must := r.sort == auditCut || r.sort == auditBatch && r.faulty()
+			want = append(want, auditEvent{r.rec, EventCutReply, r.ref, must && !r.last})
 		}
 		for _, c := range r.calls {
 			ref := Ref{Kind: RefCall, N: c.n}
@@ -94,6 +96,9 @@ func (b *auditBook) trimEvents() []auditEvent {
 	var want []auditEvent
 	last := -1
 	for _, it := range b.items {
+		if it.eff != nil && it.eff.Kind == Put && it.eff.To > 0 && len(want) > 0 && last == it.rec {
+			want, last = want[:len(want)-1], -1 // a summary takes their place
+		}
 		if it.run != nil && it.eff != nil && it.eff.Kind == Drop && it.rec != last && !b.dropsEmpty(it.rec, it.eff) {
 			want = append(want, auditEvent{it.rec, EventTrimmed, Ref{}, true})
 			last = it.rec
@@ -109,8 +114,12 @@ func (b *auditBook) resultEvents() []auditEvent {
 			continue
 		}
 		ref := Ref{Kind: RefCall, N: c.n}
-		if limit := b.cfg.History.MaxResultChars; limit > 0 && utf8.RuneCountInString(c.puts[0].eff.Text) > limit {
+		text := c.puts[0].eff.Text
+		if limit := b.room(text); limit >= 0 && utf8.RuneCountInString(text) > limit {
 			want = append(want, auditEvent{c.puts[0].rec, EventTruncated, ref, true})
+			if b.cfg.History.MaxResultChars > 0 && b.cfg.Contracts.MaxPayloadBytes > 0 {
+				want = append(want, auditEvent{c.puts[0].rec, EventTruncated, ref, false}) // it may be cut twice
+			}
 		}
 		if t := c.last(); t != nil && b.toolRetry(c, len(c.tries)).may {
 			want = append(want, auditEvent{t.ended.rec, EventGaveUp, ref, false})

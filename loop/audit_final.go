@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ func (b *auditBook) kept(c *auditCall) (from, until int, ok bool) {
 	}
 	from, until = b.gatesDone(c.reply), c.puts[0].rec
 	if t := c.last(); t != nil {
-		if !t.ended.found() || !b.toolRetry(c, len(c.tries)).may {
+		if n := len(c.tries); !t.ended.found() || !b.toolRetry(c, n).may && !b.fallsBack(c, n) {
 			return 0, 0, false
 		}
 		from = t.ended.rec
@@ -40,20 +41,6 @@ func (b *auditBook) spent(r *auditRun) (rec int, ok bool) {
 	return tries[limit-1].started.rec, true
 }
 
-// gatesDone gives the record from which the calls of a batch may start.
-func (b *auditBook) gatesDone(r *auditReply) int {
-	rec := r.rec
-	for _, c := range r.calls {
-		for _, g := range c.gates {
-			if !g.answered.found() {
-				return len(b.trace)
-			}
-			rec = max(rec, g.answered.rec)
-		}
-	}
-	return rec
-}
-
 // finality finds out when a call's result is final.
 func (b *auditBook) finality(c *auditCall) auditSpan {
 	t, run, reply := c.last(), c.reply.run, c.reply.rec
@@ -66,8 +53,6 @@ func (b *auditBook) finality(c *auditCall) auditSpan {
 		return auditSpan{reply, reply, true}
 	case c.denied.found():
 		return auditSpan{c.denied.rec, c.denied.rec, true}
-	case c.reply.mayRest:
-		return auditSpan{reply, max(reply, run.broke.rec), true}
 	case run.broke.found() && !(limited && ready <= spent && spent <= run.broke.rec):
 		return auditSpan{run.broke.rec, max(reply, run.broke.rec), true}
 	case limited:
@@ -109,24 +94,26 @@ type auditRetry struct {
 // toolRetry recounts whether the n-th try of a call is made again.
 func (b *auditBook) toolRetry(c *auditCall, n int) auditRetry {
 	t, run, cfg := c.tries[n-1], c.reply.run, b.cfg.Retry
-	if !t.ended.found() || run.broken(t.ended.rec) || n > cfg.Max {
+	first := c.since(n)
+	if !t.ended.found() || run.broken(t.ended.rec) || n-first > b.retries(t) {
 		return auditRetry{}
 	}
 	var r auditRetry
 	transient := slices.Contains(cfg.Codes, Timeout)
 	switch {
 	case b.timedOut(t):
-		r.may = cfg.Timeouts && (!t.abandoned || c.spec != nil && c.spec.Idempotent)
+		r.may = cfg.Timeouts && (!t.abandoned || b.spec(t).Idempotent)
 		r.must = r.may && transient
 	case t.in != nil:
-		r.may = t.in.Code.Failed() && slices.Contains(cfg.Codes, t.in.Code)
-		r.must = r.may && (t.in.Code != Timeout || cfg.Timeouts)
+		_, code := b.result(t)
+		r.may = code.Failed() && slices.Contains(cfg.Codes, code)
+		r.must = r.may && (code != Timeout || cfg.Timeouts)
 	}
 	before := time.Duration(-1)
-	if n > 1 {
+	if n-first > 1 {
 		before = t.started.at - c.tries[n-2].ended.at
 	}
-	r.lo, r.hi = auditWait(cfg.Backoff, cfg.Base, cfg.Cap, n, before)
+	r.lo, r.hi = auditWait(cfg.Backoff, cfg.Base, cfg.Cap, n-first, before)
 	r.lo, r.hi = r.lo+t.ended.at, r.hi+t.ended.at
 	if deadline, limited := b.deadline(run, t.ended.rec); limited && r.hi >= deadline {
 		r.must = false
@@ -137,7 +124,7 @@ func (b *auditBook) toolRetry(c *auditCall, n int) auditRetry {
 // timedOut reports whether a try was cancelled for its own time, and not only
 // with the whole run.
 func (b *auditBook) timedOut(t *auditTry) bool {
-	limit, broke := b.cfg.Time.Tool, t.call.reply.run.broke
+	limit, broke := b.toolTime(t), t.call.reply.run.broke
 	return slices.ContainsFunc(t.cancels, func(p auditPlace) bool {
 		return !broke.by(p.rec) || limit > 0 && p.at == t.started.at+limit
 	})
@@ -192,4 +179,80 @@ func auditRetried(statuses []string, status int) bool {
 		class := len(s) == 3 && strings.EqualFold(s[1:], "xx")
 		return strings.EqualFold(s, word) || class && len(word) == 3 && s[0] == word[0]
 	})
+}
+
+// batchFinal gives the records in which a batch may become final.
+func (b *auditBook) batchFinal(r *auditReply) auditSpan {
+	span := auditSpan{ok: true}
+	for _, c := range r.calls {
+		span.lo, span.hi = max(span.lo, c.final.lo), max(span.hi, c.final.hi)
+		span.ok = span.ok && c.final.ok
+	}
+	return span
+}
+
+// spec gives the tool that a try called, or an empty one.
+func (b *auditBook) spec(t *auditTry) *ToolSpec {
+	if s := b.tools[t.name]; s != nil {
+		return s
+	}
+	return &ToolSpec{}
+}
+
+// toolTime gives the time that a try may take, 0 for any.
+func (b *auditBook) toolTime(t *auditTry) time.Duration {
+	return cmp.Or(b.spec(t).Timeout, b.cfg.Time.Tool)
+}
+
+// retries gives how often a try's tool may be tried again in a call.
+func (b *auditBook) retries(t *auditTry) int { return cmp.Or(b.spec(t).Retries, b.cfg.Retry.Max) }
+
+// since gives the index of the first try in a row of the same tool that ends
+// with try n, counted from 1.
+func (c *auditCall) since(n int) int {
+	first := n - 1
+	for first > 0 && c.tries[first-1].name == c.tries[n-1].name {
+		first--
+	}
+	return first
+}
+
+// fallsBack reports whether the n-th try of a call may be followed by one of
+// the tool's fallback.
+func (b *auditBook) fallsBack(c *auditCall, n int) bool {
+	t := c.tries[n-1]
+	_, code := b.result(t)
+	failed := b.timedOut(t) || code.Failed()
+	return b.cfg.Policy.Fallbacks && b.spec(t).Fallback != "" && failed && c.since(n) == 0 && !c.reply.run.broken(t.ended.rec)
+}
+
+// result gives what a try ended with: its text, mended where that keeps the
+// tool's schema, and its code.
+func (b *auditBook) result(t *auditTry) (string, Code) {
+	if t.in == nil {
+		return "", Cancelled
+	}
+	text, code := t.in.Text, t.in.Code
+	schema := b.schema(b.spec(t).Output)
+	if !b.cfg.Contracts.Output || schema == nil || code != None {
+		return text, code
+	}
+	text, _, problem, _ := schema.Check(text, b.cfg.Contracts.Repair)
+	if problem != "" {
+		code = OutputSchemaMismatch
+	}
+	return text, code
+}
+
+// schema gives a compiled schema, or nil if there is none.
+func (b *auditBook) schema(text string) Schema {
+	if text == "" || b.task.Schemas == nil {
+		return nil
+	}
+	s, known := b.schemas[text]
+	if !known {
+		s, _ = b.task.Schemas.Compile(text)
+		b.schemas[text] = s
+	}
+	return s
 }

@@ -118,7 +118,11 @@ func (b *auditBook) apply(it auditItem, h []Message) []Message {
 			return append(h, r.message())
 		}
 	case it.eff.Kind == Put && it.eff.Ref.Kind == RefMessage:
-		return append(h, Message{Ref: it.eff.Ref, Role: User, Text: it.eff.Text})
+		at := len(h)
+		if it.eff.To > 0 {
+			at = min(at, it.eff.To-1)
+		}
+		return slices.Insert(h, at, Message{Ref: it.eff.Ref, Role: User, Text: it.eff.Text})
 	case it.eff.Kind == Put:
 		m := Message{Ref: it.eff.Ref, Role: ToolRole, Text: it.eff.Text}
 		if c := b.call(it.eff.Ref); c != nil {
@@ -169,7 +173,7 @@ func (b *auditBook) checkHistory() {
 
 func (b *auditBook) checkAskedWith() {
 	b.rebuild(func(it auditItem, h []Message) {
-		if it.eff != nil && it.eff.Kind == AskModel && it.eff.To != len(h) {
+		if it.eff != nil && it.eff.Kind == AskModel && it.eff.For != ForSummary && it.eff.To != len(h) {
 			b.report(it.auditPlace, "to="+strconv.Itoa(len(h)), "to="+strconv.Itoa(it.eff.To),
 				"the history has another length")
 		}
@@ -204,13 +208,9 @@ func (b *auditBook) checkResults() {
 }
 
 func (b *auditBook) checkPuts(r *auditReply) {
-	span := auditSpan{ok: true}
+	span := b.hooked(r, b.batchFinal(r))
 	var last *auditCall
 	next := b.nextAfter(r)
-	for _, c := range r.calls {
-		span.lo, span.hi = max(span.lo, c.final.lo), max(span.hi, c.final.hi)
-		span.ok = span.ok && c.final.ok
-	}
 	for _, c := range r.calls {
 		switch {
 		case len(c.puts) == 0 && next.found():

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -8,18 +9,31 @@ import (
 
 // judgeText counts a reply without calls.
 func (b *auditBook) judgeText(r *auditReply, n *auditCounts) {
-	if r.sort != auditAnswer {
-		b.checkSpending(r, n)
+	if r.sort != auditAnswer && r.sort != auditAction {
+		b.checkSpending(r, n, rankTokens)
 		return
 	}
 	n.turns++
-	n.steps++
 	n.streaks = nil
-	if b.stepsUsed(n) {
+	if r.sort == auditAction {
+		b.judgeAction(r, n)
+		return
+	}
+	if n.steps++; b.stepsUsed(n) {
 		r.run.decide(StopTurnLimit, rankSteps, r.rec, r.rec)
 		return
 	}
 	r.run.decide(StopDone, rankDone, r.rec, r.rec)
+}
+
+// judgeAction takes a planner's action that is no call at its word.
+func (b *auditBook) judgeAction(r *auditReply, n *auditCounts) {
+	for _, stop := range []Stop{StopByModel, StopNeedsUser, StopTurnLimit, StopTokenLimit, StopCostLimit} {
+		r.run.perhaps(stop, r.rec)
+	}
+	if b.cfg.Limits.AtLimit == LimitAsk && b.afterQuestion(r.run, r.rec) > r.rec {
+		n.turns, n.steps = 0, 0
+	}
 }
 
 // judgeLast blocks all calls of a last word.
@@ -38,7 +52,8 @@ func (b *auditBook) stepsUsed(n *auditCounts) bool {
 	return b.cfg.Limits.Steps > 0 && n.steps >= b.cfg.Limits.Steps
 }
 
-func (b *auditBook) checkSpending(r *auditReply, n *auditCounts) {
+// checkSpending applies the limits on tokens and cost in a reply's record.
+func (b *auditBook) checkSpending(r *auditReply, n *auditCounts, rank int) {
 	over := func(stop Stop, rank int, rule string) {
 		r.run.decide(stop, rank, r.rec, r.rec)
 		for _, c := range r.calls {
@@ -46,10 +61,10 @@ func (b *auditBook) checkSpending(r *auditReply, n *auditCounts) {
 		}
 	}
 	if limit := b.cfg.Limits.Tokens; limit > 0 && n.tokens > limit {
-		over(StopTokenLimit, rankTokens, "token-limit")
+		over(StopTokenLimit, rank, "token-limit")
 	}
 	if limit := b.cfg.Limits.CostUSD; limit > 0 && float64(n.cost) > limit*1e9*(1+1e-12) { // the last factor covers 0.1 and its like
-		over(StopCostLimit, rankCost, "cost-limit")
+		over(StopCostLimit, rank+1<<20, "cost-limit")
 	}
 }
 
@@ -64,40 +79,86 @@ func (b *auditBook) checkSteps(r *auditReply, n *auditCounts) {
 	}
 }
 
-// checkCallLimits reports whether limits.calls refused a call.
-func (b *auditBook) checkCallLimits(r *auditReply, n *auditCounts) (full bool) {
-	inTurn := 0
-	for _, c := range r.calls {
-		switch limits := b.cfg.Limits; {
+// checkCallLimits refuses calls, one after another. It gives the first call that
+// limits.calls refused, or nil.
+func (b *auditBook) checkCallLimits(r *auditReply, n *auditCounts) (full *auditCall) {
+	inTurn, limits := 0, b.cfg.Limits
+	for i, c := range r.calls {
+		sub := c.spec != nil && c.spec.SubRun
+		switch {
 		case c.block != Executed:
 		case limits.CallsPerTurn > 0 && inTurn >= limits.CallsPerTurn:
 			c.stop(Refused, "calls-per-turn")
-		case limits.Calls > 0 && n.calls >= limits.Calls:
+		case limits.Calls > 0 && !n.open && n.calls >= limits.Calls:
 			c.stop(Refused, "call-limit")
-			full = true
+			full = cmp.Or(full, c)
+		case sub && limits.Depth > 0 && b.task.Depth >= limits.Depth:
+			c.stop(Refused, "sub-runs")
+			r.run.decide(StopDepthLimit, rankCalls+i, r.rec, r.rec)
+		case sub && limits.Spawns > 0 && n.spawns >= limits.Spawns:
+			c.stop(Refused, "sub-runs")
+			r.run.decide(StopSpawnLimit, rankCalls+i, r.rec, r.rec)
+		case b.refusedByTool(c):
+			c.stop(Refused, "rate")
+		case limits.Calls > 0 && n.open && c.refused():
+			c.stop(Refused, "call-limit")
+			full = cmp.Or(full, c)
 		default:
 			inTurn++
 			n.calls++
+			if sub {
+				n.spawns++
+			}
 		}
 	}
 	return full
 }
 
-// judgeBatch counts a batch once it is final, in record rec. full says that
-// limits.calls refused one of its calls.
-func (b *auditBook) judgeBatch(r *auditReply, n *auditCounts, full bool, rec int) {
+// refused reports whether a call's result says so.
+func (c *auditCall) refused() bool { return len(c.puts) > 0 && c.puts[0].eff.Why == Refused }
+
+// refusedByTool reports whether the tool of a call refuses it: its pages and its
+// breaker are taken at their word where there were enough calls before.
+func (b *auditBook) refusedByTool(c *auditCall) bool {
+	if c.spec == nil {
+		return false
+	}
+	refused := c.refused()
+	pages, breaker, rate := b.cfg.Contracts.PageLimit, c.spec.Breaker.Failures, c.spec.Rate.Calls
+	if !refused && rate <= 0 {
+		return false
+	}
+	var before, failed, within int
+	for _, d := range b.calls[:c.n-1] {
+		if d.name != c.name || d.block != Executed {
+			continue
+		}
+		before++
+		if len(d.puts) > 0 && d.puts[0].eff.Code.Failed() {
+			failed++
+		}
+		if d.reply.at > c.reply.at-c.spec.Rate.Per {
+			within++
+		}
+	}
+	return refused && (pages > 0 && before >= pages || breaker > 0 && failed >= breaker) || rate > 0 && within >= rate
+}
+
+// judgeBatch counts a batch once it is final, in record rec. full is the first
+// call that limits.calls refused, if any.
+func (b *auditBook) judgeBatch(r *auditReply, n *auditCounts, full *auditCall, rec int) {
 	out := b.stepsUsed(n)
 	if slices.ContainsFunc(r.calls, func(c *auditCall) bool { return len(c.puts) > 0 && c.puts[0].eff.Why != NotStarted }) {
 		n.steps++
 	}
 	switch {
 	case b.cfg.Limits.AtLimit == LimitAsk:
-		b.askAtLimit(r.run, n, full, b.afterDetectors(r.run, rec))
+		b.askAtLimit(r.run, n, full != nil, rec)
 		return
-	case full:
-		r.run.decide(StopCallLimit, rankCallLimit, r.rec, r.rec)
+	case full != nil:
+		r.run.decide(StopCallLimit, rankCalls+slices.Index(r.calls, full), r.rec, r.rec)
 	}
-	if rec = b.afterDetectors(r.run, rec); rec >= 0 && !out {
+	if rec = b.afterQuestion(r.run, rec); rec >= 0 && !out {
 		b.decideTurns(r.run, n, rec)
 	}
 }
@@ -109,57 +170,74 @@ func (b *auditBook) decideTurns(r *auditRun, n *auditCounts, rec int) {
 	}
 }
 
-// afterDetectors gives the record in which a run goes on that would go on in
-// record rec, or -1 if the question of a detector keeps it from that.
-func (b *auditBook) afterDetectors(r *auditRun, rec int) int {
+// afterQuestion gives the record in which a run goes on that would go on in
+// record rec, or -1 if a question keeps it from that.
+func (b *auditBook) afterQuestion(r *auditRun, rec int) int {
 	for _, q := range r.asks {
-		if q.opened.rec != rec || b.cfg.Limits.AtLimit == LimitAsk {
-			continue
-		}
-		if !q.allow {
+		switch {
+		case q.opened.rec != rec:
+		case q.allow:
+			return q.answered.rec
+		default:
 			return -1
 		}
-		return q.answered.rec
 	}
 	return rec
 }
 
 // askAtLimit finds out what the user answers at the limits that keep a run from
-// going on in record rec. To go on sets a limit's count to 0. Which question is
-// about which limit cannot be told where there are two.
+// going on in record rec. A question that is pending comes before that of the
+// turn limit; to go on sets the count of the limit to 0. Where it cannot be told
+// which question is about which limit, the trace is taken at its word.
 func (b *auditBook) askAtLimit(r *auditRun, n *auditCounts, full bool, rec int) {
-	var stops []Stop
-	if full {
-		stops = append(stops, StopCallLimit)
-	}
-	if b.turnsUsed(n) || b.stepsUsed(n) {
-		stops = append(stops, StopTurnLimit)
-	}
-	if len(stops) == 0 || rec < 0 {
+	turns := b.turnsUsed(n) || b.stepsUsed(n)
+	if rec < 0 || !full && !turns {
 		return
 	}
-	asked, allowed := false, false
-	for _, q := range r.asks {
-		switch {
-		case q.opened.rec < rec:
-		case q.allow:
-			allowed = true
-		case q.opened.rec == rec && q.answered.found() && len(stops) == 1:
-			r.decide(stops[0], rankTurnLimit, q.answered.rec, q.answered.rec)
-		}
-		asked = asked || q.opened.rec == rec
+	stop := StopCallLimit
+	if turns {
+		stop = StopTurnLimit
 	}
-	switch d := (auditDecision{stop: stops[0], rank: rankTurnLimit, lo: rec, hi: rec}); {
-	case len(stops) == 2:
+	chain := r.questions(rec)
+	if len(chain) == 0 {
+		if d := (auditDecision{stop: stop, rank: rankTurnLimit, lo: rec, hi: rec}); !r.obeyed(d) {
+			r.decisions = append(r.decisions, d) // nobody was asked
+		}
+		return
+	}
+	last := chain[len(chain)-1]
+	clear := len(chain) == 1 && full != turns && b.onlyLimitsAsk()
+	n.open = n.open || full && !clear
+	switch {
+	case last.allow && turns:
+		n.turns, n.steps = 0, 0
+	case !last.allow && last.answered.found() && clear:
+		r.decide(stop, rankTurnLimit, last.answered.rec, last.answered.rec)
+	case !last.allow:
 		r.perhaps(StopCallLimit, rec)
 		r.perhaps(StopTurnLimit, rec)
-	case !asked && !r.obeyed(d):
-		r.decisions = append(r.decisions, d)
 	}
-	if allowed && full {
+	if last.allow && full {
 		n.calls = 0
 	}
-	if allowed && len(stops) > 0 && stops[len(stops)-1] == StopTurnLimit {
-		n.turns, n.steps = 0, 0
+}
+
+// questions gives the questions that follow each other from record rec on.
+func (r *auditRun) questions(rec int) []*auditPause {
+	var chain []*auditPause
+	for _, q := range r.asks {
+		if q.opened.rec != rec {
+			continue
+		}
+		if chain = append(chain, q); !q.allow {
+			break
+		}
+		rec = q.answered.rec
 	}
+	return chain
+}
+
+// onlyLimitsAsk reports whether nothing but limits asks the user.
+func (b *auditBook) onlyLimitsAsk() bool {
+	return b.plain && !b.cfg.Policy.AskMissing && b.cfg.Policy.OnFailure != FailureTable && b.task.Planner != PlannerJSON
 }

@@ -9,13 +9,16 @@ import (
 // The rules on order and numbers.
 
 func (b *auditBook) checkFirstInput() {
-	if len(b.trace) == 0 {
+	for i := range b.trace {
+		in := &b.trace[i].In
+		if auditIgnores(&b.trace[i]) || in.Kind == Tick {
+			continue
+		}
+		if in.Kind != Started || b.task.Text != "" && in.Text != b.task.Text {
+			b.report(b.input(i), "started with the task's text", auditInputName(in),
+				"the first input is not the start of the session")
+		}
 		return
-	}
-	in := &b.trace[0].In
-	if in.Kind != Started || in.Text != b.task.Text {
-		b.report(b.input(0), "started with the task's text", auditInputName(in),
-			"the first input is not the start of the session")
 	}
 }
 
@@ -65,9 +68,12 @@ func (b *auditBook) numbered(it auditItem, n *auditNumbers) (want string, ok boo
 		return "an open request", a != nil && a.ended.line >= it.line
 	case OpenGate:
 		n.gate++
+		want := Ref{Kind: RefGate, N: n.gate}
+		if it.eff.At == GateBeforeRun || it.eff.At == GateAfterRun {
+			return want.String() + " of no call", ref == want && it.eff.Of == Ref{}
+		}
 		c := b.call(it.eff.Of)
-		return "g" + strconv.Itoa(n.gate) + " of a call without result",
-			ref == Ref{Kind: RefGate, N: n.gate} && c != nil && c.pending(it.auditPlace)
+		return want.String() + " of a call without result", ref == want && c != nil && c.pending(it.auditPlace)
 	case AskUser:
 		n.question++
 		want := Ref{Kind: RefQuestion, N: n.question}
@@ -142,20 +148,44 @@ func (b *auditBook) putNumbered(it auditItem, n *auditNumbers) (want string, ok 
 }
 
 func (b *auditBook) checkAsked() {
-	check := func(p auditPlace, c *auditCall, e *Effect) {
-		if e.Name != c.name || e.Args != c.args && e.Args != c.asked.Args {
-			b.report(p, c.name+"("+c.args+")", e.Name+"("+e.Args+")", "not the call that the model asked for")
+	check := func(p auditPlace, c *auditCall, e *Effect, hooked bool) {
+		name := e.Name == c.name || e.Kind == CallTool && b.fellBack(c, e.Ref.Try)
+		if !name || !c.carries(e.Args, hooked) {
+			b.report(p, c.name+"("+c.sent+")", e.Name+"("+e.Args+")", "not the call that the model asked for")
 		}
 	}
 	for _, it := range b.items {
 		switch {
 		case it.run == nil || it.eff == nil:
 		case it.eff.Kind == CallTool && b.call(it.eff.Ref) != nil:
-			check(it.auditPlace, b.call(it.eff.Ref), it.eff)
-		case it.eff.Kind == OpenGate && b.call(it.eff.Of) != nil:
-			check(it.auditPlace, b.call(it.eff.Of), it.eff)
+			c := b.call(it.eff.Ref)
+			check(it.auditPlace, c, it.eff, c.hooked)
+		case it.eff.Kind == OpenGate && it.eff.At != GateAfterCall && b.call(it.eff.Of) != nil:
+			c := b.call(it.eff.Of)
+			check(it.auditPlace, c, it.eff, c.hooked && it.eff.At == GatePermission)
 		}
 	}
+}
+
+// carries reports whether arguments are those that a call should be made with.
+func (c *auditCall) carries(args string, hooked bool) bool {
+	if hooked {
+		return args == c.sent
+	}
+	same := auditSame("", args)
+	return args == c.asked.Args || args == c.args ||
+		same == auditSame("", c.fixed) || c.planned && (c.name == "" || same == auditSame("", c.args))
+}
+
+// fellBack reports whether a try of a call is one of its tool's fallback.
+func (b *auditBook) fellBack(c *auditCall, try int) bool {
+	for k := 1; k < len(c.tries); k++ {
+		t, before := c.tries[k], c.tries[k-1]
+		if t.name != before.name && t.ref.Try <= try && b.spec(before).Fallback == t.name && b.fallsBack(c, k) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkIgnored compares what was taken with what was open. An input that comes
@@ -265,18 +295,19 @@ func (b *auditBook) tryDue(t *auditTry, rec int, at time.Duration) bool {
 			return p.at+b.cfg.Time.Grace <= at
 		}
 	}
-	return b.cfg.Time.Tool > 0 && t.started.at+b.cfg.Time.Tool <= at
+	limit := b.toolTime(t)
+	return limit > 0 && t.started.at+limit <= at
 }
 
 func (b *auditBook) checkAfterHalt() {
 	for _, it := range b.items {
 		switch {
-		case it.run != nil:
+		case it.run != nil || !b.begun(it.rec) && it.in != nil:
 		case it.eff != nil && !(it.eff.Kind == Note && it.eff.Event == EventIgnored):
 			b.report(it.auditPlace, "nothing", "an effect", "the run has ended")
 		case it.in != nil && it.taken && it.in.Kind != Tick:
 			b.report(it.auditPlace, "ignored", "taken", "the run has ended, and %s is no user message", auditInputName(it.in))
-		case it.in != nil && !it.taken && it.in.Kind == UserMessage:
+		case it.in != nil && !it.taken && it.in.Kind == UserMessage && b.begun(it.rec):
 			b.report(it.auditPlace, "taken", "ignored", "the run has ended, and a user message begins the next")
 		case it.in != nil && !it.taken && len(b.trace[it.rec].Effects) != 1:
 			b.report(it.auditPlace, "the note ignored and nothing else", strconv.Itoa(len(b.trace[it.rec].Effects))+" effects", "the run has ended")
@@ -298,8 +329,8 @@ func (b *auditBook) checkProgress() {
 
 // waits reports whether something was open after a record.
 func (b *auditBook) waits(run *auditRun, rec int) bool {
-	for _, q := range run.asks {
-		if q.opened.rec <= rec && !q.answered.by(rec) && !run.broken(rec) {
+	for _, p := range run.pauses {
+		if p.opened.rec <= rec && !p.answered.by(rec) && !run.broken(rec) {
 			return true
 		}
 	}
@@ -338,11 +369,6 @@ func (b *auditBook) batchWaits(run *auditRun, rec int) bool {
 }
 
 func (b *auditBook) callWaits(c *auditCall, rec int) bool {
-	for _, g := range c.gates {
-		if g.opened.rec <= rec && !g.answered.by(rec) && !c.reply.run.broken(rec) {
-			return true
-		}
-	}
 	for k := len(c.tries) - 1; k >= 0; k-- {
 		t := c.tries[k]
 		if t.started.rec > rec {
@@ -366,3 +392,6 @@ func auditInputName(in *Input) string {
 	}
 	return name
 }
+
+// begun reports whether the session had begun before a record.
+func (b *auditBook) begun(rec int) bool { return len(b.runs) > 0 && b.runs[0].begin.rec < rec }

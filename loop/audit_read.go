@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 
 func readAudit(cfg Config, task Task, tools []ToolSpec, trace Trace) *auditBook {
 	b := &auditBook{cfg: cfg, task: task, trace: trace,
-		tools: map[string]*ToolSpec{}, requests: map[int]*auditRequest{}, gates: map[int]*auditGate{}, asks: map[int]*auditPause{}}
+		tools: map[string]*ToolSpec{}, requests: map[int]*auditRequest{}, gates: map[int]*auditGate{}, asks: map[int]*auditPause{}, schemas: map[string]Schema{}}
 	b.plain = !slices.ContainsFunc(cfg.Detectors, func(d detect.Detector) bool { return !auditPlain(d) })
 	for i := range tools {
 		b.tools[tools[i].Name] = &tools[i]
@@ -39,7 +40,8 @@ func (b *auditBook) running() *auditRun {
 // abandon what was open before.
 func (b *auditBook) readRecord(p auditPlace, rec *Record) {
 	it := auditItem{auditPlace: p, in: &rec.In, taken: !auditIgnores(rec)}
-	if p.rec == 0 || it.taken && rec.In.Kind == UserMessage && b.running() == nil {
+	begins := rec.In.Kind == UserMessage || len(b.runs) == 0 && rec.In.Kind != Tick
+	if it.taken && begins && b.running() == nil {
 		b.runs = append(b.runs, &auditRun{begin: p})
 		b.says(&it)
 	}
@@ -105,12 +107,12 @@ func (b *auditBook) readInput(it *auditItem) {
 		}
 	case GateAnswer:
 		if g := b.gate(in.Ref); g != nil && !g.answered.found() {
-			g.answered, g.allow = it.auditPlace, in.Allow
+			g.answered, g.allow, g.in = it.auditPlace, in.Allow, in
 		}
 	case UserReply:
 		if q := b.question(in.Ref); q != nil && !q.answered.found() {
 			q.answered, q.allow = it.auditPlace, in.Allow
-			if in.Text != "" {
+			if in.Allow && in.Text != "" {
 				b.says(it)
 			}
 		}
@@ -139,27 +141,64 @@ func (b *auditBook) readAnswer(a *auditAsk, it *auditItem) {
 
 func (b *auditBook) readReply(a *auditAsk, it *auditItem) {
 	r := &auditReply{auditPlace: it.auditPlace, ref: Ref{Kind: RefModel, N: a.ref.N}, run: it.run, in: it.in, last: a.to == ForFinal || a.to == ForGrace}
+	asked := it.in.Calls
+	planned := len(asked) == 0 && b.task.Planner == PlannerJSON && a.to != ForSummary
+	if planned {
+		asked = b.readAction(it)
+	}
 	switch {
-	case len(it.in.Calls) > 0:
+	case a.to == ForSummary:
+		r.sort, asked = auditSummary, nil
+	case len(asked) > 0:
 		r.sort = auditBatch
+	case b.task.Planner == PlannerJSON && b.noted(it.rec, EventBadAction):
+		r.sort = auditBad
 	case strings.TrimSpace(it.in.Text) == "":
 		r.sort = auditEmpty
 	case it.in.Finish == FinishLength:
 		r.sort = auditCut
+	case b.task.Planner == PlannerJSON:
+		r.sort = auditAction
 	default:
 		r.sort = auditAnswer
 	}
-	for _, asked := range it.in.Calls {
-		c := &auditCall{n: len(b.calls) + 1, reply: r, asked: asked, id: asked.ID, name: strings.TrimSpace(asked.Name), args: asked.Args}
+	for _, call := range asked {
+		c := &auditCall{n: len(b.calls) + 1, reply: r, asked: call, id: call.ID, name: strings.TrimSpace(call.Name), args: call.Args}
 		if strings.Trim(c.args, " \t\r\n") == "" {
 			c.args = "{}"
 		}
-		c.spec = b.tools[c.name]
+		c.fixed, c.sent, c.spec, c.planned = c.args, c.args, b.tools[c.name], planned
 		b.calls = append(b.calls, c)
 		r.calls = append(r.calls, c)
 	}
 	it.run.replies = append(it.run.replies, r)
 	b.replies = append(b.replies, r)
+}
+
+// readAction reads the call in a planner's reply. That there is one shows in
+// the trace: it has no id, so it gets one.
+func (b *auditBook) readAction(it *auditItem) []AskedCall {
+	ref := Ref{Kind: RefCall, N: len(b.calls) + 1}
+	if !b.has(it.rec, func(e *Effect) bool { return e.Kind == Note && e.Event == EventReplacedID && e.Ref == ref }) {
+		return nil
+	}
+	var action struct {
+		Name string
+		Args json.RawMessage
+	}
+	text := strings.TrimSpace(it.in.Text)
+	if fenced, ok := strings.CutPrefix(text, "```"); ok {
+		_, text, _ = strings.Cut(strings.TrimSuffix(fenced, "```"), "\n")
+	}
+	if json.Unmarshal([]byte(text), &action) != nil {
+		return []AskedCall{{}}
+	}
+	return []AskedCall{{Name: action.Name, Args: string(action.Args)}}
+}
+
+// noted reports whether a record has a note of an event.
+func (b *auditBook) noted(rec int, event Event) bool {
+	return b.has(rec, func(e *Effect) bool { return e.Kind == Note && e.Event == event })
 }
 
 func (b *auditBook) readEffect(it auditItem) {
@@ -177,7 +216,7 @@ func (b *auditBook) readEffect(it auditItem) {
 		}
 		q.tries = append(q.tries, &auditAsk{ref: e.Ref, run: it.run, to: e.For, asked: it.auditPlace})
 	case OpenGate:
-		g := &auditGate{auditPause{ref: e.Ref, run: it.run, opened: it.auditPlace}, b.call(e.Of)}
+		g := &auditGate{auditPause: auditPause{ref: e.Ref, run: it.run, opened: it.auditPlace}, at: e.At, of: b.call(e.Of)}
 		if e.Ref.Kind == RefGate {
 			b.gates[e.Ref.N] = g
 		}
@@ -193,7 +232,7 @@ func (b *auditBook) readEffect(it auditItem) {
 		it.run.asks, it.run.pauses = append(it.run.asks, q), append(it.run.pauses, q)
 	case CallTool:
 		if c := b.call(e.Ref); c != nil {
-			t := &auditTry{ref: e.Ref, call: c, started: it.auditPlace}
+			t := &auditTry{ref: e.Ref, call: c, name: e.Name, started: it.auditPlace}
 			c.tries = append(c.tries, t)
 			b.tries, it.run.tries = append(b.tries, t), append(it.run.tries, t)
 		}

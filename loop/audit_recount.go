@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 )
 
 // This file recounts what should have happened: what blocks each call, when a
@@ -20,7 +19,7 @@ type auditDecision struct {
 }
 
 const (
-	rankDeadline = iota
+	rankDeadline = iota << 20
 	rankCancel
 	rankModel
 	rankValidity
@@ -29,15 +28,18 @@ const (
 	rankCost
 	rankSteps
 	rankDetectors
-	rankCallLimit
+	rankCalls // and the index of the call
 	rankTryLimit
+	rankHook
 	rankErrorLimit
+	rankSubTokens
+	rankSubCost
 	rankTurnLimit
 )
 
 // before reports whether d surely comes before e.
 func (d auditDecision) before(e auditDecision) bool {
-	return !d.maybe && d.hi < e.lo || d.hi == e.lo && d.rank < e.rank
+	return !d.maybe && (d.hi < e.lo || d.hi == e.lo && d.rank < e.rank)
 }
 
 func (r *auditRun) decide(stop Stop, rank, lo, hi int) {
@@ -75,8 +77,13 @@ func (r *auditRun) disobeyed(d auditDecision) (first auditPlace) {
 
 // auditCounts is what the limits and detectors count.
 type auditCounts struct {
-	turns, calls, steps, row, errors int
+	turns, calls, steps, row, spawns int
 	tokens, cost                     int64
+	open                             bool // calls cannot be told: the user went on at a question, which may have been theirs
+
+	// Failing turns in a row, where a turn of which nothing was started breaks
+	// the row and where it does not: the documentation leaves that open.
+	errors, errorsKept int
 
 	streaks map[string]int // of the calls in the last turn
 	same    string         // the last call
@@ -86,12 +93,7 @@ type auditCounts struct {
 func (b *auditBook) recount() {
 	for _, c := range b.calls {
 		c.same = auditSame(c.name, c.args)
-		switch {
-		case c.spec == nil:
-			c.fault = Unknown
-		case !auditIsObject(c.args):
-			c.fault = InvalidArgs
-		}
+		b.readFault(c)
 	}
 	n := auditCounts{}
 	for _, r := range b.runs {
@@ -101,6 +103,7 @@ func (b *auditBook) recount() {
 		n.row = 0 // what is asked for again is asked for in the same run
 		b.breakOff(r)
 		b.beginRun(r, &n)
+		b.trust(r)
 		for _, reply := range r.replies {
 			b.judge(reply, &n)
 		}
@@ -109,65 +112,49 @@ func (b *auditBook) recount() {
 	}
 }
 
-// breakOff finds out when a cancel or the run deadline broke a run off.
-func (b *auditBook) breakOff(r *auditRun) {
-	if len(r.cancels) > 0 {
-		c := r.cancels[0]
-		r.broke, r.brokeBy = c.auditPlace, auditCancelStop(c.in.Cause)
-		r.decide(r.brokeBy, rankCancel, c.rec, c.rec)
-	}
-	deadline, limited := b.deadline(r, len(b.trace))
-	if !limited {
-		return
-	}
-	rec := b.next(r.begin.rec, deadline)
-	if rec == len(b.trace) || r.halt.found() && r.halt.rec < rec {
-		return
-	}
-	r.decide(StopRunDeadline, rankDeadline, rec, rec)
-	if !r.broke.found() || rec <= r.broke.rec {
-		r.broke, r.brokeBy = b.input(rec), StopRunDeadline
-	}
-}
-
-func auditCancelStop(c Cause) Stop {
-	switch c {
-	case ByCeiling:
-		return StopCeiling
-	case ByRecordingEnded:
-		return StopRecordingEnded
-	}
-	return StopCancelled
-}
-
-// deadline gives the instant of a run's deadline, as it stands at record rec.
-func (b *auditBook) deadline(r *auditRun, rec int) (at time.Duration, limited bool) {
-	if b.cfg.Time.Run <= 0 {
-		return 0, false
-	}
-	at = r.begin.at + b.cfg.Time.Run
-	for _, p := range r.pauses {
-		if !b.cfg.Time.PauseForUser || p.opened.rec > rec || p.opened.at >= at {
-			break
+// trust takes the stops at their word that are not recounted: those of detectors
+// that do more than stop, and of a question to the user that is not about a
+// limit.
+func (b *auditBook) trust(r *auditRun) {
+	for _, d := range b.cfg.Detectors {
+		if !b.plain {
+			r.perhaps(Stop(d.Name), r.begin.rec)
 		}
-		if !p.answered.found() {
-			return 0, false
-		}
-		at += p.answered.at - p.opened.at
 	}
-	return at, true
+	for _, q := range r.asks {
+		if q.answered.found() && !q.allow && (b.cfg.Policy.AskMissing || b.cfg.Policy.OnFailure == FailureTable) {
+			r.perhaps(StopNeedsUser, q.answered.rec)
+		}
+	}
 }
 
-// beginRun applies a turn limit that was reached in an earlier run.
-func (b *auditBook) beginRun(r *auditRun, n *auditCounts) {
-	if !b.turnsUsed(n) {
-		return
+// readFault finds out whether a call is of an unknown tool or has arguments that
+// are not valid.
+func (b *auditBook) readFault(c *auditCall) {
+	c.loose = !auditClear(c.args) || c.planned && c.name == ""
+	switch {
+	case c.spec == nil:
+		c.fault = Unknown
+	case !auditIsObject(c.args):
+		c.fault = InvalidArgs
+	case b.cfg.Contracts.Input && c.spec.Input != "":
+		schema := b.schema(c.spec.Input)
+		if schema == nil {
+			c.loose = true
+			return
+		}
+		fixed, _, problem, _ := schema.Check(c.args, b.cfg.Contracts.Repair)
+		c.fixed, c.sent = fixed, fixed
+		if problem != "" {
+			c.fault = InvalidArgs
+		}
 	}
-	if b.cfg.Limits.AtLimit == LimitAsk {
-		b.askAtLimit(r, n, false, r.begin.rec)
-		return
+	if c.loose && len(c.puts) > 0 {
+		c.fault = c.puts[0].eff.Why // taken at its word
+		if c.fault != Unknown && c.fault != InvalidArgs {
+			c.fault = Executed
+		}
 	}
-	b.decideTurns(r, n, r.begin.rec)
 }
 
 // judge counts a reply, and finds out what blocks its calls and what it
@@ -175,8 +162,11 @@ func (b *auditBook) beginRun(r *auditRun, n *auditCounts) {
 func (b *auditBook) judge(r *auditReply, n *auditCounts) {
 	n.tokens += r.in.TokensIn + r.in.TokensOut
 	n.cost += r.in.Cost
-	if r.last {
+	switch {
+	case r.last:
 		b.judgeLast(r)
+		return
+	case r.sort == auditSummary:
 		return
 	}
 	b.countRow(r, n)
@@ -186,18 +176,56 @@ func (b *auditBook) judge(r *auditReply, n *auditCounts) {
 	}
 	n.turns++
 	n.steps++
-	b.checkSpending(r, n)
+	b.checkSpending(r, n, rankTokens)
 	b.checkSteps(r, n)
 	for _, c := range r.calls {
 		c.stop(c.fault, "executable")
 	}
 	b.checkDetectors(r, n)
 	full := b.checkCallLimits(r, n)
-	b.readDenials(r)
+	b.readGates(r)
 	for _, c := range r.calls {
 		c.final = b.finality(c)
 	}
-	b.judgeBatch(r, n, full, b.decideErrors(r, n))
+	for _, g := range r.gates(true) {
+		if g.answered.found() && !g.allow {
+			r.run.decide(StopCancelled, rankHook, g.answered.rec, g.answered.rec)
+		}
+	}
+	rec := b.decideErrors(r, n)
+	b.decidePolicy(r, rec)
+	b.rollUp(r, n, rec)
+	b.judgeBatch(r, n, full, rec)
+}
+
+// decidePolicy takes the policy table's stops as they come: they need a failed
+// call.
+func (b *auditBook) decidePolicy(r *auditReply, rec int) {
+	failed := slices.ContainsFunc(r.calls, func(c *auditCall) bool { return len(c.puts) > 0 && c.puts[0].eff.Code.Failed() })
+	if rec >= 0 && failed && b.cfg.Policy.OnFailure == FailureTable {
+		r.run.perhaps(StopToolContract, rec)
+		r.run.perhaps(StopUnauthorized, rec)
+	}
+}
+
+// rollUp counts what the sub-runs of a batch used.
+func (b *auditBook) rollUp(r *auditReply, n *auditCounts, rec int) {
+	used := false
+	for _, c := range r.calls {
+		for _, t := range c.tries {
+			if t.in != nil {
+				n.tokens += t.in.TokensIn + t.in.TokensOut
+				n.cost += t.in.Cost
+				n.calls += t.in.Used
+				used = used || t.in.TokensIn+t.in.TokensOut+t.in.Cost > 0
+			}
+		}
+	}
+	if used && rec >= 0 {
+		after := *r
+		after.rec, after.calls = rec, nil
+		b.checkSpending(&after, n, rankSubTokens)
+	}
 }
 
 // stop blocks a call if nothing has blocked it before.
@@ -210,13 +238,13 @@ func (c *auditCall) stop(why Why, rule string) {
 // countRow counts the replies in a row that cannot be used.
 func (b *auditBook) countRow(r *auditReply, n *auditCounts) {
 	cut := r.in.Finish == FinishLength
-	if r.sort == auditAnswer || r.sort == auditBatch && !(cut && r.faulty()) {
+	if r.sort == auditAnswer || r.sort == auditAction || r.sort == auditBatch && !(cut && r.faulty()) {
 		n.row = 0
 		return
 	}
 	n.row++
 	if n.row > b.cfg.ModelRetry.EmptyReplies {
-		if r.sort == auditEmpty {
+		if r.sort == auditEmpty || r.sort == auditBad {
 			r.run.decide(StopEmptyReply, rankValidity, r.rec, r.rec)
 		}
 		if cut {
@@ -231,22 +259,6 @@ func (b *auditBook) countRow(r *auditReply, n *auditCounts) {
 // faulty reports whether the arguments of a call are no JSON object.
 func (r *auditReply) faulty() bool {
 	return slices.ContainsFunc(r.calls, func(c *auditCall) bool { return !auditIsObject(c.args) })
-}
-
-// readDenials finds out which calls of a batch were denied.
-func (b *auditBook) readDenials(r *auditReply) {
-	for _, c := range r.calls {
-		for _, g := range c.gates {
-			if !g.answered.found() || g.allow || c.spec == nil {
-				continue
-			}
-			for _, d := range r.calls {
-				if d == c || c.spec.Permission == AskBatch && d.name == c.name && d.block == Executed {
-					d.denied = g.answered
-				}
-			}
-		}
-	}
 }
 
 // decideErrors counts failing turns, and gives the record in which the batch
@@ -267,16 +279,28 @@ func (b *auditBook) decideErrors(r *auditReply, n *auditCounts) (rec int) {
 			failed++
 		}
 	}
-	if failed == 0 || failed < ended && b.cfg.Errors.Batch != BatchAny {
-		n.errors = 0
-	} else {
+	switch {
+	case failed > 0 && (failed == ended || b.cfg.Errors.Batch == BatchAny):
 		n.errors++
+		n.errorsKept++
+	case ended == 0:
+		n.errors = 0
+	default:
+		n.errors, n.errorsKept = 0, 0
 	}
-	limit := b.cfg.Errors.MaxConsecutive
-	if limit > 0 && (n.errors > limit || n.errors == limit && b.cfg.Errors.Trip != TripExceeded) {
+	switch {
+	case b.trips(n.errors):
 		r.run.decide(StopErrorLimit, rankErrorLimit, rec, rec)
+	case b.trips(n.errorsKept):
+		r.run.perhaps(StopErrorLimit, rec)
 	}
 	return rec
+}
+
+// trips reports whether a number of failing turns trips the error limit.
+func (b *auditBook) trips(count int) bool {
+	limit := b.cfg.Errors.MaxConsecutive
+	return limit > 0 && (count > limit || count == limit && b.cfg.Errors.Trip != TripExceeded)
 }
 
 // errorKind gives the kind of error that a result is, "" for none.
@@ -300,21 +324,30 @@ func (b *auditBook) errorKind(c *auditCall, put *Effect) ErrorKind {
 	return ""
 }
 
-// errorText reports whether the tool's last words begin like an error's.
+// errorText reports whether a call's result begins like an error's.
 func (b *auditBook) errorText(c *auditCall) bool {
 	t, prefix := c.last(), b.cfg.Errors.TextPrefix
-	return prefix != "" && t != nil && t.in != nil && strings.HasPrefix(t.in.Text, prefix)
+	if prefix == "" || t == nil || t.in == nil {
+		return false
+	}
+	return strings.HasPrefix(b.heard(c, t), prefix)
 }
 
 // decideRequests finds the model requests that failed for good.
 func (b *auditBook) decideRequests(r *auditRun) {
 	for _, q := range r.requests {
 		a := q.tries[len(q.tries)-1]
+		if a.to == ForSummary {
+			for _, stop := range []Stop{StopCompactionThrash, StopTokenLimit, StopCostLimit} {
+				r.perhaps(stop, a.asked.rec)
+			}
+			continue // without a summary the run goes on
+		}
 		if a.how != auditFailed && a.how != auditGivenUp || r.broken(a.ended.rec) {
 			continue
 		}
 		retry := b.modelRetry(q, len(q.tries))
-		if retry.may && (retry.must || r.halt.rec != a.ended.rec) {
+		if retry.may && (retry.must || !b.noted(a.ended.rec, EventGaveUp)) {
 			continue
 		}
 		stop := StopModelFailed

@@ -15,7 +15,9 @@ func (b *auditBook) checkRetry() {
 		for k, t := range c.tries {
 			retry := b.toolRetry(c, k+1)
 			if k+1 < len(c.tries) {
-				if !retry.may && t.ended.found() {
+				if c.tries[k+1].name != t.name {
+					b.checkFallback(c, k)
+				} else if !retry.may && t.ended.found() {
 					b.report(c.tries[k+1].started, "no try", c.tries[k+1].ref.String(), "the try %s may not be made again", t.ref)
 				}
 				continue
@@ -24,6 +26,17 @@ func (b *auditBook) checkRetry() {
 				b.checkRetryMissing(c, t, retry)
 			}
 		}
+	}
+}
+
+// checkFallback checks a try of another tool than the one before.
+func (b *auditBook) checkFallback(c *auditCall, k int) {
+	t, next := c.tries[k], c.tries[k+1]
+	switch {
+	case next.name != b.spec(t).Fallback || !b.fallsBack(c, k+1):
+		b.report(next.started, "no call of "+next.name, next.ref.String(), "it is no fallback for the try %s", t.ref)
+	case next.started.rec != t.ended.rec || b.toolRetry(c, k+1).must:
+		b.report(next.started, "once no retry is left", "at another time", "the fallback %s", next.ref)
 	}
 }
 
@@ -47,7 +60,9 @@ func (b *auditBook) checkRetryMissing(c *auditCall, t *auditTry, retry auditRetr
 func (b *auditBook) checkRetryWait() {
 	for _, c := range b.calls {
 		for k := 1; k < len(c.tries); k++ {
-			b.checkWait(c.tries[k].started, c.tries[k].ref, b.toolRetry(c, k))
+			if c.tries[k].name == c.tries[k-1].name {
+				b.checkWait(c.tries[k].started, c.tries[k].ref, b.toolRetry(c, k))
+			}
 		}
 	}
 }
@@ -92,7 +107,11 @@ func (b *auditBook) expires(a *auditAsk) (at time.Duration, limited bool) {
 			at, limited = from+limit, true
 		}
 	}
-	earliest(a.asked.at, limits.Model)
+	if a.to == ForSummary && limits.Summary > 0 {
+		earliest(a.asked.at, limits.Summary)
+	} else {
+		earliest(a.asked.at, limits.Model)
+	}
 	if len(a.deltas) == 0 || limits.FirstToken > 0 && a.deltas[0].at >= a.asked.at+limits.FirstToken {
 		earliest(a.asked.at, limits.FirstToken)
 		return at, limited
@@ -209,9 +228,9 @@ func (b *auditBook) hints(rec int) bool {
 		}
 	}
 	return b.trace[rec].In.Kind == UserReply || b.has(rec, func(e *Effect) bool {
-		return e.Kind == AskModel && e.For != ForReply ||
-			e.Kind == Note && (e.Event == EventNudged || e.Event == EventLimitNear)
-	})
+		return e.Kind == AskModel && e.For != ForReply || e.Kind == Put && e.To > 0 ||
+			e.Kind == Note && (e.Event == EventNudged || e.Event == EventLimitNear || e.Event == EventGaps || e.Event == EventBadAction)
+	}) || b.task.Planner == PlannerJSON
 }
 
 func auditAsks(e *Effect) bool { return e.Kind == AskModel }

@@ -16,7 +16,9 @@ func (b *auditBook) goesOn(stops ...Stop) {
 			if !slices.Contains(stops, d.stop) {
 				continue
 			}
-			if p := r.disobeyed(d); p.found() {
+			p := r.disobeyed(d)
+			told := slices.ContainsFunc(b.found, func(v Violation) bool { return v.Rule == b.rule && v.Line == p.line })
+			if p.found() && !told {
 				b.report(p, "the stop "+string(d.stop), "another request", "the run goes on")
 			}
 		}
@@ -25,6 +27,12 @@ func (b *auditBook) goesOn(stops ...Stop) {
 
 func (b *auditBook) checkErrorLimit()   { b.goesOn(StopErrorLimit) }
 func (b *auditBook) checkCallsPerTurn() { b.ran("calls-per-turn") }
+func (b *auditBook) checkToolRate()     { b.ran("rate") }
+
+func (b *auditBook) checkSubRuns() {
+	b.ran("sub-runs")
+	b.goesOn(StopDepthLimit, StopSpawnLimit)
+}
 
 func (b *auditBook) checkTurnLimit() {
 	b.ran("turn-limit")
@@ -40,7 +48,7 @@ func (b *auditBook) checkLastWord() {
 		words := 0
 		for _, q := range r.requests {
 			a := q.tries[0]
-			if a.to == ForReply {
+			if a.to == ForReply || a.to == ForSummary {
 				continue
 			}
 			if words++; words > 1+max(0, b.cfg.ModelRetry.EmptyReplies) {
@@ -61,7 +69,7 @@ func (b *auditBook) checkLastWord() {
 
 func (b *auditBook) checkQuestions(r *auditRun) {
 	for _, q := range r.asks {
-		if b.cfg.Limits.AtLimit != LimitAsk && b.plain {
+		if b.cfg.Limits.AtLimit != LimitAsk && b.onlyLimitsAsk() {
 			b.report(q.opened, "no question", q.ref.String(), "nothing says that the user is asked here")
 		}
 	}
@@ -113,70 +121,6 @@ func (b *auditBook) checkDetector() {
 	b.ran("detector")
 	for _, d := range b.cfg.Detectors {
 		b.goesOn(Stop(d.Name))
-	}
-}
-
-func (b *auditBook) checkRunDeadline() {
-	b.checkBreak(func(s Stop) bool { return s == StopRunDeadline })
-}
-func (b *auditBook) checkCancel() { b.checkBreak(func(s Stop) bool { return s != StopRunDeadline }) }
-
-// checkBreak checks that nothing starts once a cancel or the run deadline broke
-// a run off, that what runs is cancelled, and that the run then ends in time.
-func (b *auditBook) checkBreak(by func(Stop) bool) {
-	for _, r := range b.runs {
-		if r.broke.found() && by(r.brokeBy) {
-			b.checkNoStart(r)
-			b.checkAllCancelled(r)
-			b.checkHaltInTime(r)
-		}
-	}
-}
-
-func (b *auditBook) checkNoStart(r *auditRun) {
-	for _, it := range b.items {
-		if it.run != r || it.eff == nil || it.rec < r.broke.rec {
-			continue
-		}
-		if k := it.eff.Kind; k == AskModel || k == AskUser || k == OpenGate || k == CallTool {
-			b.report(it.auditPlace, "nothing new", it.eff.Ref.String(), "the run was broken off at %s", r.broke.at)
-		}
-	}
-}
-
-func (b *auditBook) checkAllCancelled(r *auditRun) {
-	for _, t := range r.tries {
-		open := t.started.rec < r.broke.rec && !(t.ended.found() && t.ended.rec <= r.broke.rec)
-		if open && !slices.ContainsFunc(t.cancels, func(p auditPlace) bool { return p.rec <= r.broke.rec }) {
-			b.report(r.broke, "cancelled", "not cancelled", "the try %s runs when the run is broken off", t.ref)
-		}
-	}
-	for _, q := range r.requests {
-		a := q.tries[len(q.tries)-1]
-		if a.asked.rec < r.broke.rec && !(a.ended.found() && (a.ended.rec < r.broke.rec || a.how == auditGivenUp)) {
-			b.report(r.broke, "cancelled", "not cancelled", "the request %s is open when the run is broken off", a.ref)
-		}
-	}
-}
-
-func (b *auditBook) checkHaltInTime(r *auditRun) {
-	grace := b.cfg.Time.Grace
-	last := r.broke.at + grace
-	if r.brokeBy == StopRunDeadline {
-		if deadline, limited := b.deadline(r, len(b.trace)); limited {
-			last = deadline + grace
-		}
-	}
-	p := r.halt
-	if !p.found() {
-		rec := b.next(r.broke.rec, last+1)
-		if rec == len(b.trace) {
-			return
-		}
-		p = b.input(rec)
-	}
-	if p.at > last {
-		b.report(p, "a halt by "+last.String(), p.at.String(), "the run was broken off at %s", r.broke.at)
 	}
 }
 
@@ -234,9 +178,11 @@ func (b *auditBook) checkEndState() {
 // auditEndState is decision D21.
 func auditEndState(s Stop) EndState {
 	table := map[Stop]EndState{
-		"done": "DONE", "needs-user": "CLARIFY_NEEDED",
+		"done": "DONE", "stopped-by-model": "DONE", "needs-user": "CLARIFY_NEEDED",
 		"turn-limit": "BUDGET_EXCEEDED", "call-limit": "BUDGET_EXCEEDED", "token-limit": "BUDGET_EXCEEDED",
 		"cost-limit": "BUDGET_EXCEEDED", "try-limit": "BUDGET_EXCEEDED", "run-deadline": "BUDGET_EXCEEDED",
+		"depth-limit": "BUDGET_EXCEEDED", "spawn-limit": "BUDGET_EXCEEDED",
+		"tool-contract": "UNRECOVERABLE_TOOL_CONTRACT", "unauthorized": "UNRECOVERABLE_TOOL_CONTRACT",
 		"error-limit":  "ERROR_LIMIT",
 		"model-failed": "MODEL_FAILED", "model-deadline": "MODEL_FAILED",
 		"empty-reply": "MODEL_FAILED", "truncated-reply": "MODEL_FAILED",
@@ -246,103 +192,6 @@ func auditEndState(s Stop) EndState {
 		return end
 	}
 	return "LOOP_DETECTED"
-}
-
-// checkOutcome recounts an outcome.
-func (b *auditBook) checkOutcome() {
-	for _, r := range b.runs {
-		if r.outcome == nil {
-			continue
-		}
-		got, want := *r.outcome, b.count(r)
-		field := func(name string, want, got int64) {
-			if want != got {
-				b.report(r.halt, strconv.FormatInt(want, 10), strconv.FormatInt(got, 10), "the outcome's %s", name)
-			}
-		}
-		field("turns", int64(want.Turns), int64(got.Turns))
-		field("nudges", int64(want.Nudges), int64(got.Nudges))
-		field("model calls", int64(want.ModelCalls), int64(got.ModelCalls))
-		field("asked calls", int64(want.Asked), int64(got.Asked))
-		field("calls", int64(want.Calls), int64(got.Calls))
-		field("tries", int64(want.Tries), int64(got.Tries))
-		field("errors", int64(want.Errors), int64(got.Errors))
-		field("vetoed calls", int64(want.Vetoed), int64(got.Vetoed))
-		field("denied calls", int64(want.Denied), int64(got.Denied))
-		field("invalid calls", int64(want.Invalid), int64(got.Invalid))
-		field("tokens in", want.TokensIn, got.TokensIn)
-		field("tokens out", want.TokensOut, got.TokensOut)
-		field("cost", want.Cost, got.Cost)
-		if want.Elapsed != got.Elapsed {
-			b.report(r.halt, want.Elapsed.String(), got.Elapsed.String(), "the outcome's elapsed time")
-		}
-		if incomplete := got.Stop != StopDone; got.Incomplete != incomplete {
-			b.report(r.halt, strconv.FormatBool(incomplete), strconv.FormatBool(got.Incomplete), "whether the answer is incomplete")
-		}
-		b.checkAnswer(r)
-	}
-}
-
-func (b *auditBook) checkAnswer(r *auditRun) {
-	texts := []string{""}
-	for _, reply := range r.replies {
-		texts = append(texts, reply.in.Text)
-	}
-	if r.outcome.Stop == StopDone {
-		texts = texts[len(texts)-1:]
-	}
-	if !slices.Contains(texts, r.outcome.Answer) {
-		b.report(r.halt, "the model's last text", strconv.Quote(r.outcome.Answer), "the answer")
-	}
-}
-
-// count recounts what a run used.
-func (b *auditBook) count(r *auditRun) Outcome {
-	o := Outcome{Tries: len(r.tries), Elapsed: r.halt.at - r.begin.at}
-	for _, q := range r.requests {
-		o.ModelCalls += len(q.tries)
-	}
-	o.Nudges = b.notes(r, EventNudged)
-	for _, reply := range r.replies {
-		o.TokensIn += reply.in.TokensIn
-		o.TokensOut += reply.in.TokensOut
-		o.Cost += reply.in.Cost
-		if !reply.last && (reply.sort == auditAnswer || reply.sort == auditBatch) {
-			o.Turns++
-		}
-		o.Asked += len(reply.calls)
-		for _, c := range reply.calls {
-			b.countCall(&o, c)
-		}
-	}
-	return o
-}
-
-// notes counts the notes of an event in a run.
-func (b *auditBook) notes(r *auditRun, event Event) int {
-	n := 0
-	for _, it := range b.items {
-		if it.run == r && it.eff != nil && it.eff.Kind == Note && it.eff.Event == event {
-			n++
-		}
-	}
-	return n
-}
-
-func (b *auditBook) countCall(o *Outcome, c *auditCall) {
-	switch {
-	case len(c.tries) > 0:
-		o.Calls++
-		if len(c.puts) > 0 && (c.puts[0].eff.Code.Failed() || b.errorText(c)) {
-			o.Errors++
-		}
-	case c.block == Unknown, c.block == InvalidArgs:
-		o.Invalid++
-	case c.denied.found():
-		o.Denied++
-	default:
-		o.Vetoed++
-	}
 }
 
 // checkAlsoStopped compares the notes on further stops with the recount. It

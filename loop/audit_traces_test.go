@@ -13,12 +13,16 @@ var auditTools = []ToolSpec{
 	{Name: "write", Permission: AskBatch},
 	{Name: "ask", Permission: AskCall},
 	{Name: "idem", Idempotent: true},
+	{Name: "agent", SubRun: true},
+	{Name: "rated", Rate: Rate{Calls: 2, Per: 10 * time.Second}},
+	{Name: "fragile", Fallback: "idem"},
+	{Name: "picky", Input: "path", Timeout: 5 * time.Second, Retries: -1},
 }
 
 // An auditTrace is a trace that keeps every promise under its config, which is
-// the default one but for what change does.
+// the default one but for what change does to it and the task.
 type auditTrace struct {
-	change func(*Config)
+	change func(*Config, *Task)
 	text   string // see parseAudit
 }
 
@@ -73,7 +77,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=done end=DONE answer=bye turns=1 model_calls=1 elapsed=1s`},
 
 	// Gates, places, and calls that are denied, unknown and invalid.
-	"batch": {func(c *Config) { c.Parallel.Max = 2 }, `0.000s started text=go
+	"batch": {func(c *Config, _ *Task) { c.Parallel.Max = 2 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		2.000s reply m1 call=a:write('{"n":1}') call=b:ask("{}") call=c:write('{"n":2}') call=d:read("") call=e:nope("{}") call=f:read("[") call=a:" read "("{}") finish=tool_calls
 		> note c7 event=trimmed-name text=read
@@ -129,7 +133,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=done end=DONE answer=ok turns=4 model_calls=4 asked=5 calls=5 tries=5 errors=4 elapsed=7s`},
 
 	// One try ends well in the grace, one is abandoned, one call never starts.
-	"run-deadline": {func(c *Config) { c.Time.Run, c.Parallel.Max = 10*time.Second, 2 }, `0.000s started text=go
+	"run-deadline": {func(c *Config, _ *Task) { c.Time.Run, c.Parallel.Max = 10*time.Second, 2 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") call=b:idem("{}") call=c:write("{}") finish=tool_calls
 		> gate g1 of=c3 name=write args="{}"
@@ -147,7 +151,7 @@ var auditTraces = map[string]auditTrace{
 		> put c3 why=not-started text=over
 		> halt stop=run-deadline end=BUDGET_EXCEEDED incomplete turns=1 model_calls=1 asked=3 calls=2 tries=2 errors=1 vetoed=1 elapsed=12s`},
 
-	"model-at-deadline": {func(c *Config) { c.Time.Run = 2 * time.Second }, `0.000s started text=go
+	"model-at-deadline": {func(c *Config, _ *Task) { c.Time.Run = 2 * time.Second }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		2.000s tick
 		> cancel m1#1 text=deadline
@@ -162,7 +166,7 @@ var auditTraces = map[string]auditTrace{
 
 	// The waits are 1 s and 2 s after timeouts, the server's 4 s after the 429
 	// and 2 s after the 503, the second failure of its request.
-	"stream": {func(c *Config) {
+	"stream": {func(c *Config, _ *Task) {
 		c.Time.FirstToken, c.Time.Chunk, c.Time.Model = 5*time.Second, 3*time.Second, 20*time.Second
 		c.ModelRetry.Max = 2
 	}, `0.000s started text=go
@@ -204,7 +208,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=done end=DONE answer=done turns=1 model_calls=3 elapsed=3s`},
 
 	// Six messages are three too many, and the three oldest but the first go.
-	"trim": {func(c *Config) { c.History.MaxMessages = 3 }, `0.000s started text=go
+	"trim": {func(c *Config, _ *Task) { c.History.MaxMessages = 3 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") call=b:idem("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -227,7 +231,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=done end=DONE answer=ok turns=3 model_calls=3 asked=3 calls=3 tries=3 elapsed=5s`},
 
 	// Five characters in six bytes.
-	"size": {func(c *Config) { c.History.MaxResultChars = 4 }, `0.000s started text=go
+	"size": {func(c *Config, _ *Task) { c.History.MaxResultChars = 4 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -238,7 +242,7 @@ var auditTraces = map[string]auditTrace{
 		3.000s reply m2 text=ok finish=stop
 		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=1 calls=1 tries=1 elapsed=3s`},
 
-	"call-limit": {func(c *Config) { c.Limits.Calls = 1 }, `0.000s started text=go
+	"call-limit": {func(c *Config, _ *Task) { c.Limits.Calls = 1 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") call=b:idem("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -248,7 +252,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=call-limit end=BUDGET_EXCEEDED incomplete turns=1 model_calls=1 asked=2 calls=1 tries=1 vetoed=1 elapsed=2s`},
 
 	// The second turn is vetoed, and is the second failing one too.
-	"breaker": {func(c *Config) {
+	"breaker": {func(c *Config, _ *Task) {
 		c.Errors.MaxConsecutive = 2
 		c.Detectors[0].Do[0].At = 2
 	}, `0.000s started text=go
@@ -263,7 +267,7 @@ var auditTraces = map[string]auditTrace{
 		> note event=also-stopped text=error-limit
 		> halt stop=circuit-breaker end=LOOP_DETECTED incomplete turns=2 model_calls=2 asked=2 calls=1 tries=1 errors=1 vetoed=1 elapsed=3s`},
 
-	"try-limit": {func(c *Config) { c.Limits.Tries = 2 }, `0.000s started text=go
+	"try-limit": {func(c *Config, _ *Task) { c.Limits.Tries = 2 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -274,7 +278,7 @@ var auditTraces = map[string]auditTrace{
 		> put c1 code=RateLimited text=429
 		> halt stop=try-limit end=BUDGET_EXCEEDED incomplete turns=1 model_calls=1 asked=1 calls=1 tries=2 errors=1 elapsed=4s`},
 
-	"abandon": {func(c *Config) { c.Time.Tool = 5 * time.Second }, `0.000s started text=go
+	"abandon": {func(c *Config, _ *Task) { c.Time.Tool = 5 * time.Second }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:idem("{}") finish=tool_calls
 		> call c1#1 name=idem args="{}"
@@ -290,7 +294,7 @@ var auditTraces = map[string]auditTrace{
 		11.000s reply m2 text=ok finish=stop
 		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=1 calls=1 tries=2 elapsed=11s`},
 
-	"last-word": {func(c *Config) { c.Limits.Turns, c.Limits.AtLimit = 1, LimitFinal }, `0.000s started text=go
+	"last-word": {func(c *Config, _ *Task) { c.Limits.Turns, c.Limits.AtLimit = 1, LimitFinal }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -300,7 +304,7 @@ var auditTraces = map[string]auditTrace{
 		3.000s reply m2 text=bye finish=stop
 		> halt stop=turn-limit end=BUDGET_EXCEEDED answer=bye incomplete turns=1 model_calls=2 asked=1 calls=1 tries=1 elapsed=3s`},
 
-	"question": {func(c *Config) { c.Limits.Turns, c.Limits.AtLimit = 1, LimitAsk }, `0.000s started text=go
+	"question": {func(c *Config, _ *Task) { c.Limits.Turns, c.Limits.AtLimit = 1, LimitAsk }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -318,7 +322,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=turn-limit end=BUDGET_EXCEEDED incomplete turns=2 model_calls=2 asked=2 calls=2 tries=2 elapsed=6s`},
 
 	// A detector that only vetoes is taken at its word.
-	"veto": {func(c *Config) { c.Detectors[0].Do[0] = detect.Rung{At: 2, Act: detect.Veto} }, `0.000s started text=go
+	"veto": {func(c *Config, _ *Task) { c.Detectors[0].Do[0] = detect.Rung{At: 2, Act: detect.Veto} }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") call=b:read("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -328,4 +332,137 @@ var auditTraces = map[string]auditTrace{
 		> ask m2#1 for=reply to=4
 		3.000s reply m2 text=ok finish=stop
 		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=2 calls=1 tries=1 vetoed=1 elapsed=3s`},
+
+	// A hook changes the arguments, a hook vetoes the second call, a hook
+	// changes the result, and one the answer.
+	"hooks": {func(_ *Config, t *Task) { t.Hooks = Hooks{true, true, true, true} }, `0.000s started text=go
+		> gate g1 at=before-run
+		1.000s gate g1 allow
+		> ask m1#1 for=reply to=1
+		2.000s reply m1 call=a:write('{"n":1}') call=b:read("{}") finish=tool_calls
+		> gate g2 at=before-call of=c1 name=write args='{"n":1}'
+		3.000s gate g2 allow args='{"n":9}'
+		> gate g3 of=c1 name=write args='{"n":9}'
+		4.000s gate g3 allow
+		> gate g4 at=before-call of=c2 name=read args="{}"
+		5.000s gate g4 deny
+		> call c1#1 name=write args='{"n":9}'
+		6.000s result c1#1 ok text=secret
+		> gate g5 at=after-call of=c1 name=write text=secret
+		7.000s gate g5 allow result=hidden
+		> put c1 text=hidden
+		> put c2 why=vetoed text=no
+		> ask m2#1 for=reply to=4
+		8.000s reply m2 text=ok finish=stop
+		> gate g6 at=after-run text=ok
+		9.000s gate g6 allow result=fine
+		> halt stop=done end=DONE answer=fine turns=2 model_calls=2 asked=2 calls=1 tries=1 vetoed=1 elapsed=9s`},
+
+	// The second sub-run uses 2 calls, 30 tokens and 40 nano-dollars.
+	"sub-runs": {nil, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:agent('{"n":1}') call=b:agent('{"n":2}') finish=tool_calls in=5
+		> call c1#1 name=agent args='{"n":1}'
+		> call c2#1 name=agent args='{"n":2}'
+		2.000s result c1#1 ok text=one
+		2.000s result c2#1 ok text=two in=20 out=10 cost=40 used=2
+		> put c1 text=one
+		> put c2 text=two
+		> ask m2#1 for=reply to=4
+		3.000s reply m2 call=c:read("{}") finish=tool_calls
+		> call c3#1 name=read args="{}"
+		4.000s result c3#1 ok text=three
+		> put c3 text=three
+		> ask m3#1 for=reply to=6
+		5.000s reply m3 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=3 model_calls=3 asked=3 calls=3 sub_calls=2 tries=3 in=25 out=10 cost=40 elapsed=5s`},
+
+	// Two calls at 1 s, so the third may follow at 1+10 = 11 s.
+	"rate": {nil, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:rated('{"n":1}') call=b:rated('{"n":2}') call=c:rated('{"n":3}') finish=tool_calls
+		> call c1#1 name=rated args='{"n":1}'
+		> call c2#1 name=rated args='{"n":2}'
+		2.000s result c1#1 ok text=one
+		2.000s result c2#1 ok text=two
+		> put c1 text=one
+		> put c2 text=two
+		> put c3 why=refused text=later
+		> ask m2#1 for=reply to=5
+		11.000s reply m2 call=d:rated('{"n":3}') finish=tool_calls
+		> call c4#1 name=rated args='{"n":3}'
+		12.000s result c4#1 ok text=three
+		> put c4 text=three
+		> ask m3#1 for=reply to=7
+		13.000s reply m3 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=3 model_calls=3 asked=4 calls=3 tries=3 vetoed=1 elapsed=13s`},
+
+	"fallback": {func(c *Config, _ *Task) { c.Policy.Fallbacks = true }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:fragile("{}") finish=tool_calls
+		> call c1#1 name=fragile args="{}"
+		2.000s result c1#1 code=ToolBug text=panic
+		> note c1 event=fallback text=idem
+		> call c1#2 name=idem args="{}"
+		3.000s result c1#2 code=RateLimited text=429
+		4.000s tick
+		> call c1#3 name=idem args="{}"
+		5.000s result c1#3 ok text=fine
+		> put c1 by="idem#3" text=fine
+		> ask m2#1 for=reply to=3
+		6.000s reply m2 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=1 calls=1 tries=3 elapsed=6s`},
+
+	// The tool's schema asks for a path; its own time is 5 s, and it has no
+	// retries.
+	"picky": {func(c *Config, t *Task) { c.Contracts.Input, t.Schemas = true, fieldLists{} }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:picky("{}") call=b:picky('{"path":"x"}') finish=tool_calls
+		> call c2#1 name=picky args='{"path":"x"}'
+		6.000s tick
+		> cancel c2#1 text=timeout
+		6.500s result c2#1 code=Cancelled
+		> put c1 code=InvalidInput why=invalid text="missing: path"
+		> put c2 code=Timeout text=timeout
+		> ask m2#1 for=reply to=4
+		7.000s reply m2 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=2 calls=1 tries=1 errors=1 invalid=1 elapsed=7s`},
+
+	// A summary takes the second place, for m1 and c1.
+	"summary": {func(c *Config, _ *Task) { c.History.CompactAt = 4 }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read('{"n":1}') finish=tool_calls
+		> call c1#1 name=read args='{"n":1}'
+		2.000s result c1#1 ok text=one
+		> put c1 text=one
+		> ask m2#1 for=reply to=3
+		3.000s reply m2 call=b:read('{"n":2}') finish=tool_calls
+		> call c2#1 name=read args='{"n":2}'
+		4.000s result c2#1 ok text=two
+		> put c2 text=two
+		> ask m3#1 for=summary to=2 text="Sum up."
+		5.000s reply m3 text="1 is one." finish=stop
+		> drop m3
+		> drop m1
+		> drop c1
+		> put u2 to=2 text="1 is one."
+		> note u2 event=compacted
+		> ask m4#1 for=reply to=4
+		6.000s reply m4 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=3 model_calls=4 asked=2 calls=2 tries=2 elapsed=6s`},
+
+	"planner": {func(_ *Config, t *Task) { t.Planner = PlannerJSON }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 text='{"action":"call_tool","name":"read","args":{"n":1}}'
+		> note c1 event=replaced-id text=call_1
+		> call c1#1 name=read args='{"n":1}'
+		2.000s result c1#1 ok text=one
+		> put c1 text='{"summary":"one"}'
+		> ask m2#1 for=reply to=3
+		3.000s reply m2 text=hm
+		> note m2 event=bad-action text="no JSON"
+		> put u2 text="One JSON action, please."
+		> ask m3#1 for=reply to=5
+		4.000s reply m3 text='{"action":"stop","reason":"enough"}'
+		> halt stop=stopped-by-model end=DONE answer=enough turns=2 model_calls=3 asked=1 calls=1 tries=1 elapsed=4s`},
 }

@@ -25,7 +25,9 @@ func (b *auditBook) checkTrimming() {
 				before = slices.Clone(h)
 			}
 			drops = append(drops, it)
-		case it.eff.Kind == AskModel:
+		case it.eff.Kind == Put && it.eff.To > 0:
+			drops = nil // a summary takes their place
+		case it.eff.Kind == AskModel && it.eff.For != ForSummary:
 			if len(drops) == 0 {
 				before = h
 			}
@@ -42,10 +44,11 @@ func (b *auditBook) uncalledFor(drops []auditItem) {
 	}
 }
 
-// dropsEmpty reports whether a drop takes back the empty reply of its record.
+// dropsEmpty reports whether a drop takes back the reply of its record: an empty
+// one, or a summary.
 func (b *auditBook) dropsEmpty(rec int, drop *Effect) bool {
 	r := b.reply(b.lines[rec])
-	return r != nil && r.sort == auditEmpty && r.ref == drop.Ref
+	return r != nil && (r.sort == auditEmpty || r.sort == auditSummary) && r.ref == drop.Ref
 }
 
 func (b *auditBook) checkDrops(ask auditItem, before []Message, drops []auditItem) {
@@ -97,10 +100,10 @@ func (b *auditBook) keptFrom(h []Message) int {
 
 // checkResultSize checks how results are cut.
 func (b *auditBook) checkResultSize() {
-	limit := b.cfg.History.MaxResultChars
 	for _, c := range b.calls {
-		text, ok := c.answer()
-		if limit <= 0 || !ok {
+		text, ok := b.answer(c)
+		limit := b.room(text)
+		if limit < 0 || !ok {
 			continue
 		}
 		put, size := c.puts[0], utf8.RuneCountInString(text)
@@ -116,13 +119,46 @@ func (b *auditBook) checkResultSize() {
 	}
 }
 
-// answer gives the text of a call that succeeded, and has its result.
-func (c *auditCall) answer() (string, bool) {
+// room gives how many characters of a text may stay, or -1 if all may.
+func (b *auditBook) room(text string) int {
+	room, bytes := b.cfg.History.MaxResultChars, b.cfg.Contracts.MaxPayloadBytes
+	if room <= 0 {
+		room = -1
+	}
+	if bytes <= 0 || len(text) <= bytes {
+		return room
+	}
+	n, rest := 0, text
+	for size := auditRune(rest); size <= bytes; size = auditRune(rest) {
+		bytes -= size
+		n, rest = n+1, rest[size:]
+	}
+	if room < 0 {
+		return n
+	}
+	return min(n, room)
+}
+
+// answer gives the text of a call that succeeded and has its result. What a
+// planner reads of it is another text.
+func (b *auditBook) answer(c *auditCall) (string, bool) {
 	t := c.last()
-	if t == nil || t.in == nil || len(c.puts) == 0 || c.puts[0].eff.Code.Failed() {
+	if t == nil || t.in == nil || len(c.puts) == 0 || c.puts[0].eff.Code.Failed() || b.task.Planner == PlannerJSON {
 		return "", false
 	}
-	return t.in.Text, true
+	return b.heard(c, t), true
+}
+
+// heard gives what the history gets of a call's last try: what the tool says,
+// or the hook after it.
+func (b *auditBook) heard(c *auditCall, t *auditTry) string {
+	text, _ := b.result(t)
+	for _, g := range c.gates {
+		if g.at == GateAfterCall && g.in != nil && g.in.Result != "" {
+			text = g.in.Result
+		}
+	}
+	return text
 }
 
 // auditCommon counts the characters with which both texts begin.

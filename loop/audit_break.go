@@ -1,0 +1,146 @@
+package loop
+
+import (
+	"slices"
+	"time"
+)
+
+// How runs begin, and how a cancel or the run deadline breaks them off.
+
+// breakOff finds out when a cancel or the run deadline broke a run off.
+func (b *auditBook) breakOff(r *auditRun) {
+	for _, c := range r.cancels {
+		if !r.broke.found() {
+			r.broke, r.brokeBy = c.auditPlace, auditCancelStop(c.in.Cause)
+		}
+		r.decide(auditCancelStop(c.in.Cause), rankCancel, c.rec, c.rec)
+	}
+	deadline, limited := b.deadline(r, len(b.trace))
+	if !limited {
+		return
+	}
+	rec := b.next(r.begin.rec, deadline)
+	if rec == len(b.trace) || r.halt.found() && r.halt.rec < rec {
+		return
+	}
+	r.decide(StopRunDeadline, rankDeadline, rec, rec)
+	if !r.broke.found() || rec <= r.broke.rec {
+		r.broke, r.brokeBy = b.input(rec), StopRunDeadline
+	}
+}
+
+func auditCancelStop(c Cause) Stop {
+	switch c {
+	case ByCeiling:
+		return StopCeiling
+	case ByRecordingEnded:
+		return StopRecordingEnded
+	}
+	return StopCancelled
+}
+
+// deadline gives the instant of a run's deadline, as it stands at record rec.
+func (b *auditBook) deadline(r *auditRun, rec int) (at time.Duration, limited bool) {
+	if b.cfg.Time.Run <= 0 {
+		return 0, false
+	}
+	at = r.begin.at + b.cfg.Time.Run
+	for _, p := range r.pauses {
+		if !b.cfg.Time.PauseForUser || p.opened.rec >= rec || p.opened.at >= at {
+			break
+		}
+		if !p.answered.found() {
+			return 0, false
+		}
+		at += p.answered.at - p.opened.at
+	}
+	return at, true
+}
+
+// beginRun finds out whether a run begins: a hook may keep it from that, and a
+// turn limit that was reached in an earlier run.
+func (b *auditBook) beginRun(r *auditRun, n *auditCounts) {
+	rec := r.begin.rec
+	for _, g := range r.gates {
+		switch {
+		case g.at == GateBeforeRun && !g.answered.found():
+			return
+		case g.at == GateBeforeRun && !g.allow:
+			r.decide(StopCancelled, rankHook, g.answered.rec, g.answered.rec)
+			return
+		case g.at == GateBeforeRun:
+			rec = g.answered.rec
+		}
+	}
+	switch {
+	case !b.turnsUsed(n):
+	case b.cfg.Limits.AtLimit == LimitAsk:
+		b.askAtLimit(r, n, false, rec)
+	default:
+		b.decideTurns(r, n, rec)
+	}
+}
+
+func (b *auditBook) checkRunDeadline() {
+	b.checkBreak(func(s Stop) bool { return s == StopRunDeadline })
+}
+func (b *auditBook) checkCancel() { b.checkBreak(func(s Stop) bool { return s != StopRunDeadline }) }
+
+// checkBreak checks that nothing starts once a cancel or the run deadline broke
+// a run off, that what runs is cancelled, and that the run then ends in time.
+func (b *auditBook) checkBreak(by func(Stop) bool) {
+	for _, r := range b.runs {
+		if r.broke.found() && by(r.brokeBy) {
+			b.checkNoStart(r)
+			b.checkAllCancelled(r)
+			b.checkHaltInTime(r)
+		}
+	}
+}
+
+func (b *auditBook) checkNoStart(r *auditRun) {
+	for _, it := range b.items {
+		if it.run != r || it.eff == nil || it.rec < r.broke.rec {
+			continue
+		}
+		if k := it.eff.Kind; k == AskModel || k == AskUser || k == OpenGate || k == CallTool {
+			b.report(it.auditPlace, "nothing new", it.eff.Ref.String(), "the run was broken off at %s", r.broke.at)
+		}
+	}
+}
+
+func (b *auditBook) checkAllCancelled(r *auditRun) {
+	for _, t := range r.tries {
+		open := t.started.rec < r.broke.rec && !(t.ended.found() && t.ended.rec <= r.broke.rec)
+		if open && !slices.ContainsFunc(t.cancels, func(p auditPlace) bool { return p.rec <= r.broke.rec }) {
+			b.report(r.broke, "cancelled", "not cancelled", "the try %s runs when the run is broken off", t.ref)
+		}
+	}
+	for _, q := range r.requests {
+		a := q.tries[len(q.tries)-1]
+		if a.asked.rec < r.broke.rec && !(a.ended.found() && (a.ended.rec < r.broke.rec || a.how == auditGivenUp)) {
+			b.report(r.broke, "cancelled", "not cancelled", "the request %s is open when the run is broken off", a.ref)
+		}
+	}
+}
+
+func (b *auditBook) checkHaltInTime(r *auditRun) {
+	grace := b.cfg.Time.Grace
+	last := r.broke.at + grace
+	if r.brokeBy == StopRunDeadline {
+		if deadline, limited := b.deadline(r, len(b.trace)); limited {
+			last = deadline + grace
+		}
+	}
+	p := r.halt
+	if !p.found() {
+		rec := b.next(r.broke.rec, last+1)
+		if rec == len(b.trace) {
+			return
+		}
+		p = b.input(rec)
+	}
+	if p.at > last {
+		b.report(p, "a halt by "+last.String(), p.at.String(), "the run was broken off at %s", r.broke.at)
+	}
+}

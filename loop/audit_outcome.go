@@ -1,0 +1,118 @@
+package loop
+
+import (
+	"slices"
+	"strconv"
+)
+
+// checkOutcome recounts an outcome.
+func (b *auditBook) checkOutcome() {
+	for _, r := range b.runs {
+		if r.outcome == nil {
+			continue
+		}
+		got, want := *r.outcome, b.count(r)
+		field := func(name string, want, got int64) {
+			if want != got {
+				b.report(r.halt, strconv.FormatInt(want, 10), strconv.FormatInt(got, 10), "the outcome's %s", name)
+			}
+		}
+		field("turns", int64(want.Turns), int64(got.Turns))
+		field("nudges", int64(want.Nudges), int64(got.Nudges))
+		field("calls of sub-runs", int64(want.SubCalls), int64(got.SubCalls))
+		field("repairs", int64(want.Repairs), int64(got.Repairs))
+		field("model calls", int64(want.ModelCalls), int64(got.ModelCalls))
+		field("asked calls", int64(want.Asked), int64(got.Asked))
+		field("calls", int64(want.Calls), int64(got.Calls))
+		field("tries", int64(want.Tries), int64(got.Tries))
+		field("errors", int64(want.Errors), int64(got.Errors))
+		field("vetoed calls", int64(want.Vetoed), int64(got.Vetoed))
+		field("denied calls", int64(want.Denied), int64(got.Denied))
+		field("invalid calls", int64(want.Invalid), int64(got.Invalid))
+		field("tokens in", want.TokensIn, got.TokensIn)
+		field("tokens out", want.TokensOut, got.TokensOut)
+		field("cost", want.Cost, got.Cost)
+		if want.Elapsed != got.Elapsed {
+			b.report(r.halt, want.Elapsed.String(), got.Elapsed.String(), "the outcome's elapsed time")
+		}
+		if incomplete := got.Stop != StopDone && got.Stop != StopByModel; got.Incomplete != incomplete {
+			b.report(r.halt, strconv.FormatBool(incomplete), strconv.FormatBool(got.Incomplete), "whether the answer is incomplete")
+		}
+		b.checkAnswer(r)
+	}
+}
+
+func (b *auditBook) checkAnswer(r *auditRun) {
+	texts := []string{""}
+	for _, reply := range r.replies {
+		texts = append(texts, reply.in.Text)
+	}
+	if r.outcome.Stop == StopDone {
+		texts = texts[len(texts)-1:]
+	}
+	for _, g := range r.gates {
+		if g.at == GateAfterRun && g.in != nil && g.in.Result != "" {
+			texts = []string{g.in.Result}
+		}
+	}
+	if b.task.Planner != PlannerJSON && !slices.Contains(texts, r.outcome.Answer) {
+		b.report(r.halt, "the model's last text", strconv.Quote(r.outcome.Answer), "the answer")
+	}
+}
+
+// count recounts what a run used.
+func (b *auditBook) count(r *auditRun) Outcome {
+	o := Outcome{Tries: len(r.tries), Elapsed: r.halt.at - r.begin.at}
+	for _, q := range r.requests {
+		o.ModelCalls += len(q.tries)
+	}
+	o.Nudges, o.Repairs = b.notes(r, EventNudged), b.notes(r, EventRepaired)
+	for _, t := range r.tries {
+		if t.in != nil {
+			o.TokensIn += t.in.TokensIn
+			o.TokensOut += t.in.TokensOut
+			o.Cost += t.in.Cost
+			o.SubCalls += t.in.Used
+		}
+	}
+	for _, reply := range r.replies {
+		o.TokensIn += reply.in.TokensIn
+		o.TokensOut += reply.in.TokensOut
+		o.Cost += reply.in.Cost
+		if !reply.last && reply.sort >= auditAnswer {
+			o.Turns++
+		}
+		o.Asked += len(reply.calls)
+		for _, c := range reply.calls {
+			b.countCall(&o, c)
+		}
+	}
+	return o
+}
+
+// notes counts the notes of an event in a run.
+func (b *auditBook) notes(r *auditRun, event Event) int {
+	n := 0
+	for _, it := range b.items {
+		if it.run == r && it.eff != nil && it.eff.Kind == Note && it.eff.Event == event {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *auditBook) countCall(o *Outcome, c *auditCall) {
+	switch {
+	case len(c.tries) > 0:
+		o.Calls++
+		if len(c.puts) > 0 && (c.puts[0].eff.Code.Failed() || b.errorText(c)) {
+			o.Errors++
+		}
+	case c.block == Unknown, c.block == InvalidArgs:
+		o.Invalid++
+	case c.denied.found() && c.deny == Denied:
+		o.Denied++
+	default:
+		o.Vetoed++
+	}
+}
