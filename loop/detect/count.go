@@ -166,9 +166,6 @@ func (w *watcher) window(i int) (n int, key uint64) {
 			n, key = w.most[own], own
 		}
 	}
-	if n < w.rungs[0].At {
-		clear(w.nudged)
-	}
 	return n, key
 }
 

@@ -1,6 +1,7 @@
 package detect_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -116,6 +117,7 @@ func TestReset(t *testing.T) {
 		{"result-changed in a cycle", pingPong, "A=1 B A=1 B A=1 B", "6 nudge(3)"},
 		{"result-changed in a cycle: it changed", pingPong, "A=1 B A=2 B A=3 B A=4 B", ""},
 		{"result-changed in a cycle: it changed before", pingPong, "A=1 B A=2 B A=2 B A=2 B", "7 nudge(3)"},
+		{"the present record does not reset itself", Detector{Match: Window, Memory: 3, Acts: AfterBatch, Reset: []Reset{OnSuccess}, Do: at(1, Nudge)}, "A", "1 nudge(1)"},
 		{"result-changed in a window", window, "A=1 B A=1 B A=1", "5 nudge(3)"},
 		{"result-changed in a window: it changed", window, "A=1 C A=2 C A=3 A=4", ""},
 	})
@@ -145,6 +147,7 @@ func TestMemory(t *testing.T) {
 		{"prior_only: the present one is no part of it", Detector{Ends: EndsNever, PriorOnly: true, Memory: 4, Do: at(2, Nudge)}, "A B A B A", "5 nudge(2)"},
 		{"prior_only acts one later", Detector{PriorOnly: true, Do: at(3, Veto)}, "A A A A", "4 veto(3)"},
 		{"prior_only takes the result from the newest earlier one", Detector{Key: []Part{Tool, Error}, Counts: []Class{Failed}, Ends: EndsTool, PriorOnly: true, Do: at(2, Veto)}, "A!x A!y A!y A", "4 veto(2)"},
+		{"prior_only does not take it from a vetoed one", Detector{Key: []Part{Tool, Error}, Counts: []Class{Failed}, Ends: EndsNever, PriorOnly: true, Do: at(3, Veto)}, "A!x A!x A!x A A", "4 veto(3) 5 veto(3)"},
 		{"window", Detector{Match: Window, Memory: 4, Do: at(3, Nudge)}, "A A B B A A B A", "8 nudge(3)"},
 		{"window: the commonest key, whatever the present one", Detector{Match: Window, Memory: 4, Acts: AfterBatch, Do: at(3, Nudge)}, "A A A B", "3 nudge(3)"},
 		{"full window", Detector{Match: Window, Memory: 6, Full: true, Do: at(4, Nudge)}, "A A A A B B", "6 nudge(4)"},
@@ -179,6 +182,18 @@ func TestForget(t *testing.T) {
 	if got, want := play(t, script, true, d), "2003 nudge(3)"; got != want {
 		t.Errorf("hidden records: got %q, want %q", got, want)
 	}
+	// What was cleared stays cleared, and nothing else, when the log is cut.
+	fresh := func(from, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "B%d ", from+i)
+		}
+		return b.String()
+	}
+	d = Detector{Name: "d", Memory: 3, Do: at(3, Veto), AfterFiring: Clear}
+	if got, want := play(t, fresh(0, 147)+"A A A "+fresh(150, 2)+"A A A", true, d), "150 veto(3) 155 veto(3)"; got != want {
+		t.Errorf("cleared records: got %q, want %q", got, want)
+	}
 }
 
 // Laps of the shortest cycle at the tail.
@@ -207,6 +222,7 @@ func TestVetoed(t *testing.T) {
 		{"other: but not one that only a turn ends; it is the turn without the key", streak(AsOther, EndsTurn), "A A A A A A", "3 veto(3) 6 veto(3)"},
 		{"other, never: it takes a place and does not count", streak(AsOther, EndsNever), "A A A A", "3 veto(3) 4 veto(3)"},
 		{"same: it counts", streak(AsSame, EndsNext), "A A A A A", "3 veto(3) 4 veto(4) 5 veto(5)"},
+		{"same, with another result: a veto is none", Detector{Vetoed: AsSame, Reset: []Reset{OnResultChange}, Do: at(3, Veto)}, "A A A A A", "3 veto(3) 4 veto(4) 5 veto(5)"},
 		{"not-recorded: as if it had not been", streak(NotRecorded, EndsNext), "A A A A A", "3 veto(3) 4 veto(3) 5 veto(3)"},
 		{"other takes a place in the memory", Detector{Ends: EndsNever, Memory: 3, Do: at(3, Veto)}, "A A A A A", "3 veto(3)"},
 		{"not-recorded takes none", Detector{Ends: EndsNever, Memory: 3, Vetoed: NotRecorded, Do: at(3, Veto)}, "A A A A A", "3 veto(3) 4 veto(3) 5 veto(3)"},
@@ -240,9 +256,11 @@ func TestActs(t *testing.T) {
 		{"firings: the last goes on, and a nudge too", Detector{Do: at(2, Nudge), Firings: []Act{Nudge}}, "A A A", "2 nudge(2) 3 nudge(3)"},
 		{"firings count since the last user message", Detector{Do: at(2, Nudge), Firings: []Act{Nudge, Stop}}, "A A | A A A", "2 nudge(2) 4 nudge(2) 5 stop(3)"},
 		{"after_firing: clear", Detector{Do: at(3, Veto), AfterFiring: Clear}, "A A A A A A A", "3 veto(3) 6 veto(3)"},
+		{"after_firing: clear, the record that fired too", Detector{Acts: AfterBatch, Do: at(3, Nudge), AfterFiring: Clear}, "A A A A A A", "3 nudge(3) 6 nudge(3)"},
 		{"after_firing: clear, of all keys", Detector{Ends: EndsNever, Do: at(3, Veto), AfterFiring: Clear}, "B A B A A B B", "5 veto(3)"},
 		{"after_firing: clear with earlier ones only: every fourth", Detector{PriorOnly: true, Do: at(3, Ask), AfterFiring: Clear}, "A A A A A A A A", "4 ask(3) 8 ask(3)"},
 		{"a detector stops a run once in a batch", Detector{Do: at(2, Stop)}, "A,A,A", "1 stop(2)"},
+		{"also where the vetoed calls count", Detector{Vetoed: AsSame, Do: at(2, Stop)}, "A,A,A", "1 stop(2)"},
 	})
 }
 

@@ -170,7 +170,6 @@ func (w *watcher) fire(i int) {
 	w.nudged[w.key] = w.reached + 1
 	if w.AfterFiring == Clear {
 		w.cleared = i + 1
-		clear(w.nudged)
 	}
 }
 
