@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // presetOf loads a preset.
@@ -50,29 +48,13 @@ func play(t *testing.T, cfg loop.Config, s *fakes.Script, requests int) *played 
 	for _, problem := range loop.CheckHistory(m.History()) {
 		t.Errorf("history: %s", problem)
 	}
-	if !auditable(cfg, requests) {
-		return p
+	if requests > 2000 {
+		return p // the audit takes seconds
 	}
 	for _, v := range loop.Audit(cfg, task, s.Specs(), p.trace) {
-		if v.Rule != "stop" || !looksAtReplies(cfg, v.Got) {
-			t.Errorf("audit: %v", v)
-		}
+		t.Errorf("audit: %v", v)
 	}
 	return p
-}
-
-// auditable tells which traces the audit can read. It knows nothing yet of
-// contracts, the policy table and sub-runs; and a trace of thousands of turns
-// takes it seconds.
-func auditable(cfg loop.Config, requests int) bool {
-	off := loop.Off()
-	return cfg.Policy == off.Policy && cfg.Contracts == off.Contracts && cfg.Limits.Spawns == 0 && requests <= 2000
-}
-
-// looksAtReplies reports whether a stop is that of a detector for replies
-// without calls, each of which the audit takes for the end of its run.
-func looksAtReplies(cfg loop.Config, stop string) bool {
-	return slices.ContainsFunc(cfg.Detectors, func(d detect.Detector) bool { return d.Name == stop && d.Record == detect.PerReply })
 }
 
 // last is how the last run ended.
