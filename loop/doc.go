@@ -50,8 +50,8 @@
 // # The history
 //
 // It is what the model is asked with, and can be rebuilt from a trace: started
-// and message append a user message (u1, u2 …), and so does an answer with
-// text; a reply that was open appends an assistant message (m1 …); put appends
+// and message append a user message (u1, u2 …), and so does an answer that
+// allows with text; a reply that was open appends an assistant message (m1 …); put appends
 // a result (c1 …) or a user message of the loop's own (u…), or with to=N puts
 // it at place N; drop removes a message. Every call has exactly one result,
 // right after its reply, in request order, under a unique id. An assistant

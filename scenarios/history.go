@@ -48,8 +48,11 @@ func checkHistory(trace loop.Trace) []Finding {
 func (l *ledger) input(r *loop.Record) {
 	switch in := &r.In; in.Kind {
 	case loop.Started, loop.UserMessage:
-		l.users++
-		l.messages = append(l.messages, entry{ref: loop.Ref{Kind: loop.RefMessage, N: l.users}})
+		l.say()
+	case loop.UserReply:
+		if in.Allow && in.Text != "" {
+			l.say()
+		}
 	case loop.ModelReply:
 		l.messages = append(l.messages, entry{ref: loop.Ref{Kind: loop.RefModel, N: in.Ref.N}, first: l.calls + 1, calls: len(in.Calls),
 			empty: len(in.Calls) == 0 && strings.TrimSpace(in.Text) == ""})
@@ -58,6 +61,12 @@ func (l *ledger) input(r *loop.Record) {
 			l.useID(loop.Ref{Kind: loop.RefCall, N: l.calls}, newID(r, l.calls, c.ID))
 		}
 	}
+}
+
+// say adds what the user says.
+func (l *ledger) say() {
+	l.users++
+	l.messages = append(l.messages, entry{ref: loop.Ref{Kind: loop.RefMessage, N: l.users}})
 }
 
 // newID is the id of a call after the loop has looked at it.
