@@ -2,6 +2,7 @@ package loop
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -225,7 +226,7 @@ func TestBackoffs(t *testing.T) {
 }
 
 // TestJitters: the waits lie in their ranges, reach from end to end of them over
-// 200 seeds, and depend on the seed alone.
+// 200 seeds, depend on the seed alone, and are each a draw of its own.
 func TestJitters(t *testing.T) {
 	const s = time.Second
 	full := func(r *Retry) { r.Backoff, r.Base, r.Cap = FullJitter, 2*s, 20*s }
@@ -239,7 +240,7 @@ func TestJitters(t *testing.T) {
 		// [2 s, 3 x the wait before], the first as if 2 s had been waited, cut to 20 s.
 		"decorrelated": {decorrelated, func(_ int, before time.Duration) (lo, hi time.Duration) { return 2 * s, min(20*s, 3*before) }},
 	} {
-		least, most := 1.0, 0.0
+		least, most, alike := 1.0, 0.0, 0
 		seen := map[string]bool{}
 		for seed := uint64(0); seed < 200; seed++ {
 			got := waits(t, seed, c.set)
@@ -247,21 +248,23 @@ func TestJitters(t *testing.T) {
 				t.Errorf("%s, seed %d: got %v, then %v", name, seed, got, again)
 			}
 			seen[fmt.Sprint(got)] = true
-			before := 2 * s
+			before, first := 2*s, 0.0
 			for i, wait := range got {
 				lo, hi := c.bounds(i+1, before)
 				if wait < lo || wait > hi {
 					t.Errorf("%s, seed %d: wait %d is %v, want one from %v to %v (waits %v)", name, seed, i+1, wait, lo, hi, got)
 				}
+				part := float64(wait-lo) / float64(hi-lo)
 				if i == 0 {
-					part := float64(wait-lo) / float64(hi-lo)
-					least, most = min(least, part), max(most, part)
+					first, least, most = part, min(least, part), max(most, part)
+				} else if math.Abs(part-first) < 1e-6 {
+					alike++
 				}
 				before = wait
 			}
 		}
-		if len(seen) != 200 || least > 0.05 || most < 0.95 {
-			t.Errorf("%s: 200 seeds give %d different waits, which reach from %.2f to %.2f of the range", name, len(seen), least, most)
+		if len(seen) != 200 || least > 0.05 || most < 0.95 || alike > 0 {
+			t.Errorf("%s: 200 seeds give %d different waits, which reach from %.2f to %.2f of the range; %d repeat the first draw", name, len(seen), least, most, alike)
 		}
 	}
 }
