@@ -140,7 +140,7 @@ var graveRules = []struct{ rule, words string }{
 func (f *Fold) warnings() []string {
 	out := append([]string{}, f.files.missing(f.trials+f.passed)...)
 	if f.unclear > 0 {
-		out = append(out, Count(f.unclear, "trial")+" could not be judged and count in no rate")
+		out = append(out, Count(f.unclear, "trial")+" could not be judged, counted in no rate")
 	}
 	for _, g := range graveRules {
 		if n := f.broken[g.rule]; n > 0 {

@@ -147,7 +147,7 @@ func PValue(p Figure) string {
 		return "p < .001"
 	}
 	digits := 2
-	if p < 0.01 {
+	if p < 0.01 || p >= 0.045 && p < 0.05 { // .049 is not .05
 		digits = 3
 	}
 	s := strconv.FormatFloat(float64(p), 'f', digits, 64)

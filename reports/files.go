@@ -42,11 +42,11 @@ func (f *files) add(h *scenarios.Header) error {
 	if f.kind != "" && f.kind != kind {
 		return fmt.Errorf("results of %s cannot be counted together with those of %s before: make a report of each", quote(kind), quote(f.kind))
 	}
-	f.kind = kind
-	if f.seeds == 0 || h.Seed < f.seed {
+	if f.kind == "" || h.Seed < f.seed {
 		f.seed = h.Seed
 	}
-	f.seeds = max(f.seeds, h.Seeds, 1)
+	f.kind = kind
+	f.seeds = max(f.seeds, h.Seeds)
 	f.trials += h.Trials
 	return f.shard(h.Shard)
 }

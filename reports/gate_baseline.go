@@ -250,7 +250,9 @@ func floor(p stats.Point) Figure {
 func came(name string, policy Policy, all []match, which func(match) []string, where, see string) Rule {
 	var names []string
 	for _, m := range all {
-		names = append(names, which(m)...)
+		for _, scenario := range which(m) {
+			names = append(names, m.title(scenario))
+		}
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)

@@ -1,0 +1,268 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/google/go-cmp/cmp"
+	junit "github.com/joshdk/go-junit"
+)
+
+// evil is a text that every format would trip over.
+const evil = "x\x1b[31m\x00\x07|`<script>alert(1)</script>*_[a](http://e.example)@you\u202eyou ]]> &\r\n::error::x,%y\xff"
+
+// troubled is a report of a trial that failed with an evil finding, one that
+// could not be judged, one that passed and one that was not to be judged.
+func troubled(t *testing.T) *Report {
+	failed := endedIn("loops/"+evil, "v"+evil, scenarios.Runaway, 7, loop.Ceiling, 1000)
+	failed.Verdict, failed.File, failed.Line, failed.VirtualMS = scenarios.Fail, "dir/a b,c:d.yaml", 3, 1500
+	failed.Stop = loop.Stop(evil)
+	failed.Findings = []scenarios.Finding{{Rule: "label", Message: "not caught " + evil, Want: "w", Got: "g"}, {Rule: "calls", Message: "calls: want 3, got 1000", Want: "3", Got: "1000"}}
+	failed.Trace = "   0.000s started text=\"" + evil + "\"\n"
+	dark := endedIn("loops/dark", "v", scenarios.Healthy, 1, "", 0)
+	dark.Verdict, dark.Stop = scenarios.Inconclusive, ""
+	dark.Findings = []scenarios.Finding{{Rule: "ran-dry", Message: "the script ran dry"}}
+	passed := endedIn("other/fine", "v", scenarios.Healthy, 1, loop.Done, 2)
+	passed.Verdict, passed.VirtualMS = scenarios.Pass, 250
+	seen := endedIn("other/seen", "v", scenarios.Healthy, 1, loop.Done, 2)
+	for _, r := range []*scenarios.Result{failed, dark, passed, seen} {
+		r.Suite = ""
+	}
+	return folded(t, &Fold{Keep: true, Repeat: func(r *scenarios.Result) string { return "agentbench explain '" + r.Scenario + "'" }}, failed, dark, passed, seen)
+}
+
+// What stands in code and what is escaped is no mark of Markdown.
+var (
+	regexpCode    = regexp.MustCompile("`+ .*? `+\n")
+	regexpEscaped = regexp.MustCompile(`\\.`)
+)
+
+func export(t *testing.T, write func(*bytes.Buffer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestJUnit(t *testing.T) {
+	text := export(t, func(b *bytes.Buffer) error { return WriteJUnit(b, troubled(t)) })
+	suites, err := junit.Ingest([]byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var status []string
+	for _, s := range suites {
+		for _, c := range s.Tests {
+			status = append(status, s.Name+" "+c.Classname[:10]+" "+string(c.Status)+" "+c.Duration.String())
+		}
+	}
+	want := []string{"loops loops/dark error 0s", "loops loops/x[31 failed 1.5s", "other other/fine passed 250ms", "other other/seen skipped 0s"}
+	if diff := cmp.Diff(want, status); diff != "" {
+		t.Error(diff)
+	}
+	var back junitSuites
+	if err := xml.Unmarshal([]byte(text), &back); err != nil {
+		t.Fatal(err)
+	}
+	if got := back.junitCounts; got.Tests != 4 || got.Failures != 1 || got.Errors != 1 || got.Skipped != 1 || got.Time != "1.750" {
+		t.Errorf("counts %+v", got)
+	}
+	failed := back.Suites[0].Cases[1]
+	if failed.Properties[1] != (junitProperty{"seed", "7"}) || !strings.HasPrefix(failed.Properties[0].Value, "vx[31m|") || failed.File != "dir/a b,c:d.yaml" || failed.Line != 3 {
+		t.Errorf("case %+v", failed)
+	}
+	if p := failed.Failure; p.Type != "label" || !strings.HasPrefix(p.Message, "not caught x[31m|`<script>alert(1)</script>") ||
+		!strings.Contains(p.Text, "\ncalls: want 3, got 1000\n") || !strings.Contains(p.Text, "repeat: agentbench explain 'loops/x") || !strings.Contains(p.Text, "0.000s started") {
+		t.Errorf("failure %+v", p)
+	}
+	for _, r := range text {
+		if r < ' ' && r != '\n' {
+			t.Fatalf("%q is in the file", r)
+		}
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	r := troubled(t)
+	r.Warnings = append(r.Warnings, evil)
+	text := export(t, func(b *bytes.Buffer) error { return WriteMarkdown(b, r) })
+	if !strings.HasPrefix(text, Marker+"\n\n## agentbench: fail, 4 scenarios under 2 variants in 4 trials\n") {
+		t.Errorf("the page begins %.200s", text)
+	}
+	outside := regexpEscaped.ReplaceAllString(regexpCode.ReplaceAllString(text, ""), "")
+	for _, bad := range []string{"<script", "](", "@you", "://", "\x1b", "\x00", "\u202e", "_", "`"} {
+		if strings.Contains(outside, bad) {
+			t.Errorf("%q is on the page as it came:\n%s", bad, outside)
+		}
+	}
+	rows := 0
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "|") {
+			continue
+		}
+		rows++
+		// The tables have 5 (rates, suites), 9 (curves), 6 (spent) and 8 (tools)
+		// columns: a row has one mark more.
+		if n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|"); !slices.Contains([]int{6, 9, 10, 7}, n) {
+			t.Errorf("%d marks in the row %s", n, line)
+		}
+	}
+	if rows < 10 {
+		t.Errorf("%d rows:\n%s", rows, text)
+	}
+	if want := "- **fail** loops/x\\[31m\\|\\`&lt;script&gt;"; !strings.Contains(text, want) {
+		t.Errorf("there is no %s in\n%s", want, text)
+	}
+}
+
+func TestCSV(t *testing.T) {
+	r := troubled(t)
+	r.Results[0].Findings = append(r.Results[0].Findings, scenarios.Finding{Message: "second"})
+	formula := endedIn("=cmd|'/c calc'!A1", "+v", scenarios.Healthy, 1, loop.Done, 2)
+	r.Results = append(r.Results, formula)
+	rows, err := csv.NewReader(strings.NewReader(export(t, func(b *bytes.Buffer) error { return WriteCSV(b, r) }))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(row int, column string) string { return rows[row][slices.Index(rows[0], column)] }
+	if len(rows) != 6 {
+		t.Fatalf("%d rows, want a head and 5", len(rows))
+	}
+	for _, c := range []struct {
+		row          int
+		column, want string
+	}{
+		{1, "scenario", "loops/dark"}, {1, "suite", "loops"}, {1, "verdict", "inconclusive"}, {1, "findings", "the script ran dry; second"},
+		{2, "seed", "7"}, {2, "calls", "1000"}, {2, "end_state", "CEILING"}, {2, "virtual_ms", "1500"},
+		{3, "findings", ""}, {5, "scenario", "'=cmd|'/c calc'!A1"}, {5, "variant", "'+v"},
+	} {
+		if got := at(c.row, c.column); got != c.want {
+			t.Errorf("row %d, %s: %q, want %q", c.row, c.column, got, c.want)
+		}
+	}
+}
+
+func TestSARIF(t *testing.T) {
+	var log struct {
+		Schema  string `json:"$schema"`
+		Version string
+		Runs    []struct {
+			Tool struct {
+				Driver struct{ Rules []struct{ ID string } }
+			}
+			Results []struct {
+				RuleID    string
+				RuleIndex int
+				Level     string
+				Message   struct{ Text string }
+				Locations []struct {
+					PhysicalLocation struct {
+						ArtifactLocation struct{ URI string }
+						Region           struct{ StartLine int }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(export(t, func(b *bytes.Buffer) error { return WriteSARIF(b, troubled(t)) })), &log); err != nil {
+		t.Fatal(err)
+	}
+	if log.Version != "2.1.0" || len(log.Runs) != 1 || len(log.Runs[0].Results) != 3 {
+		t.Fatalf("%+v, want 2.1.0 with three results", log)
+	}
+	run := log.Runs[0]
+	var got []string
+	for _, r := range run.Results {
+		got = append(got, r.Level+" "+r.RuleID)
+		if id := run.Tool.Driver.Rules[r.RuleIndex].ID; id != r.RuleID {
+			t.Errorf("rule %d is %s, not %s", r.RuleIndex, id, r.RuleID)
+		}
+	}
+	if diff := cmp.Diff([]string{"warning ran-dry", "error label", "error calls"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(run.Results[0].Locations) != 0 {
+		t.Error("a result without a file has no location")
+	}
+	// A space and a colon in a path are escaped, so that a: is no scheme.
+	where := run.Results[1].Locations[0].PhysicalLocation
+	if where.ArtifactLocation.URI != "dir/a%20b,c:d.yaml" || where.Region.StartLine != 3 {
+		t.Errorf("location %+v", where)
+	}
+	if strings.ContainsAny(run.Results[1].Message.Text, "\x1b\x00") {
+		t.Error("control characters are in a message")
+	}
+}
+
+func TestAnnotations(t *testing.T) {
+	r := troubled(t)
+	r.Gate = &Gate{Rules: []Rule{{Name: "pass rate", Verdict: scenarios.Fail, Measured: "1 of 2", Wanted: "100 %"}, {Name: "removed", Verdict: scenarios.Pass, Warning: true, Measured: "1 scenario"}, {Name: "audit", Verdict: scenarios.Pass}}}
+	text := export(t, func(b *bytes.Buffer) error { return WriteAnnotations(b, r) })
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) != 4 {
+		t.Fatalf("%d lines, want 4:\n%s", len(lines), text)
+	}
+	for i, want := range []string{
+		"::error title=gate%3A pass rate::1 of 2 (wanted 100 %25)",
+		"::warning title=gate%3A removed::1 scenario (wanted )",
+		"::warning title=loops/dark under v%2C seed 1::the script ran dry%0Arepeat: agentbench explain 'loops/dark'",
+		"::error file=dir/a b%2Cc%3Ad.yaml,line=3,title=loops/x[31m|`<script>",
+	} {
+		if !strings.HasPrefix(lines[i], want) {
+			t.Errorf("line %d is %s\nwant %s", i+1, lines[i], want)
+		}
+	}
+	for range 30 {
+		r.Findings = append(r.Findings, r.Findings[1])
+	}
+	if n := strings.Count(export(t, func(b *bytes.Buffer) error { return WriteAnnotations(b, r) }), "::error "); n != 10 {
+		t.Errorf("%d errors, want 10: GitHub shows no more", n)
+	}
+}
+
+// The results of a report are a results file that gives the same report.
+func TestResultsRoundTrip(t *testing.T) {
+	r := troubled(t)
+	text := export(t, func(b *bytes.Buffer) error { return WriteResults(b, r) })
+	f := &Fold{Keep: true, Repeat: func(r *scenarios.Result) string { return "agentbench explain '" + r.Scenario + "'" }}
+	if err := f.Read(strings.NewReader(text), "x.jsonl"); err != nil {
+		t.Fatal(err)
+	}
+	again := folded(t, f)
+	if got := export(t, func(b *bytes.Buffer) error { return WriteResults(b, again) }); got != strings.ReplaceAll(text, `\ufffd`, "\ufffd") {
+		t.Errorf("got\n%s\nwant\n%s", got, text)
+	}
+	one, two := export(t, func(b *bytes.Buffer) error { return WriteJSON(b, r) }), export(t, func(b *bytes.Buffer) error { return WriteJSON(b, again) })
+	if one = strings.ReplaceAll(one, `\ufffd`, "\ufffd"); one != two { // bytes that are no UTF-8 are lost on the way
+		t.Error(cmp.Diff(one, two))
+	}
+}
+
+// The lines of fuzz results are picked out of any file.
+func TestFuzzLines(t *testing.T) {
+	text := `{"type":"header","schema":"agentbench.results/v1","kind":"fuzz"}
+{"type":"fuzz","kind":"storm","runs":100,"survived":97,"recoverable":40,"done":39}
+{"type":"fuzz","kind":"flaky","runs":50,"survived":50,"recoverable":10,"done":10}`
+	f := &Fold{}
+	if err := f.Read(strings.NewReader(text), "fuzz.jsonl"); err != nil {
+		t.Fatal(err)
+	}
+	want := []Fuzz{{"storm", 100, 97, 40, 39}, {"flaky", 50, 50, 10, 10}}
+	if diff := cmp.Diff(want, folded(t, f).Fuzz); diff != "" {
+		t.Error(diff)
+	}
+	err := (&Fold{}).Read(strings.NewReader(strings.Replace(text, `"survived":97`, `"survived":101`, 1)), "fuzz.jsonl")
+	if err == nil || !strings.HasPrefix(err.Error(), "fuzz.jsonl:2: of 100 runs 101 cannot have survived") {
+		t.Errorf("got %v", err)
+	}
+}
