@@ -12,10 +12,9 @@ import (
 // stops: a cancel follows the wild world's last request.
 type wild struct {
 	*rand.Rand
-	requests int  // that are left before it cancels
-	runs     int  // further messages
-	wilder   bool // its agent is a sub-run
-	cause    Cause
+	requests int         // that are left before it cancels
+	runs     int         // further messages
+	wilder   bool        // its agent is a sub-run
 	before   []AskedCall // the calls of the last reply that had some
 }
 
@@ -149,8 +148,7 @@ func (s *session) wilder(r *rand.Rand) {
 
 func newWild(seed uint64) *wild {
 	r := rand.New(rand.NewPCG(seed, 2))
-	causes := []Cause{ByCaller, ByCeiling, ByRecordingEnded}
-	return &wild{Rand: r, requests: 5 + r.IntN(30), runs: r.IntN(3), wilder: seed%2 == 1, cause: causes[r.IntN(len(causes))]}
+	return &wild{Rand: r, requests: 5 + r.IntN(30), runs: r.IntN(3), wilder: seed%2 == 1}
 }
 
 func (w *wild) in(n int) bool { return w.IntN(n) == 0 }
@@ -177,10 +175,7 @@ func (w *wild) answer(now time.Duration, e *Effect) (all []Input) {
 		}
 		all = w.maybe(in, 10)
 	case AskUser:
-		in.Kind = UserReply
-		if in.Allow = !w.in(4); in.Allow {
-			in.Text = w.pick("", "Go on.")
-		}
+		in.Kind, in.Allow, in.Text = UserReply, !w.in(4), w.pick("", "Well.")
 		all = w.maybe(in, 8)
 	case CallTool:
 		in.Kind = ToolResult
@@ -200,7 +195,7 @@ func (w *wild) answer(now time.Duration, e *Effect) (all []Input) {
 		}
 	}
 	if w.in(40) {
-		all = append(all, Input{At: now + w.soon(), Kind: Cancel, Cause: w.cause})
+		all = append(all, Input{At: now + w.soon(), Kind: Cancel, Cause: Cause(w.pick("", "ceiling", "recording-ended"))})
 	}
 	if w.in(30) {
 		all = append(all, w.stray(now+w.soon()))
@@ -238,7 +233,7 @@ func (w *wild) stray(at time.Duration) Input {
 func (w *wild) request(in Input) (all []Input) {
 	w.requests--
 	if w.requests < 0 {
-		return []Input{{At: in.At, Kind: Cancel, Cause: w.cause}}
+		return []Input{{At: in.At, Kind: Cancel, Cause: ByCeiling}}
 	}
 	for range w.IntN(3) {
 		all = append(all, Input{At: in.At, Kind: ModelDelta, Ref: in.Ref, Text: "piece"})

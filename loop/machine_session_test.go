@@ -150,10 +150,10 @@ func (s *session) play(t *testing.T) (got Trace) {
 }
 
 // audit recounts the trace, where the session has nothing that the audit leaves
-// out (hooks, a planner, contracts, policies, sub-runs, compaction, detectors that
-// look at answers) and nothing that the package comment leaves open: two
-// questions at one instant, and whether a batch of which nothing was started
-// breaks a row of failing turns that goes on in the next run.
+// out (hooks, a planner, contracts, policies, sub-runs, compaction) and nothing
+// that the package comment leaves open: two questions at one instant, and whether
+// a batch of which nothing was started breaks a row of failing turns that goes on
+// in the next run.
 func (s *session) audit() []Violation {
 	off := Off()
 	plain := s.task.Hooks == Hooks{} && s.task.Planner == PlannerNative && s.task.Critic == nil &&
@@ -164,7 +164,6 @@ func (s *session) audit() []Violation {
 	}
 	open := s.cfg.Scope == ScopeSession && s.cfg.Errors.MaxConsecutive > 0
 	for _, d := range s.cfg.Detectors {
-		plain = plain && d.Record != detect.PerReply
 		open = open || s.cfg.Limits.AtLimit == LimitAsk && d.Do[0].Act == detect.Ask
 	}
 	if !plain || open {
