@@ -186,6 +186,7 @@ type continued struct {
 func (w *continued) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
 	if !w.resumed {
 		w.resumed = true
+		w.halted = effects[0].Kind == loop.Halt
 		w.World.Do(ctx, in, effects)
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/leanovate/gopter"
 )
 
@@ -29,6 +30,11 @@ type Case struct {
 type Stray struct {
 	After int        // steps of the loop before it
 	Input loop.Input // at the instant of the step before it
+}
+
+// FromScenario makes a case of a scenario, to be played with its own config.
+func FromScenario(s *scenarios.Scenario, seed uint64) *Case {
+	return &Case{Seed: seed, Script: &s.Script, Config: s.Config}
 }
 
 // has reports whether a case has an attack.

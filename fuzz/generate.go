@@ -26,7 +26,7 @@ type maker struct {
 // generate makes a case. Its config is that of the options where they name one.
 func generate(d dice, o Options) *Case {
 	m := maker{dice: d, Case: &Case{Seed: d.Rng.Uint64() >> 1, Script: &fakes.Script{}}}
-	m.mild, m.plain = !d.one(3), !d.one(3)
+	m.mild, m.plain = d.one(2), !d.one(3)
 	for _, a := range Attacks() {
 		if d.one(4) && (!m.mild || a != ModelLoop && a != Cancels && a != Configs) {
 			m.Attacks = append(m.Attacks, a)

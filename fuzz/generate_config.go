@@ -105,8 +105,8 @@ var settings = []setting{
 	func(d dice, c *loop.Config) { c.Limits.Calls = d.below(9) },
 	func(d dice, c *loop.Config) { c.Limits.Calls = d.below(9) },
 	func(d dice, c *loop.Config) { c.Limits.CallsPerTurn = d.below(5) },
-	func(d dice, c *loop.Config) { c.Limits.Tokens = int64(d.below(120)) },
-	func(d dice, c *loop.Config) { c.Limits.CostUSD = float64(d.below(6000)) / 1e9 },
+	func(d dice, c *loop.Config) { c.Limits.Tokens = int64(5 * d.below(20)) },
+	func(d dice, c *loop.Config) { c.Limits.CostUSD = float64(500*d.below(12)) / 1e9 },
 	func(d dice, c *loop.Config) { c.Limits.Tries = d.below(10) },
 	func(d dice, c *loop.Config) { c.Limits.Steps = d.below(12) },
 	func(d dice, c *loop.Config) {

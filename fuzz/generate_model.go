@@ -55,7 +55,7 @@ func (m *maker) circle() {
 func (m *maker) step() fakes.Step {
 	s := m.reply()
 	if m.one(3) {
-		s.TokensIn, s.TokensOut, s.Cost = int64(m.below(30)), int64(m.below(10)), int64(m.below(2000))
+		s.TokensIn, s.TokensOut, s.Cost = int64(10*m.below(4)), int64(5*m.below(3)), int64(500*m.below(5))
 	}
 	if m.has(ModelStream) && m.one(2) {
 		m.stream(&s)

@@ -111,7 +111,7 @@ func (m *maker) answer(t *fakes.Tool) fakes.Answer {
 		m.delay(t, &a)
 	}
 	if !m.plain && m.one(6) {
-		a.TokensIn, a.TokensOut, a.Cost, a.Used = int64(m.below(40)), int64(m.below(9)), int64(m.below(2000)), m.below(3)
+		a.TokensIn, a.TokensOut, a.Cost, a.Used = int64(10*m.below(4)), int64(5*m.below(3)), int64(500*m.below(5)), m.below(3)
 	}
 	return a
 }

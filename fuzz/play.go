@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -100,9 +101,17 @@ func (w *strayWorld) stray() bool {
 	return len(w.strays) > 0 && w.strays[0].After == w.steps && !w.halted
 }
 
+// mostSteps ends a session that goes round in circles without a request.
+const mostSteps = 50_000
+
+var errEndless = errors.New("it takes step after step and comes to no end")
+
 // Next yields a stray where its time has come. Between runs there are none: a
 // stray message would begin one.
 func (w *strayWorld) Next(ctx context.Context, wake time.Duration, armed bool) (loop.Input, error) {
+	if w.steps > mostSteps {
+		return loop.Input{}, errEndless
+	}
 	if w.stray() {
 		in := w.strays[0].Input
 		w.strays = w.strays[1:]

@@ -135,7 +135,11 @@ func (p *play) trips(d *detect.Detector, b plainBreaker) string {
 			if !known {
 				return "" // the model cannot tell
 			}
-			if tripped = b.turn(calls); tripped {
+			tripped = b.turn(calls)
+			if tripped && p.vetoes() && vetoed(reply) {
+				return "" // another detector may have taken a call out of the count
+			}
+			if tripped {
 				if problem := p.stoppedAt(r, reply, d.Name); problem != "" {
 					return problem
 				}
@@ -156,6 +160,29 @@ func (p *play) trips(d *detect.Detector, b plainBreaker) string {
 		}
 	}
 	return ""
+}
+
+// vetoes reports whether a detector may veto without stopping the run.
+func (p *play) vetoes() bool {
+	for i := range p.Config.Detectors {
+		d := &p.Config.Detectors[i]
+		for _, r := range d.Do {
+			if r.Act != detect.Stop && r.Act != detect.Nudge || len(d.Firings) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// vetoed reports whether one of a reply's calls was vetoed.
+func vetoed(reply *replyView) bool {
+	for _, c := range reply.calls {
+		if len(c.puts) > 0 && c.puts[0].e.Why == loop.Vetoed {
+			return true
+		}
+	}
+	return false
 }
 
 func twice(calls []string, call string) bool {

@@ -33,6 +33,14 @@ func (c *Case) Scenario(name string) *scenarios.Scenario {
 	return s
 }
 
+// Trace plays a case and gives the trace; nil if that panics.
+func (c *Case) Trace() loop.Trace {
+	if p := safely(c); p != nil {
+		return p.trace
+	}
+	return nil
+}
+
 // safely plays a case; nil if that panics.
 func safely(c *Case) (p *play) {
 	defer func() {

@@ -118,6 +118,7 @@ func (r *reading) input(i int, in *loop.Input) {
 	case loop.GateAnswer, loop.UserReply:
 		if at, open := r.opened[in.Ref]; open {
 			r.run.paused += in.At - at
+			delete(r.opened, in.Ref)
 		}
 		if c := r.call(r.gates[in.Ref.N]); in.Kind == loop.GateAnswer && c != nil && !in.Allow {
 			c.denied = true
@@ -185,5 +186,9 @@ func (r *reading) effect(i int, at time.Duration, e *loop.Effect) {
 		}
 	case loop.Halt:
 		r.run.end, r.run.haltedAt, r.run.outcome = i, at, e.Outcome
+		for ref, opened := range r.opened { // never answered
+			r.run.paused += at - opened
+			delete(r.opened, ref)
+		}
 	}
 }

@@ -1,0 +1,141 @@
+package fuzz
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every planted bug must be found within huntRuns cases, and its case be shrunk
+// to at most huntSteps steps of the model.
+const (
+	huntRuns  = 20_000
+	huntSteps = 6
+)
+
+// A planted bug is a small change of a file of the loop.
+type planted struct {
+	name     string
+	file     string // below loop
+	from, to string // from stands there once
+}
+
+var plantedBugs = []planted{
+	{"turn limit one too high", "machine.go", "m.spent.turns >= limit", "m.spent.turns > limit"},
+	{"call limit one too high", "batch.go", "total > 0 && m.spent.calls >= total", "total > 0 && m.spent.calls > total"},
+	{"calls per turn one too high", "batch.go", "taken >= perTurn", "taken > perTurn"},
+	{"try limit one too high", "batch.go", "m.spent.tries >= limit", "m.spent.tries > limit"},
+	{"step limit one too high", "request.go", "m.spent.steps < limit", "m.spent.steps <= limit"},
+	{"token limit one too low", "request.go", "m.spent.tokens > limit", "m.spent.tokens >= limit"},
+	{"error limit one too high", "batch.go", "m.failing == limit &&", "m.failing == limit+1 &&"},
+	{"breaker one too late", "detect/watcher.go", "w.rungs[rung].At > n", "w.rungs[rung].At >= n"},
+	{"breaker keyed on raw JSON", "canonical.go", "\terr := c.scan(args)\n\tif err != nil {", "\terr := c.scan(args)\n\tif c.out = append(c.out[:header], args...); err != nil {"},
+	{"one retry too few", "batch.go", "c.try-c.tried <= limit", "c.try-c.tried < limit"},
+	{"one model retry too many", "request.go", "r.ref.Try <= cfg.Max &&", "r.ref.Try <= cfg.Max+1 &&"},
+	{"a retry after the stop", "batch.go", "\tcase backingOff:\n\t\t\tc.state, c.timer = final, never", "\tcase backingOff:"},
+	{"a lost result", "batch.go", "\t\tm.putResult(c)\n\t\tm.settle(c)", "\t\tif c.why != NotStarted {\n\t\t\tm.putResult(c)\n\t\t}\n\t\tm.settle(c)"},
+	{"an orphan after trimming", "history.go", "for next < len(m.history) && m.history[next].Role == ToolRole {", "for next < len(m.history) && next < i {"},
+	{"results in the order of a map", "batch.go", "\tfor i := range m.batch {\n\t\tc := &m.batch[i]\n\t\tvar counts bool", "\tat := map[int]bool{}\n\tfor i := range m.batch {\n\t\tat[i] = true\n\t}\n\tfor i := range at {\n\t\tc := &m.batch[i]\n\t\tvar counts bool"},
+	{"a cancel is ignored while calls run", "machine.go", "if m.phase != fresh && m.phase != halted {", "if m.phase != fresh && m.phase != halted && m.phase != executing {"},
+	{"a timeout loses a tie", "machine.go", "if !armed || at > m.now {", "if !armed || at >= m.now {"},
+	{"the grace is forgotten", "batch.go", "c.state, c.timer = cancelling, m.now+m.cfg.Time.Grace", "c.state, c.timer = cancelling, never"},
+	{"a denial holds for one call of the batch only", "gate.go", "\t\tif !allow {\n\t\t\tc.block(Denied", "\t\tif !allow && c == asked {\n\t\t\tc.block(Denied"},
+	{"an id is used twice", "batch.go", "used || c.ID == \"\"", "!used && c.ID == \"\""},
+	{"one call too many in parallel", "batch.go", "active < limit)", "active <= limit)"},
+	{"a result is cut one character late", "contracts.go", "\t\tif total == limit {", "\t\tif total == limit+1 {"},
+	{"counters go on into the next run", "machine.go", "\tif m.cfg.Scope != ScopeSession {\n\t\tm.spent", "\tif m.cfg.Scope == \"\" {\n\t\tm.spent"},
+	{"waiting for the user counts", "ending.go", "if m.cfg.Time.PauseForUser && m.deadline != never {", "if m.cfg.Time.PauseForUser && m.deadline == never {"},
+	{"an empty reply stays", "request.go", "\tif blank {\n\t\tm.emit(Effect{Kind: Drop, Ref: ref})\n\t}", "\tif blank && text == \"\" {\n\t\tm.emit(Effect{Kind: Drop, Ref: ref})\n\t}"},
+	{"a failed call resets the error count", "batch.go", "if failed == considered || failed > 0 &&", "if failed == considered && considered > 1 || failed > 0 &&"},
+}
+
+// TestPlanted plants each bug in a copy of the loop, and hunts for it. It takes
+// minutes, and is for who asks: AGENTBENCH_PLANTED=1 go test -run Planted -v
+// ./fuzz; a part of a name instead of 1 chooses some. docs/testing.md has the
+// table that it prints.
+func TestPlanted(t *testing.T) {
+	wanted := os.Getenv("AGENTBENCH_PLANTED")
+	if wanted == "" {
+		t.Skip("takes minutes: AGENTBENCH_PLANTED=1 runs it")
+	}
+	t.Logf("| planted bug | found by | runs needed | shrunk to |")
+	for _, bug := range plantedBugs {
+		if wanted != "1" && !strings.Contains(bug.name, wanted) {
+			continue
+		}
+		found, err := bug.hunt(t.TempDir())
+		if err != nil {
+			t.Errorf("%s: %v", bug.name, err)
+			continue
+		}
+		t.Logf("| %s | %s | %d | %v |", bug.name, found.Invariant, found.Runs, found.Size)
+		if found.Runs > huntRuns || found.Size.Steps > huntSteps {
+			t.Errorf("%s: found after %d runs and shrunk to %d steps; at most %d and %d are allowed", bug.name, found.Runs, found.Size.Steps, huntRuns, huntSteps)
+		}
+	}
+}
+
+// prey is a bug that was found.
+type prey struct {
+	Invariant Invariant
+	Runs      int
+	Size      Size
+	Scenario  string
+}
+
+// hunt runs TestHunt with the bug in the loop.
+func (b *planted) hunt(dir string) (found prey, err error) {
+	file, err := filepath.Abs(filepath.Join("..", "loop", b.file))
+	if err != nil {
+		return found, err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return found, err
+	}
+	if n := strings.Count(string(text), b.from); n != 1 {
+		return found, fmt.Errorf("%s has %q %d times: the loop has changed, and so must this test", b.file, b.from, n)
+	}
+	changed, overlay := filepath.Join(dir, "changed.go"), filepath.Join(dir, "overlay.json")
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
+	err = errors.Join(err, os.WriteFile(changed, []byte(strings.Replace(string(text), b.from, b.to, 1)), 0o600), os.WriteFile(overlay, list, 0o600))
+	if err != nil {
+		return found, err
+	}
+	cmd := exec.Command("go", "test", "-vet=off", "-overlay", overlay, "-count=1", "-v", "-run", "^TestHunt$", ".")
+	cmd.Env = append(os.Environ(), "AGENTBENCH_HUNT=1")
+	out, err := cmd.CombinedOutput()
+	line := regexp.MustCompile(`(?m)^\s*\S+: found (\{.*\})$`).FindSubmatch(out)
+	if line == nil {
+		return found, fmt.Errorf("not found: %v\n%s", err, out)
+	}
+	return found, json.Unmarshal(line[1], &found)
+}
+
+// TestHunt makes cases until one breaks something, and says so.
+func TestHunt(t *testing.T) {
+	if os.Getenv("AGENTBENCH_HUNT") == "" {
+		t.Skip("TestPlanted calls it, with a bug in the loop")
+	}
+	enough := errors.New("enough")
+	err := Run(context.Background(), Options{Seed: 1, Runs: huntRuns}, func(v *Verdict) error {
+		if v.Breach == nil {
+			return nil
+		}
+		small := Shrink(v.Case, v.Breach.Invariant)
+		p := prey{v.Breach.Invariant, v.Number + 1, small.Size(), string(small.YAML("planted", "a planted bug", Check(small).Breach.Problem))}
+		line, err := json.Marshal(p)
+		t.Logf("found %s", line)
+		return errors.Join(enough, err)
+	})
+	if !errors.Is(err, enough) {
+		t.Errorf("nothing found: %v", err)
+	}
+}
