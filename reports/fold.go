@@ -183,7 +183,7 @@ func (f *Fold) trouble(r *scenarios.Result) {
 		return
 	}
 	t := Trouble{Scenario: r.Scenario, Variant: r.Variant, Seed: r.Seed, Verdict: r.Verdict, Ending: Ending(r),
-		Findings: r.Findings, File: r.File, Line: r.Line}
+		Findings: append([]scenarios.Finding{}, r.Findings...), File: r.File, Line: r.Line}
 	if f.Repeat != nil {
 		t.Command = f.Repeat(r)
 	}

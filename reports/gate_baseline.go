@@ -34,8 +34,8 @@ func (j *judge) baseline() []Rule {
 		rules = append(rules, j.notWorse(m, all)...)
 	}
 	rules = append(rules, j.survival(all)...)
-	return append(rules, came("new scenarios", j.OnNew, all, func(m match) []string { return m.added }, "are not in the baseline", j.more()),
-		came("removed", j.OnRemoved, all, func(m match) []string { return m.gone }, "are in the baseline only", j.more()))
+	return append(rules, came("new scenarios", j.OnNew, all, func(m match) []string { return m.added }, "that the baseline does not have", j.more()),
+		came("removed", j.OnRemoved, all, func(m match) []string { return m.gone }, "that only the baseline has", j.more()))
 }
 
 // A measure is a share of each scenario.

@@ -112,7 +112,7 @@ func (j *judge) passRate() Rule {
 func (j *judge) goldens() Rule {
 	match, mismatch := j.now.goldens["match"], j.now.goldens["mismatch"]
 	r := Rule{Name: "goldens", Wanted: "none", Verdict: verdictIf(mismatch == 0, scenarios.Fail),
-		Measured: fmt.Sprintf("%s differ from their golden, of %s with one", Count(mismatch, "trace"), Number(match+mismatch)), See: j.more()}
+		Measured: fmt.Sprintf("%s of %s with a golden differ from it", Number(mismatch), Count(match+mismatch, "trace")), See: j.more()}
 	if missing := j.now.goldens["missing"]; missing > 0 {
 		r.Measured += ", " + Count(missing, "golden") + " missing"
 	}
