@@ -149,24 +149,15 @@ func (s *session) play(t *testing.T) (got Trace) {
 	return got
 }
 
-// audit recounts the trace, where the session has nothing that the audit leaves
-// out (hooks, a planner, contracts, policies, sub-runs, compaction) and nothing
-// that the package comment leaves open: two questions at one instant, and whether
-// a batch of which nothing was started breaks a row of failing turns that goes on
-// in the next run.
+// audit recounts the trace, unless the config brings about what the package
+// comment leaves open: two questions at one instant, and whether a batch of which
+// nothing was started breaks a row of failing turns that goes on in the next run.
 func (s *session) audit() []Violation {
-	off := Off()
-	plain := s.task.Hooks == Hooks{} && s.task.Planner == PlannerNative && s.task.Critic == nil &&
-		s.cfg.Contracts == off.Contracts && (s.cfg.Policy == Policy{} || s.cfg.Policy == Policy{OnFailure: FailureModel}) &&
-		s.cfg.History.CompactAt == 0 && s.cfg.History.CompactTokens == 0
-	for _, tool := range s.tools {
-		plain = plain && tool == ToolSpec{Name: tool.Name, Permission: tool.Permission, Idempotent: tool.Idempotent}
-	}
 	open := s.cfg.Scope == ScopeSession && s.cfg.Errors.MaxConsecutive > 0
 	for _, d := range s.cfg.Detectors {
 		open = open || s.cfg.Limits.AtLimit == LimitAsk && d.Do[0].Act == detect.Ask
 	}
-	if !plain || open {
+	if open {
 		return nil
 	}
 	return Audit(s.cfg, s.task, s.tools, s.trace)
