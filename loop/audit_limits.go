@@ -3,6 +3,7 @@ package loop
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // This file recounts the limits.
@@ -31,7 +32,9 @@ func (b *auditBook) judgeAction(r *auditReply, n *auditCounts) {
 	for _, stop := range []Stop{StopByModel, StopNeedsUser, StopTurnLimit, StopTokenLimit, StopCostLimit} {
 		r.run.perhaps(stop, r.rec)
 	}
-	if b.cfg.Limits.AtLimit == LimitAsk && b.afterQuestion(r.run, r.rec) > r.rec {
+	// A question that the action asks itself renews no limit.
+	asks := strings.Contains(b.trace[r.rec].In.Text, `"`+ActionAsk+`"`)
+	if b.cfg.Limits.AtLimit == LimitAsk && !asks && b.afterQuestion(r.run, r.rec) > r.rec {
 		n.turns, n.steps = 0, 0
 	}
 }

@@ -80,6 +80,9 @@ func (m *Machine) readBatch(in *Input) {
 	for _, asked := range in.Calls {
 		m.numbers.call++
 		c := call{Call: Call{N: m.numbers.call, ID: asked.ID, Name: asked.Name, Args: asked.Args}, toolArgs: asked.Args, timer: never}
+		if strings.TrimSpace(asked.Args) == "" {
+			c.toolArgs = "{}"
+		}
 		if name := strings.TrimSpace(c.Name); name != c.Name {
 			c.Name = name
 			m.note(c.ref(), EventTrimmedName, name)

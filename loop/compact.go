@@ -25,13 +25,12 @@ func EstimateTokens(messages []Message) int {
 
 // A compaction is the one under way.
 type compaction struct {
-	from, to int     // the messages that the summary replaces
-	then     Purpose // what is asked afterwards
+	from, to int // the messages that the summary replaces
 }
 
 // compact asks for a summary if the history is above its bound, and reports
 // whether it did.
-func (m *Machine) compact(then Purpose) bool {
+func (m *Machine) compact() bool {
 	h := &m.cfg.History
 	if !(h.CompactAt > 0 && len(m.history) > h.CompactAt || h.CompactTokens > 0 && EstimateTokens(m.history) > h.CompactTokens) {
 		return false
@@ -47,12 +46,12 @@ func (m *Machine) compact(then Purpose) bool {
 	if to-from < 2 {
 		return false
 	}
-	m.compaction = compaction{from: from, to: to, then: then}
+	m.compaction = compaction{from: from, to: to}
 	m.request(ForSummary)
 	return true
 }
 
-// sendSummaryRequest is what the world sees of a request for a summary: the
+// summaryRequest is what the world sees of a request for a summary: the
 // messages that it will replace, and the instruction.
 func (m *Machine) summaryRequest() Effect {
 	c := &m.compaction
@@ -99,10 +98,10 @@ func (m *Machine) afterCompaction(gained bool) {
 	if limit := m.cfg.History.CompactionsWithoutGain; limit > 0 && m.noGain >= limit {
 		m.decide(StopCompactionThrash, reasonThrash(m.noGain), messageBudget)
 	}
-	if m.out.Stop != "" && m.compaction.then == ForReply {
+	if m.out.Stop != "" {
 		m.halt()
 		return
 	}
 	m.trim()
-	m.request(m.compaction.then)
+	m.request(ForReply)
 }

@@ -227,7 +227,8 @@ type History struct {
 	// KeepFirst protects the first user message.
 	KeepFirst bool `yaml:"keep_first"`
 	// KeepLast protects the last N messages, also where MaxMessages then cannot
-	// be met. The newest reply and its results are always kept.
+	// be met. The newest group is always kept: a reply with its results, or the
+	// message at the end.
 	KeepLast int `yaml:"keep_last"`
 	// CompactAt is the size in messages above which the model is asked to sum
 	// up the old ones; 0 = never. CompactTokens is the same in tokens as

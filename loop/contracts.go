@@ -199,9 +199,6 @@ func (m *Machine) compileSchemas() error {
 	if !c.Input && !c.Output {
 		return nil
 	}
-	if m.task.Schemas == nil {
-		return &FieldError{Field: "contracts", Problem: "needs a schema compiler (Task.Schemas)"}
-	}
 	for _, name := range m.names {
 		t := m.tools[name]
 		for _, s := range []struct {
@@ -212,6 +209,9 @@ func (m *Machine) compileSchemas() error {
 		}{{c.Input, t.Input, &t.input, "input"}, {c.Output, t.Output, &t.output, "output"}} {
 			if !s.on || s.text == "" {
 				continue
+			}
+			if m.task.Schemas == nil {
+				return &FieldError{Field: "contracts", Problem: "needs a schema compiler (Task.Schemas)"}
 			}
 			schema, err := m.task.Schemas.Compile(s.text)
 			if err != nil {

@@ -111,10 +111,10 @@ func (m *Machine) hintNear() {
 	}
 	if limit := m.cfg.Limits.Turns; limit > 0 && limit-m.spent.turns <= near {
 		m.warned = true
-		m.hints = append(m.hints, textTurnsLeft(limit-m.spent.turns))
+		m.hints = append(m.hints, textTurnsLeft(max(0, limit-m.spent.turns)))
 	} else if limit := m.cfg.Limits.Calls; limit > 0 && limit-m.spent.calls <= near {
 		m.warned = true
-		m.hints = append(m.hints, textCallsLeft(limit-m.spent.calls))
+		m.hints = append(m.hints, textCallsLeft(max(0, limit-m.spent.calls)))
 	}
 	if m.warned {
 		m.note(Ref{}, EventLimitNear, "")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type Machine struct {
 	out      Outcome
 	began    time.Duration
 	deadline time.Duration // never = none
+	also     []Stop        // later rules that would have stopped it
 	draining bool          // a cancel or the deadline has come: nothing new starts
 	lastText string        // of the model, in this run
 	unusable int           // replies in a row that could not be used
@@ -251,6 +253,7 @@ func (m *Machine) begin(text string) {
 		m.deadline = m.now + m.cfg.Time.Run
 	}
 	m.draining, m.lastText, m.unusable = false, "", 0
+	m.also = m.also[:0]
 	m.batch, m.hints, m.ending, m.question, m.warned = m.batch[:0], m.hints[:0], LimitStop, question{}, false
 	if m.cfg.Scope != ScopeSession {
 		m.spent, m.failing = spent{}, 0
@@ -303,7 +306,8 @@ func (m *Machine) decide(stop Stop, reason, message string) {
 	switch {
 	case m.out.Stop == "":
 		m.out.Stop, m.out.Reason, m.out.Message = stop, reason, message
-	case m.out.Stop != stop:
+	case m.out.Stop != stop && !slices.Contains(m.also, stop):
+		m.also = append(m.also, stop)
 		m.note(Ref{}, EventAlsoStopped, string(stop))
 	}
 }

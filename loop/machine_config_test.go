@@ -232,7 +232,10 @@ func TestNewRefusesTools(t *testing.T) {
 	}
 	cfg := Off()
 	cfg.Contracts.Input = true
-	if _, err := New(cfg, Task{}, nil); err == nil || !strings.HasPrefix(err.Error(), "contracts: ") {
+	if _, err := New(cfg, Task{}, []ToolSpec{{Name: "read"}}); err != nil {
+		t.Errorf("contracts without schemas: %v", err)
+	}
+	if _, err := New(cfg, Task{}, []ToolSpec{{Name: "read", Input: "{}"}}); err == nil || !strings.HasPrefix(err.Error(), "contracts: ") {
 		t.Errorf("contracts without a schema compiler: got %v, want an error of contracts", err)
 	}
 }

@@ -86,6 +86,9 @@ func (m *Machine) plan(in *Input) {
 	}
 	m.spent.turns++
 	m.out.Turns++
+	if a.Action != ActionCall {
+		m.step(a.Action != ActionStop)
+	}
 	switch a.Action {
 	case ActionCall:
 		in.Calls = []AskedCall{{Name: a.Name, Args: string(a.Args)}}
@@ -101,7 +104,9 @@ func (m *Machine) plan(in *Input) {
 	case ActionStop:
 		m.appendReply(in.Text, nil)
 		m.lastText = a.Reason
-		m.decide(StopByModel, reasonByModel, "")
+		if m.out.Stop == "" {
+			m.decide(StopByModel, reasonByModel, "")
+		}
 	}
 	m.unusable = 0
 	m.checkBudget()

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"math"
 	"strings"
 	"time"
 )
@@ -25,7 +26,7 @@ func (r *request) timer() time.Duration {
 
 // ask makes the next model request, after a compaction if one is due.
 func (m *Machine) ask(purpose Purpose) {
-	if m.compact(purpose) {
+	if purpose == ForReply && m.compact() {
 		return
 	}
 	m.trim()
@@ -241,7 +242,7 @@ func (m *Machine) checkBudget() {
 	if limit := m.cfg.Limits.Tokens; limit > 0 && m.spent.tokens > limit {
 		m.decide(StopTokenLimit, reasonTokens(limit), messageBudget)
 	}
-	if limit := m.cfg.Limits.CostUSD; limit > 0 && float64(m.spent.cost) > limit*1e9 {
+	if limit := m.cfg.Limits.CostUSD; limit > 0 && m.spent.cost > int64(math.Round(limit*1e9)) {
 		m.decide(StopCostLimit, reasonCost(limit), messageBudget)
 	}
 }
