@@ -1,0 +1,149 @@
+package serve
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync"
+)
+
+// JournalSchema names the form of the journal.
+const JournalSchema = "agentbench.journal/v1"
+
+// An Entry tells of one request. It holds nothing of what was said.
+type Entry struct {
+	Type     string   `json:"type"` // request
+	N        int      `json:"n"`    // from 1, in the order of arrival
+	AtMS     int64    `json:"at_ms"`
+	TookMS   int64    `json:"took_ms"` // until the end of the answer
+	API      string   `json:"api,omitempty"`
+	Path     string   `json:"path"`
+	Scenario string   `json:"scenario,omitempty"`
+	Seed     uint64   `json:"seed,omitempty"`
+	Request  int      `json:"request,omitempty"`  // its number in the conversation
+	Try      int      `json:"try,omitempty"`      // of the request
+	Step     string   `json:"step,omitempty"`     // what answers it: model[3]
+	Messages int      `json:"messages,omitempty"` // in its history
+	Stream   bool     `json:"stream,omitempty"`
+	Status   int      `json:"status,omitempty"` // 0 = none was sent
+	Finish   string   `json:"finish,omitempty"`
+	Calls    int      `json:"calls,omitempty"`    // in the reply
+	Fault    string   `json:"fault,omitempty"`    // what of the script went wrong on purpose
+	Problems []string `json:"problems,omitempty"` // protocol faults of the client
+	Error    string   `json:"error,omitempty"`    // why the request was refused
+	Open     bool     `json:"open,omitempty"`     // the answer has not ended yet
+	Gone     bool     `json:"gone,omitempty"`     // the client went away before it did
+}
+
+// A Tally counts requests.
+type Tally struct {
+	Requests int            `json:"requests"`
+	Refused  int            `json:"refused"`  // that the server could make nothing of
+	Problems int            `json:"problems"` // with a protocol fault of the client
+	Faults   map[string]int `json:"faults"`   // that fired, by kind
+	Furthest int            `json:"furthest"` // the highest number of a request that was answered
+}
+
+func (t *Tally) add(e *Entry) {
+	t.Requests++
+	if e.Error != "" {
+		t.Refused++
+	}
+	if len(e.Problems) > 0 {
+		t.Problems++
+	}
+	if e.Fault != "" {
+		if t.Faults == nil {
+			t.Faults = map[string]int{}
+		}
+		t.Faults[e.Fault]++
+	}
+	if e.Step != "" {
+		t.Furthest = max(t.Furthest, e.Request)
+	}
+}
+
+// A Journal is what a server has done so far.
+type Journal struct {
+	Schema    string            `json:"schema"`
+	Speed     float64           `json:"speed"` // by which waits are divided
+	Total     Tally             `json:"total"`
+	Scenarios map[string]*Tally `json:"scenarios"` // those that were asked for
+	Left      int               `json:"left_out"`  // older entries that are not kept
+	Entries   []Entry           `json:"entries"`
+}
+
+// A journal keeps the newest entries.
+type journal struct {
+	mu      sync.Mutex
+	observe func(*Entry)
+	total   Tally
+	scenes  map[string]*Tally
+	ring    []*Entry
+	max     int
+}
+
+// begin takes an entry.
+func (j *journal) begin(e *Entry) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.total.add(e)
+	e.Type, e.N = "request", j.total.Requests
+	if e.Scenario != "" {
+		t := j.scenes[e.Scenario]
+		if t == nil {
+			t = &Tally{}
+			j.scenes[e.Scenario] = t
+		}
+		t.add(e)
+	}
+	if len(j.ring) < j.max {
+		j.ring = append(j.ring, e)
+	} else {
+		j.ring[(e.N-1)%j.max] = e
+	}
+}
+
+// end completes an entry.
+func (j *journal) end(e *Entry, took int64, status int, gone bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e.TookMS, e.Status, e.Gone, e.Open = took, status, gone, false
+	if j.observe != nil {
+		j.observe(e)
+	}
+}
+
+// snapshot copies the journal.
+func (j *journal) snapshot(speed float64) *Journal {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out := &Journal{Schema: JournalSchema, Speed: speed, Total: j.total.clone(), Scenarios: make(map[string]*Tally, len(j.scenes)),
+		Left: j.total.Requests - len(j.ring), Entries: make([]Entry, len(j.ring))}
+	for name, t := range j.scenes {
+		c := t.clone()
+		out.Scenarios[name] = &c
+	}
+	for i := range out.Entries {
+		out.Entries[i] = *j.ring[(out.Left+i)%len(j.ring)]
+	}
+	return out
+}
+
+func (t *Tally) clone() Tally {
+	c := *t
+	c.Faults = make(map[string]int, len(t.Faults))
+	for fault, n := range t.Faults {
+		c.Faults[fault] = n
+	}
+	return c
+}
+
+// Journal gives what the server has done so far.
+func (s *Server) Journal() *Journal { return s.journal.snapshot(s.speed) }
+
+func (s *Server) writeJournal(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	e.Encode(s.Journal()) // an error means that the client is gone
+}

@@ -1,0 +1,266 @@
+package serve
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentbench-go/agentbench/fakes"
+)
+
+// What a server takes at most.
+const (
+	maxBody     = 16 << 20
+	smallBody   = 64 << 10 // larger ones are read few at a time
+	largeBodies = 8
+	maxAtOnce   = 4096 // requests
+	maxTold     = 20   // protocol faults of one request
+	maxLooked   = 16384
+	bodyTime    = 30 * time.Second // to send a body
+)
+
+// A Scenario is a script and the name that it is served under: suite/name.
+type Scenario struct {
+	Name   string
+	Script *fakes.Script
+}
+
+// Options say how scenarios are served.
+type Options struct {
+	// Seed is that of requests whose path names none.
+	Seed uint64
+	// Speed divides all waits; 0 = 1.
+	Speed float64
+	// Entries is how many the journal keeps; 0 = 1,000.
+	Entries int
+	// Observe is told each entry of the journal when its answer has ended, one
+	// after another. It must not keep it, nor call the server.
+	Observe func(*Entry)
+}
+
+// A Server answers requests to a model by scripts. It is an [http.Handler];
+// [Server.Serve] makes one of it that can be shut down.
+type Server struct {
+	seed    uint64
+	speed   float64
+	scenes  map[string]*scene
+	names   []string
+	only    *scene // where there is no other
+	models  []byte // the list of models
+	tries   *tries
+	journal journal
+	began   time.Time
+	atOnce  atomic.Int64
+	large   chan struct{} // a place for each large body that is being read
+	bodies  sync.Pool     // of *bytes.Buffer
+	streams sync.Pool     // of *stream
+}
+
+// New makes a server of scenarios, which must not change any more. The error
+// joins what is wrong with their scripts, or says that a name comes twice.
+func New(scenarios []Scenario, o Options) (*Server, error) {
+	s := &Server{seed: o.Seed, speed: o.Speed, scenes: make(map[string]*scene, len(scenarios)), tries: newTries(maxLooked / 2),
+		journal: journal{observe: o.Observe, scenes: map[string]*Tally{}, max: o.Entries},
+		began:   time.Now(), large: make(chan struct{}, largeBodies)}
+	if s.speed == 0 {
+		s.speed = 1
+	}
+	if s.journal.max <= 0 {
+		s.journal.max = 1000
+	}
+	s.bodies.New = func() any { return new(bytes.Buffer) }
+	s.streams.New = func() any { return new(stream) }
+	var errs []error
+	for _, sc := range scenarios {
+		if err := s.add(sc); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(s.names) == 1 {
+		s.only = s.scenes[s.names[0]]
+	}
+	s.models = appendModels(nil, s.names)
+	return s, errors.Join(errs...)
+}
+
+func (s *Server) add(sc Scenario) error {
+	model, err := fakes.NewModel(sc.Script, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", sc.Name, err)
+	}
+	if s.scenes[sc.Name] != nil {
+		return fmt.Errorf("there are two scenarios %s", sc.Name)
+	}
+	out := &scene{name: sc.Name, script: sc.Script, model: model}
+	for i := range sc.Script.Model {
+		out.conditional = out.conditional || sc.Script.Model[i].When != fakes.WhenAlways
+	}
+	s.scenes[sc.Name] = out
+	s.names = append(s.names, sc.Name)
+	return nil
+}
+
+// appendModels writes the list of models in the words of both vendors.
+func appendModels(b []byte, names []string) []byte {
+	b = append(b, `{"object":"list","data":[`...)
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(append(b, `{"id":`...), name)
+		b = appendText(append(b, `,"object":"model","created":0,"owned_by":"agentbench","type":"model","display_name":`...), name)
+		b = append(b, `,"created_at":"1970-01-01T00:00:00Z"}`...)
+	}
+	return append(b, `],"has_more":false}`...)
+}
+
+// apis are the endpoints that answer for a model.
+var apis = map[string]api{
+	"/v1/chat/completions": chat{},
+	"/v1/responses":        responses{},
+	"/v1/messages":         messages{},
+}
+
+const endpoints = "POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, GET /v1/models, GET /health and GET /__agentbench/journal"
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{Server: s, w: w, r: r, api: chat{}, came: time.Now(), seed: s.seed,
+		entry: &Entry{Path: clip(r.URL.Path)}}
+	defer s.atOnce.Add(-1)
+	if s.atOnce.Add(1) > maxAtOnce {
+		x.refuse(&refusal{http.StatusServiceUnavailable, "too_many_requests", fmt.Sprintf("more than %d requests at once", maxAtOnce)})
+		return
+	}
+	if !local(r.Host) {
+		x.refuse(&refusal{http.StatusForbidden, "not_local", "this server answers to localhost and to loopback addresses only"})
+		return
+	}
+	if s.speed != 1 {
+		w.Header().Set("X-Agentbench-Speed", strconv.FormatFloat(s.speed, 'g', -1, 64))
+	}
+	x.route()
+}
+
+// local reports whether a request's host is this machine: a page in a browser
+// that another name led here has no business with the server.
+func local(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+// An exchange is one request and its answer.
+type exchange struct {
+	*Server
+	w     http.ResponseWriter
+	r     *http.Request
+	api   api
+	scene *scene // nil until it is known
+	seed  uint64
+	entry *Entry
+	came  time.Time
+}
+
+// route finds out what is asked for.
+func (x *exchange) route() {
+	path, err := x.scenario(x.r.URL.Path)
+	if a := apis[path]; a != nil {
+		x.api = a
+		x.entry.API = a.name()
+	}
+	switch {
+	case err != nil:
+		x.refuse(&refusal{http.StatusNotFound, "unknown_scenario", err.Error()})
+	case x.entry.API != "" && x.r.Method == http.MethodPost:
+		x.ask()
+	case x.entry.API != "":
+		x.w.Header().Set("Allow", http.MethodPost)
+		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", path + " takes POST, not " + clip(x.r.Method)})
+	case x.r.Method != http.MethodGet && x.r.Method != http.MethodHead:
+		x.refuse(&refusal{http.StatusNotFound, "unknown_path", fmt.Sprintf("there is no %s %s; there are %s", clip(x.r.Method), clip(path), endpoints)})
+	case path == "/v1/models":
+		x.json(x.models)
+	case path == "/health":
+		x.json([]byte(`{"status":"ok"}`))
+	case path == "/__agentbench/journal":
+		x.writeJournal(x.w)
+	default:
+		x.refuse(&refusal{http.StatusNotFound, "unknown_path", fmt.Sprintf("there is no %s; there are %s", clip(path), endpoints)})
+	}
+}
+
+// scenario cuts /run/SUITE/SCENARIO/SEED from a path, and takes the scenario.
+func (x *exchange) scenario(path string) (rest string, err error) {
+	inside, ok := strings.CutPrefix(path, "/run/")
+	if !ok {
+		x.scene = x.only
+		return path, nil
+	}
+	parts := strings.SplitN(inside, "/", 4)
+	if len(parts) < 4 {
+		return path, errors.New("the path of a scenario is /run/SUITE/SCENARIO/SEED/v1/…")
+	}
+	rest = "/" + parts[3]
+	name := parts[0] + "/" + parts[1]
+	if x.scene = x.scenes[name]; x.scene == nil {
+		return rest, x.noScenario(name)
+	}
+	if x.seed, err = strconv.ParseUint(parts[2], 10, 64); err != nil {
+		return rest, fmt.Errorf("the seed in the path must be a whole number from 0 on, not %q", clip(parts[2]))
+	}
+	return rest, nil
+}
+
+// noScenario is the error of a scenario that is not served.
+func (s *Server) noScenario(name string) error {
+	const shown = 5
+	names := s.names
+	more := ""
+	if len(names) > shown {
+		names, more = names[:shown], fmt.Sprintf(" and %d more (GET /v1/models lists them)", len(s.names)-shown)
+	}
+	return fmt.Errorf("no scenario %q is served; there are %s%s", clip(name), strings.Join(names, ", "), more)
+}
+
+// json answers with a JSON text.
+func (x *exchange) json(body []byte) {
+	x.w.Header().Set("Content-Type", "application/json")
+	x.w.Write(body) // an error means that the client is gone
+}
+
+// A refusal says why a request has no place in the script.
+type refusal struct {
+	status        int
+	code, problem string
+}
+
+func (x *exchange) refuse(r *refusal) {
+	x.entry.Error = r.problem
+	x.begin()
+	h := x.w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Should-Retry", "false")
+	x.w.WriteHeader(r.status)
+	x.w.Write(x.api.failure(nil, r.status, r.code, "agentbench: "+r.problem))
+	x.end(r.status, false)
+}
+
+func (x *exchange) begin() {
+	x.entry.AtMS = x.came.Sub(x.began).Milliseconds()
+	x.entry.Open = true
+	x.journal.begin(x.entry)
+}
+
+func (x *exchange) end(status int, gone bool) {
+	x.journal.end(x.entry, time.Since(x.came).Milliseconds(), status, gone)
+}

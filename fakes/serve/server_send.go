@@ -1,0 +1,142 @@
+package serve
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// beat is the script's time between two signs of life.
+const beat = 5 * time.Second
+
+// play carries a plan out.
+func (x *exchange) play(p *plan) {
+	status, whole := x.send(p)
+	x.end(status, !whole && (p.ending != endsLost || x.r.Context().Err() != nil))
+	if cap(p.out.b) <= 1<<20 {
+		x.streams.Put(p.out)
+	}
+	if !whole {
+		panic(http.ErrAbortHandler) // which closes the connection
+	}
+}
+
+// send sends an answer. It gives the status that was sent, and whether the
+// answer is to end well.
+func (x *exchange) send(p *plan) (status int, whole bool) {
+	from := 0
+	for i, part := range p.parts {
+		if i+1 < len(p.parts) && p.parts[i+1].at <= part.at {
+			continue // they go together
+		}
+		if !x.wait(part.at) {
+			return status, false
+		}
+		last := i+1 == len(p.parts) && p.ending == endsWell
+		if status == 0 {
+			x.head(p, last && from == 0)
+			status = p.status
+		}
+		if _, err := x.w.Write(p.out.b[from:part.to]); err != nil {
+			return status, false
+		}
+		from = part.to
+		if !last {
+			x.flush()
+		}
+	}
+	switch p.ending {
+	case endsNever:
+		<-x.r.Context().Done()
+	case endsAlive:
+		if status == 0 {
+			x.head(p, false)
+			status = p.status
+		}
+		x.keepAlive(p)
+	case endsLost:
+		x.wait(p.after)
+	}
+	return status, p.ending == endsWell
+}
+
+// head writes the header. at says that all of the answer comes at once.
+func (x *exchange) head(p *plan, at bool) {
+	h := x.w.Header()
+	switch {
+	case p.stream:
+		h.Set("Content-Type", "text/event-stream; charset=utf-8")
+		h.Set("Cache-Control", "no-cache")
+	default:
+		h.Set("Content-Type", "application/json")
+		if at {
+			h.Set("Content-Length", strconv.Itoa(p.sent()))
+		}
+	}
+	if p.wait > 0 {
+		x.retryAfter(h, p)
+	}
+	x.w.WriteHeader(p.status)
+}
+
+// retryAfter tells the client how long to wait: in whole seconds, with the
+// milliseconds beside them where they say more, or as a date.
+func (x *exchange) retryAfter(h http.Header, p *plan) {
+	wait := x.real(p.wait)
+	seconds := (wait + time.Second - 1) / time.Second
+	if p.waitAsDate {
+		h.Set("Retry-After", time.Now().Add(seconds*time.Second).UTC().Format(http.TimeFormat))
+		return
+	}
+	h.Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
+	if wait%time.Second != 0 {
+		h.Set("Retry-After-Ms", strconv.FormatInt(int64((wait+time.Millisecond-1)/time.Millisecond), 10))
+	}
+}
+
+// real is how long a duration of the script takes.
+func (s *Server) real(d time.Duration) time.Duration {
+	if s.speed == 1 {
+		return d
+	}
+	return time.Duration(float64(d) / s.speed)
+}
+
+// wait waits until an instant, and reports whether the client is still there.
+func (x *exchange) wait(at time.Duration) bool {
+	d := time.Until(x.came.Add(x.real(at)))
+	if d <= 0 {
+		return x.r.Context().Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-x.r.Context().Done():
+		return false
+	}
+}
+
+// keepAlive sends signs of life until the client goes away.
+func (x *exchange) keepAlive(p *plan) {
+	sign := []byte("\n") // white space before a JSON text
+	if p.stream {
+		sign = []byte(x.api.heartbeat())
+	}
+	ticker := time.NewTicker(max(x.real(beat), 10*time.Millisecond))
+	defer ticker.Stop()
+	for {
+		if _, err := x.w.Write(sign); err != nil {
+			return
+		}
+		x.flush()
+		select {
+		case <-ticker.C:
+		case <-x.r.Context().Done():
+			return
+		}
+	}
+}
+
+func (x *exchange) flush() { http.NewResponseController(x.w).Flush() } // where there is no such thing, nothing waits

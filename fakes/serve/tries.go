@@ -1,0 +1,67 @@
+package serve
+
+import (
+	"hash/maphash"
+	"net/http"
+	"sync"
+)
+
+// tries counts how often the same request was made. It keeps the newest ones:
+// at least max, at most twice as many.
+type tries struct {
+	max        int
+	seed       maphash.Seed
+	mu         sync.Mutex
+	young, old map[uint64]int
+}
+
+func newTries(max int) *tries {
+	return &tries{max: max, seed: maphash.MakeSeed(), young: map[uint64]int{}}
+}
+
+// conversationHeaders tell conversations apart that say the same.
+var conversationHeaders = []string{"X-Agentbench-Conversation", "Authorization", "X-Api-Key"}
+
+// key is the identity of a request: the same scenario and seed, asked the same
+// with the same body.
+func (t *tries) key(scenario string, seed uint64, api string, h http.Header, body []byte) uint64 {
+	var hash maphash.Hash
+	hash.SetSeed(t.seed)
+	maphash.WriteComparable(&hash, seed)
+	hash.WriteString(scenario)
+	hash.WriteByte(0)
+	hash.WriteString(api)
+	for _, name := range conversationHeaders {
+		hash.WriteByte(0)
+		hash.WriteString(h.Get(name))
+	}
+	hash.WriteByte(0)
+	hash.Write(body)
+	return hash.Sum64()
+}
+
+// add counts a request and gives how often it was made before.
+func (t *tries) add(key uint64) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n, ok := t.young[key]
+	if !ok {
+		n = t.old[key]
+		if len(t.young) >= t.max {
+			t.young, t.old = make(map[uint64]int, t.max), t.young
+		}
+	}
+	t.young[key] = min(n+1, maxTries)
+	return n
+}
+
+// maxTries bounds the counting of one request.
+const maxTries = 10_000
+
+// forget begins anew: the request was answered.
+func (t *tries) forget(key uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.young, key)
+	delete(t.old, key)
+}
