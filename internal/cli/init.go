@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// starter is the project that init writes. What belongs into .github stands in
+// a folder without the dot.
+//
+//go:embed starter
+var starter embed.FS
+
+func newInit() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init [FOLDER]",
+		Short: "Write a small project to begin with",
+		Long: `Write a small project to begin with into FOLDER (the working directory unless it
+is named): two scenarios, a variant, an agentbench.yaml and a workflow for CI,
+with comments. It passes validate and run as it stands. Files that are there
+already are not touched: with one of them nothing is written.`,
+		Example: "  agentbench init\n  agentbench init my-agent && cd my-agent && agentbench run",
+		Args:    atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder := "."
+			if len(args) == 1 {
+				folder = args[0]
+			}
+			files, err := starterFiles()
+			if err != nil {
+				return err
+			}
+			if err := refuseExisting(folder, files); err != nil {
+				return err
+			}
+			for _, f := range files {
+				if err := f.write(folder); err != nil {
+					return misuse("", "cannot write %s: %s", filepath.Join(folder, f.path), reason(err))
+				}
+				if _, err := fmt.Fprintln(cmd.OutOrStdout(), "wrote", filepath.Join(folder, f.path)); err != nil {
+					return err
+				}
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "now: agentbench run")
+			return err
+		},
+	}
+}
+
+// atMostOne refuses a second argument.
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) < 2 {
+		return nil
+	}
+	return misuse(cmd.CommandPath()+" --help shows an example", "%s takes one folder, but was given %d arguments", cmd.CommandPath(), len(args))
+}
+
+// A starterFile is a file that init writes.
+type starterFile struct {
+	path string
+	text []byte
+}
+
+func starterFiles() (files []starterFile, err error) {
+	err = fs.WalkDir(starter, "starter", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := starter.ReadFile(path)
+		inside := strings.TrimPrefix(path, "starter/")
+		if rest, ok := strings.CutPrefix(inside, "github/"); ok {
+			inside = ".github/" + rest
+		}
+		files = append(files, starterFile{filepath.FromSlash(inside), text})
+		return err
+	})
+	return files, err
+}
+
+// refuseExisting says which files are in the way.
+func refuseExisting(folder string, files []starterFile) error {
+	var there []string
+	for _, f := range files {
+		if _, err := os.Lstat(filepath.Join(folder, f.path)); !errors.Is(err, fs.ErrNotExist) {
+			there = append(there, filepath.Join(folder, f.path))
+		}
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	return misuse("name another folder, or move what is there away", "nothing was written: %s already there", are(there))
+}
+
+// are lists names with the verb that fits.
+func are(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return strings.Join(names, ", ") + " are"
+}
+
+func (f *starterFile) write(folder string) error {
+	path := filepath.Join(folder, f.path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(f.text)
+	return errors.Join(err, file.Close())
+}

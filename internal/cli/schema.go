@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+func newSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of a scenario file",
+		Long: `Print the JSON Schema of a scenario file, with which an editor completes and
+checks it. In many editors a first line
+
+  # yaml-language-server: $schema=agentbench.schema.json
+
+in a scenario does that.`,
+		Example: "  agentbench schema > agentbench.schema.json",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(scenarios.Schema())
+			return err
+		},
+	}
+}
