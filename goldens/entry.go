@@ -1,0 +1,90 @@
+package goldens
+
+import (
+	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// An entry is a line of a trace, as far as it is compared.
+type entry struct {
+	line   int    // of the trace's text, from 1
+	word   string // the line's word
+	input  loop.Input
+	effect *loop.Effect // nil if the line is an input
+	text   string       // what is compared, as text
+}
+
+// entries gives the lines of a trace. They share nothing that is changed with
+// the trace.
+func entries(trace loop.Trace) []entry {
+	var all []entry
+	for i := range trace {
+		in := trace[i].In
+		in.Calls = append([]loop.AskedCall(nil), in.Calls...)
+		all = append(all, entry{input: in})
+		for j := range trace[i].Effects {
+			effect := trace[i].Effects[j]
+			if effect.Outcome != nil {
+				outcome := *effect.Outcome
+				effect.Outcome = &outcome
+			}
+			all = append(all, entry{effect: &effect})
+		}
+	}
+	for i := range all {
+		all[i].line = i + 1
+		all[i].render()
+		all[i].word = wordOf(all[i].text)
+	}
+	return all
+}
+
+// render makes the text anew.
+func (e *entry) render() {
+	record := loop.Record{In: e.input}
+	if e.effect != nil {
+		record = loop.Record{Effects: []loop.Effect{*e.effect}}
+	}
+	text := record.String()
+	if e.effect != nil {
+		_, text, _ = strings.Cut(text, "\n") // the line of the input that is none
+	}
+	e.text = strings.TrimSuffix(text, "\n")
+}
+
+// wordOf gives the word of a line: it comes after the time, or after >.
+func wordOf(line string) string {
+	_, rest, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
+	word, _, _ := strings.Cut(rest, " ")
+	return word
+}
+
+// ref is the number of the line, in place.
+func (e *entry) ref() *loop.Ref {
+	if e.effect != nil {
+		return &e.effect.Ref
+	}
+	return &e.input.Ref
+}
+
+// is reports whether a line is of the kind that a rule names: *, a word, or
+// note.EVENT.
+func (e *entry) is(kind string) bool {
+	word, event, ofEvent := strings.Cut(kind, ".")
+	return (word == "*" || word == e.word) && (!ofEvent || e.effect != nil && string(e.effect.Event) == event)
+}
+
+// arguments gives f the arguments of each call that the line holds, in place,
+// with the name of its tool.
+func (e *entry) arguments(f func(tool string, args *string)) {
+	if e.effect != nil {
+		if e.effect.Args != "" {
+			f(e.effect.Name, &e.effect.Args)
+		}
+		return
+	}
+	for i := range e.input.Calls {
+		f(e.input.Calls[i].Name, &e.input.Calls[i].Args)
+	}
+}

@@ -1,0 +1,235 @@
+package goldens
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// A Golden is a stored trace, and how another may differ from it.
+type Golden struct {
+	// File is where it was read from, for messages; "" = nowhere. It is no part
+	// of the text.
+	File     string
+	Scenario string // its full name, suite/name
+	Variant  string
+	Seed     uint64
+	Mode     Mode        // "" = Strict
+	Allow    []Allowance // may be nil
+	// Trace is the text of the trace. It is parsed only when it has to be, so that
+	// it need not be canonical: then nothing equals it.
+	Trace string
+}
+
+// A Mode says what of a trace must be the same as in the golden.
+type Mode string
+
+// The modes. What an action is: a call that is executed, that is its tool and its
+// arguments, and the end of a run, that is its stop and end state. Retries,
+// times, ids and results are none.
+const (
+	Strict    Mode = "strict"    // every line
+	Actions   Mode = "actions"   // the actions, in order
+	Unordered Mode = "unordered" // every line; the calls of one batch may be asked and answered in any order
+	Subset    Mode = "subset"    // the trace makes no call that is not in the golden, in its order; some may be missing
+	Superset  Mode = "superset"  // the trace makes every call of the golden, in its order; it may make more
+)
+
+// Modes lists all modes.
+func Modes() []Mode { return []Mode{Strict, Actions, Unordered, Subset, Superset} }
+
+// A SyntaxError says where a golden is not what a golden is, and why.
+type SyntaxError struct {
+	File    string // "" = none
+	Line    int    // from 1; 0 where the file as a whole is meant
+	Problem string
+	Hint    string // how to mend it, "" = no idea
+}
+
+// Error gives file:line: problem, and the hint behind it.
+func (e *SyntaxError) Error() string {
+	return place(e.File, e.Line) + e.Problem + trailing(e.Hint)
+}
+
+// place gives file:line: in front of a message.
+func place(file string, line int) string {
+	switch {
+	case line == 0 && file == "":
+		return ""
+	case line == 0:
+		return escape(file) + ": "
+	case file == "":
+		return fmt.Sprintf("line %d: ", line)
+	}
+	return fmt.Sprintf("%s:%d: ", escape(file), line)
+}
+
+func trailing(hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return "; " + hint
+}
+
+const (
+	magic    = "# agentbench golden v1"
+	maxBytes = 4 << 20 // of a golden
+	maxAllow = 100     // allowances of one golden
+)
+
+// fields are the lines of the header in their order; any number of allow
+// follows.
+var fields = []string{"scenario", "variant", "seed", "mode"}
+
+// Parse reads a golden: the whole header, and the trace as it stands. It takes
+// what [Golden.Format] writes and nothing else. file is for messages. The error
+// is a [SyntaxError].
+func Parse(file string, data []byte) (*Golden, error) {
+	p := parser{golden: &Golden{File: file}, rest: string(data)}
+	if err := p.parse(len(data)); err != nil {
+		return nil, err
+	}
+	return p.golden, nil
+}
+
+type parser struct {
+	golden *Golden
+	rest   string
+	line   int // the one that was read last
+}
+
+func (p *parser) fail(hint, format string, args ...any) error {
+	return &SyntaxError{File: p.golden.File, Line: p.line, Problem: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+func (p *parser) parse(size int) error {
+	if size > maxBytes {
+		return p.fail("", "a golden has at most %d bytes", maxBytes)
+	}
+	first := p.next()
+	if strings.HasSuffix(first, "\r") {
+		return p.fail("check it out with LF: *.golden text eol=lf in .gitattributes", "the lines end with CR LF")
+	}
+	if first != magic {
+		return p.fail("the first line is "+magic, "is no golden: it begins with %s", shown(first))
+	}
+	for _, name := range fields {
+		if err := p.field(name); err != nil {
+			return err
+		}
+	}
+	for line := p.next(); line != ""; line = p.next() {
+		if err := p.allowance(line); err != nil {
+			return err
+		}
+	}
+	p.golden.Trace = p.rest
+	return nil
+}
+
+// next gives the next line, "" at the end.
+func (p *parser) next() string {
+	p.line++
+	line, rest, _ := strings.Cut(p.rest, "\n")
+	p.rest = rest
+	return line
+}
+
+// field reads a line of the header.
+func (p *parser) field(name string) (err error) {
+	line := p.next()
+	value, ok := strings.CutPrefix(line, "# "+name+": ")
+	if !ok || value == "" {
+		return p.fail("the header is "+strings.Join(fields, ", ")+", then any number of allow, then an empty line",
+			"expected # %s: and not %s", name, shown(line))
+	}
+	g := p.golden
+	switch name {
+	case "scenario":
+		g.Scenario = value
+		if _, _, err := split(value); err != nil {
+			return p.fail("such as stuck-loops/same-call-forever", "%v", err)
+		}
+	case "variant":
+		g.Variant = value
+		if err := checkName("variant", value); err != nil {
+			return p.fail("such as hpd-agent", "%v", err)
+		}
+	case "seed":
+		g.Seed, err = strconv.ParseUint(value, 10, 64)
+		if err != nil || strconv.FormatUint(g.Seed, 10) != value {
+			return p.fail("such as 1", "the seed must be a whole number from 0 on and not %s", shown(value))
+		}
+	case "mode":
+		g.Mode = Mode(value)
+		if !slices.Contains(Modes(), g.Mode) {
+			return p.fail("the modes are "+list(Modes()), "there is no mode %s", shown(value))
+		}
+	}
+	return nil
+}
+
+func (p *parser) allowance(line string) error {
+	text, ok := strings.CutPrefix(line, "# allow: ")
+	if !ok {
+		return p.fail("an empty line stands between the header and the trace", "expected # allow: or an empty line and not %s", shown(line))
+	}
+	if len(p.golden.Allow) == maxAllow {
+		return p.fail("", "more than %d allowances", maxAllow)
+	}
+	a, err := ParseAllowance(text)
+	if wrong := (*RuleError)(nil); errors.As(err, &wrong) {
+		return p.fail(wrong.Hint, "%s", wrong.Problem)
+	}
+	p.golden.Allow = append(p.golden.Allow, a)
+	return nil
+}
+
+// Format gives the text of the golden.
+func (g *Golden) Format() []byte {
+	return append(g.header(nil), g.Trace...)
+}
+
+// header appends the header, and the empty line after it.
+func (g *Golden) header(b []byte) []byte {
+	mode := g.Mode
+	if mode == "" {
+		mode = Strict
+	}
+	b = fmt.Appendf(b, "%s\n# scenario: %s\n# variant: %s\n# seed: %d\n# mode: %s\n", magic, g.Scenario, g.Variant, g.Seed, mode)
+	for _, a := range g.Allow {
+		b = fmt.Appendf(b, "# allow: %s\n", a)
+	}
+	return append(b, '\n')
+}
+
+// headerLines is the number of lines before the trace.
+func (g *Golden) headerLines() int { return 1 + len(fields) + len(g.Allow) + 1 }
+
+// same reports whether a trace has the very text of the golden, without making
+// that text as a whole.
+func (g *Golden) same(trace loop.Trace) bool {
+	rest := g.Trace
+	var b []byte
+	for i := range trace {
+		b = trace[i].AppendText(b[:0])
+		if len(b) > len(rest) || string(b) != rest[:len(b)] {
+			return false
+		}
+		rest = rest[len(b):]
+	}
+	return rest == ""
+}
+
+// list writes words as a, b, c.
+func list[T ~string](words []T) string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	return strings.Join(texts, ", ")
+}
