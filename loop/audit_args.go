@@ -64,8 +64,8 @@ func auditClear(text string) bool {
 // auditSame gives a text that is the same for two calls of the same tool with
 // the same arguments, however they are written.
 func auditSame(name, args string) string {
-	v, ok := auditDecode(args)
-	if !ok {
+	v, _ := auditDecode(args)
+	if !auditIsObject(args) {
 		return name + "\x00raw\x00" + args
 	}
 	return name + "\x00json\x00" + string(auditCompact(nil, v))

@@ -358,15 +358,18 @@ func (b *auditBook) decideRequests(r *auditRun) {
 	}
 }
 
-// decideTries finds the tries that the try limit kept from being made.
+// decideTries finds the tries that the try limit kept from being made. The first
+// of a batch decides, and that need not be the first call's.
 func (b *auditBook) decideTries(r *auditRun) {
 	for _, reply := range r.replies {
+		lo, hi := math.MaxInt, math.MaxInt
 		for _, c := range reply.calls {
-			from, until, ok := b.kept(c)
-			if ok {
-				r.decide(StopTryLimit, rankTryLimit, from, until)
-				break
+			if from, until, ok := b.kept(c); ok {
+				lo, hi = min(lo, from), min(hi, until)
 			}
+		}
+		if hi < math.MaxInt {
+			r.decide(StopTryLimit, rankTryLimit, lo, hi)
 		}
 	}
 }
