@@ -39,7 +39,8 @@ type Fold struct {
 	fuzz     []Fuzz
 	results  []*scenarios.Result
 	trials   int
-	passed   int // over, because of Only
+	passed   int      // over, because of Only
+	over     []string // variants that were passed over
 	unclear  int
 }
 
@@ -72,12 +73,10 @@ func (f *Fold) Header(h *scenarios.Header) error {
 		return err
 	}
 	for _, name := range h.Order {
-		if f.counts(name) {
-			f.variant(name)
-		}
+		f.variant(name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Variants)) {
-		if !f.counts(name) {
+		if !f.variant(name) {
 			continue
 		}
 		config := h.Variants[name]
@@ -98,27 +97,31 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// counts reports whether the results of a variant count.
-func (f *Fold) counts(variant string) bool { return f.Only == nil || slices.Contains(f.Only, variant) }
-
-// Variants lists the variants so far, in the order of reports.
-func (f *Fold) Variants() []string { return slices.Clone(f.order) }
+// Variants lists the variants so far, in the order of reports; those that Only
+// passes over come last.
+func (f *Fold) Variants() []string { return append(slices.Clone(f.order), f.over...) }
 
 // Kind says what made the results so far: [KindRun], [KindReplay] or another
 // word of their headers.
 func (f *Fold) Kind() string { return cmp.Or(f.files.kind, KindRun) }
 
-func (f *Fold) variant(name string) {
-	if !slices.Contains(f.order, name) {
-		f.order = append(f.order, name)
+// variant notes a variant, and reports whether its results count.
+func (f *Fold) variant(name string) bool {
+	list, counts := &f.order, f.Only == nil || slices.Contains(f.Only, name)
+	if !counts {
+		list = &f.over
 	}
+	if !slices.Contains(*list, name) {
+		*list = append(*list, name)
+	}
+	return counts
 }
 
 // Add takes one result. The error says that the same trial came before, or what
 // in it makes no sense.
 func (f *Fold) Add(r *scenarios.Result) error {
 	f.init()
-	if !f.counts(r.Variant) {
+	if !f.variant(r.Variant) {
 		f.passed++
 		return nil
 	}
@@ -128,7 +131,6 @@ func (f *Fold) Add(r *scenarios.Result) error {
 	if err := f.scenario(r); err != nil {
 		return err
 	}
-	f.variant(r.Variant)
 	key := unitKey{r.Variant, r.Scenario}
 	if f.units[key] == nil {
 		f.units[key] = newUnit()

@@ -164,6 +164,9 @@ func (f *gateFlags) judge(cmd *cobra.Command, paths []string, keep bool) (*repor
 	if err != nil {
 		return nil, badInput(err)
 	}
+	if err := hasVariants(r, now.Only, now.Variants()); err != nil {
+		return nil, err
+	}
 	r.Gate = f.limits.Judge(now, base, results)
 	r.Verdict = r.Gate.Verdict
 	return r, nil

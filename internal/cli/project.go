@@ -56,7 +56,7 @@ type setting struct {
 // set from the project's file.
 func flagsFromProject(cmd *cobra.Command) error {
 	root := cmd.Root()
-	if cmd.Parent() != root || slices.Contains([]string{"version", "help", "completion"}, cmd.Name()) {
+	if cmd == root || slices.Contains([]string{"version", "help", "completion"}, projectKey(cmd)) {
 		return nil
 	}
 	path, err := projectFile(cmd.Flag("config").Value.String())
@@ -68,6 +68,15 @@ func flagsFromProject(cmd *cobra.Command) error {
 		return err
 	}
 	return p.apply(cmd)
+}
+
+// projectKey is the key below which the file speaks of a command: that of list
+// scenarios is list.
+func projectKey(cmd *cobra.Command) string {
+	for cmd.HasParent() && cmd.Parent().HasParent() {
+		cmd = cmd.Parent()
+	}
+	return cmd.Name()
 }
 
 // projectFile finds the file: the one that --config names, else the first
@@ -295,7 +304,7 @@ func (p *project) mistake(at *token.Position, hint, format string, args ...any) 
 // set: what the file says of the command comes before what it says of all.
 func (p *project) apply(cmd *cobra.Command) error {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		s, said := p.values[cmd.Name()][f.Name]
+		s, said := p.values[projectKey(cmd)][f.Name]
 		if !said {
 			s, said = p.values[""][f.Name]
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -83,13 +84,25 @@ func (f *outputFlags) readReport(paths, variants []string, keep bool) (*reports.
 	if err := readResults(fold, paths); err != nil {
 		return nil, err
 	}
-	for _, v := range variants {
-		if !slices.Contains(fold.Variants(), v) {
-			return nil, misuse(didYouMean(v, fold.Variants(), ""), "there are no results of a variant %q", v)
+	r, err := fold.Report()
+	if err != nil {
+		return nil, badInput(err)
+	}
+	return r, hasVariants(r, variants, fold.Variants())
+}
+
+// hasVariants reports a variant that was asked for and has no results. all are
+// the variants of the files, whose names may be anything.
+func hasVariants(r *reports.Report, asked, all []string) error {
+	for i := range all {
+		all[i] = reports.Line(all[i])
+	}
+	for _, v := range asked {
+		if !slices.Contains(r.Variants, v) {
+			return misuse(didYouMean(v, all, "the variants are: "+strings.Join(all, ", ")), "there are no results of a variant %q", v)
 		}
 	}
-	r, err := fold.Report()
-	return r, badInput(err)
+	return nil
 }
 
 // newFold makes a fold of results files.
