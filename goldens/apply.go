@@ -112,21 +112,24 @@ func (r *Rule) findsIn(e *entry) bool {
 	return found
 }
 
-// withoutRetries keeps the last try of each call and request, as if it were the
-// first, and takes out all that tells how long it took to come to it.
+// withoutRetries keeps of each call and request where its first try began and
+// how its last one ended, as if it were one, and takes out all that tells how
+// long it took.
 func withoutRetries(lines []entry) []entry {
 	last := map[loop.Ref]int{}
 	for i := range lines {
 		ref := *lines[i].ref()
-		try := ref.Try
-		ref.Try = 0
-		last[ref] = max(last[ref], try)
+		whole := loop.Ref{Kind: ref.Kind, N: ref.N}
+		last[whole] = max(last[whole], ref.Try)
 	}
 	kept := lines[:0]
 	for _, e := range lines {
 		ref := e.ref()
-		whole := loop.Ref{Kind: ref.Kind, N: ref.N}
-		if e.effect == nil && e.input.Kind == loop.Tick || ref.Try > 0 && ref.Try < last[whole] {
+		try := last[loop.Ref{Kind: ref.Kind, N: ref.N}]
+		if e.effect != nil && (e.effect.Kind == loop.CallTool || e.effect.Kind == loop.AskModel) {
+			try = 1
+		}
+		if e.effect == nil && e.input.Kind == loop.Tick || ref.Try > 0 && ref.Try != try {
 			continue
 		}
 		if ref.Try > 0 {

@@ -3,6 +3,7 @@ package goldens
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -120,21 +121,20 @@ func lineOf(text string, n int) string {
 func (g *Golden) difference(want, got []entry, edits []edit, whole bool, trace loop.Trace) *Difference {
 	head := g.headerLines()
 	wants, gots := strings.Split(g.Trace, "\n"), strings.Split(trace.String(), "\n")
-	d := &Difference{File: g.File, whole: whole}
+	all := make([]Edit, len(edits))
 	for i, e := range edits {
-		if i == shownEdits {
-			d.More = len(edits) - i
-			break
-		}
 		if e.out {
-			d.Edit = append(d.Edit, Edit{Out: true, Line: head + want[e.a].line, Text: wants[want[e.a].line-1]})
+			line := want[e.a].line
+			all[i] = Edit{Out: true, Line: head + line, Text: wants[line-1]}
 		} else {
-			d.Edit = append(d.Edit, Edit{Line: got[e.b].line, Text: gots[got[e.b].line-1]})
+			line := got[e.b].line
+			all[i] = Edit{Line: line, Text: gots[line-1]}
 		}
 	}
-	first := edits[0]
-	d.Line, d.TraceLine = placeIn(want, first.a, head), placeIn(got, first.b, 0)
-	d.firstBlock(edits)
+	d := &Difference{File: g.File, Line: placeIn(want, edits[0].a, head), TraceLine: placeIn(got, edits[0].b, 0), whole: whole}
+	d.first(all[:together(edits)])
+	d.Edit = all[:min(len(all), shownEdits)]
+	d.More = len(all) - len(d.Edit)
 	return d
 }
 
@@ -150,29 +150,31 @@ func placeIn(lines []entry, i, offset int) int {
 	return offset + 1
 }
 
-// firstBlock fills in what was expected and what came at the first place that
-// differs: the first line out and the first line in of the edits that follow one
-// another there.
-func (d *Difference) firstBlock(edits []edit) {
+// together counts the edits at the beginning that follow one another, with no
+// equal line between them.
+func together(edits []edit) int {
 	a, b := edits[0].a, edits[0].b
-	var out, in *Edit
-	for i := range d.Edit {
-		if edits[i].a != a || edits[i].b != b {
-			break
+	for i, e := range edits {
+		if e.a != a || e.b != b {
+			return i
 		}
-		if e := &d.Edit[i]; e.Out && out == nil {
-			out = e
-		} else if !e.Out && in == nil {
-			in = e
-		}
-		a, b = edits[i].behind()
+		a, b = e.behind()
 	}
-	switch {
-	case out != nil && in != nil:
-		d.Problem, d.Want, d.Got = "the trace differs", out.Text, in.Text
-	case out != nil:
-		d.Problem, d.Want = "a line is missing from the trace", out.Text
-	case in != nil:
-		d.Problem, d.Got = "the trace has one line more", in.Text
+	return len(edits)
+}
+
+// first says what was expected and what came at the first place that differs:
+// the first line out and the first line in of the edits there.
+func (d *Difference) first(edits []Edit) {
+	out := slices.IndexFunc(edits, func(e Edit) bool { return e.Out })
+	in := slices.IndexFunc(edits, func(e Edit) bool { return !e.Out })
+	if out >= 0 {
+		d.Problem, d.Want = "a line is missing from the trace", edits[out].Text
+	}
+	if in >= 0 {
+		d.Problem, d.Got = "the trace has one line more", edits[in].Text
+	}
+	if out >= 0 && in >= 0 {
+		d.Problem = "the trace differs"
 	}
 }

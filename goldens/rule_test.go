@@ -1,0 +1,103 @@
+package goldens
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// Each form of a rule prints back as it parses.
+func TestRulesPrintBack(t *testing.T) {
+	for _, text := range []string{
+		"field *.time", "field reply.in", "field halt.elapsed within 0.5s", "field reply.in within 5", "field reply.cost within 12.5%", "field reply.id",
+		"argument search $", "argument search $.query", "argument * $.at", "argument book $.items[0].price within 0.01", "argument a.b-c $[*][12]",
+		`argument "two words" $["odd key"].x_1`, "argument `\"quoted\"` $", `argument "*" $`,
+		`text put.text "took [0-9]+ms"`, "text *.reason `[0-9]+\\.[0-9]+`", `text halt.answer "\x1b|\n"`,
+		"added tick", "missing note", "added note.limit-near", "retries",
+	} {
+		r, err := ParseRule(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if r.String() != text {
+			t.Errorf("%s prints back as %s", text, r)
+		}
+		a, err := ParseAllowance(text + ": because")
+		if err != nil || a.Rule.String() != text || a.Reason != "because" || a.String() != text+": because" {
+			t.Errorf("%s: because is read as %q, error %v", text, a, err)
+		}
+	}
+	if got := (Rule{}).String(); got != "" {
+		t.Errorf("the zero rule prints as %q", got)
+	}
+}
+
+func TestBrokenRules(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", `there is no rule ""`},
+		{"Field reply.in", `there is no rule "Field reply.in"`},
+		{"field", `expected a space and a field before ""`},
+		{"field  reply.in", `no line of a trace begins with " reply.in"`},
+		{"field replies.in", `no line of a trace begins with "replies.in"`},
+		{"field reply", `expected a dot and a key before ""`},
+		{"field reply.tokens", `there is no key "tokens"`},
+		{"field reply.in within", `the rule ends before " within"`},
+		{"field reply.in within 0", `expected an amount above 0 before "0"`},
+		{"field reply.in within -1", `expected an amount above 0 before "-1"`},
+		{"field reply.in within 1.2.3", `expected an amount above 0 before "1.2.3"`},
+		{"field reply.in within 5s", `an amount of seconds is for times only`},
+		{"field reply.in within 05", `the rule "field reply.in within 05" is not in its canonical form`},
+		{"field reply.text within 5", `what stands behind text is no number`},
+		{"field *.time within 5", `time is a time: the amount needs a unit`},
+		{"field *.time within 5m", `time is a time: the amount needs a unit`},
+		{"argument", `expected a space and a tool before ""`},
+		{"argument search", `expected a space and a path before ""`},
+		{"argument search query", `a path begins with $ and not with "query"`},
+		{"argument search $.", `expected a key of letters, digits and _ before ""`},
+		{"argument search $.a-b", `the rule ends before "-b"`},
+		{"argument search $[x]", `expected an index, * or a quoted key before "x]"`},
+		{"argument search $[1", `expected ] before ""`},
+		{"argument search $[01]", `the rule "argument search $[01]" is not in its canonical form`},
+		{`argument search $["a"]`, `the rule "argument search $[\"a\"]" is not in its canonical form`},
+		{`argument "search" $`, `the rule "argument \"search\" $" is not in its canonical form`},
+		{`argument "search $`, `expected the name of a tool as a Go string before "\"search $"`},
+		{`argument "" $`, "the name of a tool is empty"},
+		{"argument search $" + strings.Repeat(".a", 33), `the path has more than 32 steps`},
+		{"text reply.in \"1\"", "what stands behind in is no text"},
+		{"text put.text", `expected a space and a regular expression before ""`},
+		{"text put.text [0-9]", `expected a regular expression as a Go string before "[0-9]"`},
+		{`text put.text "("`, "the regular expression \"(\" is broken: missing closing ): `(`"},
+		{`text put.text "x*"`, `the regular expression "x*" matches nothing at all`},
+		{"text put.text `x`", "the rule \"text put.text `x`\" is not in its canonical form"},
+		{"added", `expected a space and a line before ""`},
+		{"added note.", "expected an event behind note."},
+		{"missing put.text", `the rule ends before ".text"`},
+		{"retries 3", `the rule ends before " 3"`},
+		{"field " + strings.Repeat("a", 2000), "the rule has more than 2000 bytes"},
+	} {
+		_, err := ParseRule(c.text)
+		var wrong *RuleError
+		if !errors.As(err, &wrong) || wrong.Problem != c.want {
+			t.Errorf("%.80s:\ngot  %v\nwant %s", c.text, err, c.want)
+		}
+	}
+}
+
+func TestBrokenReasons(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"retries", "the rule has no reason; behind the rule comes why, such as retries: the clock is real"},
+		{"retries: ", "the rule has no reason; behind the rule comes why, such as retries: the clock is real"},
+		{"retries because", `the rule ends before " because"; behind the rule come a colon, a space and the reason`},
+		{"retries:because", `the rule ends before ":because"; behind the rule come a colon, a space and the reason`},
+		{"retries:  because", "the reason begins or ends with white space"},
+		{"retries: \x1b[31mred", `the reason holds a character that cannot be printed: "\x1b[31mred"`},
+		{"retries: " + strings.Repeat("é", 301), "the reason has more than 300 characters"},
+		{"field reply.x: y", `there is no key "x"; the keys are ` + list(keyNames())},
+	} {
+		if _, err := ParseAllowance(c.text); err == nil || err.Error() != c.want {
+			t.Errorf("%.80s:\ngot  %v\nwant %s", c.text, err, c.want)
+		}
+	}
+	if _, err := ParseAllowance("retries: " + strings.Repeat("é", 300)); err != nil {
+		t.Errorf("300 characters are not too many: %v", err)
+	}
+}
