@@ -61,7 +61,7 @@ func plainConfig(c *loop.Config) bool {
 
 // checkRoundTrip: the text of a trace parses back to the same text.
 func checkRoundTrip(p *play) (string, bool) {
-	text := p.trace.String()
+	text := p.text()
 	t, err := loop.ParseTrace(text)
 	if err != nil {
 		return "the trace's text cannot be read: " + err.Error(), true
@@ -74,23 +74,41 @@ func checkRoundTrip(p *play) (string, bool) {
 
 // checkSameTrace: the same case played again gives the same trace.
 func checkSameTrace(p *play) (string, bool) {
-	again := played(p.Case)
-	if d := different(p.trace, again.trace); d >= 0 {
-		return "played again, the trace is another: " + difference(recordText(p.trace, d), recordText(again.trace, d)), true
-	}
-	return "", true
+	return sameAs(p, p.Case, "played again")
 }
 
-// different gives the first record in which two traces differ, -1 if none.
-func different(a, b loop.Trace) int {
-	var x, y []byte
-	for i := range max(len(a), len(b)) {
-		if i >= len(a) || i >= len(b) {
-			return i
+// text is the text of the trace, made once.
+func (p *play) text() string {
+	if p.lines == "" {
+		var b []byte
+		for i := range p.trace {
+			b = p.trace[i].AppendText(b)
+			p.ends = append(p.ends, len(b))
 		}
-		x, y = a[i].AppendText(x[:0]), b[i].AppendText(y[:0])
-		if string(x) != string(y) {
-			return i
+		p.lines = string(b)
+	}
+	return p.lines
+}
+
+// record is the text of a record of the trace.
+func (p *play) record(i int) string {
+	text, from := p.text(), 0
+	if i > 0 {
+		from = p.ends[i-1]
+	}
+	return text[from:p.ends[i]]
+}
+
+// differs gives the first record of the trace, from one on, in which another
+// trace that begins there differs; -1 if none does.
+func (p *play) differs(from int, other loop.Trace) int {
+	var b []byte
+	for i := range max(len(p.trace)-from, len(other)) {
+		if from+i >= len(p.trace) || i >= len(other) {
+			return from + i
+		}
+		if b = other[i].AppendText(b[:0]); string(b) != p.record(from+i) {
+			return from + i
 		}
 	}
 	return -1
@@ -157,9 +175,9 @@ func checkResumed(p *play) (string, bool) {
 	if _, err := session.Resume(context.Background(), m, rest, p.trace[:at+1]); err != nil {
 		return fmt.Sprintf("resumed after record %d: %v", at+1, err), true
 	}
-	if d := different(p.trace[at+1:], rest.trace); d >= 0 {
+	if d := p.differs(at+1, rest.trace); d >= 0 {
 		return fmt.Sprintf("resumed after record %d, the trace is another: ", at+1) +
-			difference(recordText(p.trace[at+1:], d), recordText(rest.trace, d)), true
+			difference(recordText(p.trace, d), recordText(rest.trace, d-at-1)), true
 	}
 	return "", true
 }

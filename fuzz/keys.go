@@ -6,13 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/agentbench-go/agentbench/loop/detect"
 )
-
-// rawKey reports whether a detector tells calls apart by how their arguments are
-// written.
-func rawKey(d *detect.Detector) bool { return slices.Contains(d.Key, detect.RawArgs) }
 
 // reorder writes a JSON object with its keys, and those of the objects in it, in
 // the order in which they stand, or in reverse; ok is false for any other text.

@@ -19,6 +19,10 @@ type play struct {
 	err      error  // the session broke off
 	dirty    []dirt // requests with a history that an API would refuse
 	read     *view
+	lines    string // see text
+	ends     []int
+	ids      map[string]string // see identities
+	sums     *used
 }
 
 // A dirt is what is wrong with the history of a request.

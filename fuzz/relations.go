@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // This file and those named relations_… hold the metamorphic relations: what
@@ -98,7 +99,7 @@ func checkUnusedTool(p *play) (string, bool) {
 // sameAs compares the trace with that of a changed case.
 func sameAs(p *play, changed *Case, how string) (string, bool) {
 	other := played(changed)
-	if d := different(p.trace, other.trace); d >= 0 {
+	if d := p.differs(0, other.trace); d >= 0 {
 		return how + ", the trace is another: " + difference(recordText(p.trace, d), recordText(other.trace, d)), true
 	}
 	return "", true
@@ -189,13 +190,11 @@ func (p *play) timeout(name string) time.Duration {
 // checkKeyOrder: arguments whose keys stand in another order give the same
 // stops, where no detector looks at the raw text.
 func checkKeyOrder(p *play) (string, bool) {
-	for i := range p.Config.Detectors {
-		if rawKey(&p.Config.Detectors[i]) {
-			return "", false
-		}
+	if !severalKeys(p.Script) || slices.ContainsFunc(p.Config.Detectors, func(d detect.Detector) bool { return slices.Contains(d.Key, detect.RawArgs) }) {
+		return "", false
 	}
 	sorted, reversed := p.Case.clone(), p.Case.clone()
-	shuffled := false
+	shuffled, before := false, p
 	for i := range sorted.Script.Model {
 		a, b := sorted.Script.Model[i].Calls, reversed.Script.Model[i].Calls
 		for j := range a {
@@ -205,22 +204,40 @@ func checkKeyOrder(p *play) (string, bool) {
 			}
 			second, _ := reorder(a[j].Args, true)
 			shuffled = shuffled || first != second
+			if first != a[j].Args {
+				before = nil // the case itself is not written so
+			}
 			a[j].Args, b[j].Args = first, second
 		}
 	}
 	if !shuffled {
 		return "", false
 	}
-	if a, b := stops(sorted), stops(reversed); a != b {
+	if before == nil {
+		before = played(sorted)
+	}
+	if a, b := before.stops(), played(reversed).stops(); a != b {
 		return fmt.Sprintf("with the keys of the arguments in another order the runs stop by %s, not by %s", b, a), true
 	}
 	return "", true
 }
 
-// stops gives how the runs of a case stop.
-func stops(c *Case) string {
+// severalKeys reports whether a call may have arguments with more than one key.
+func severalKeys(s *fakes.Script) bool {
+	for i := range s.Model {
+		for j := range s.Model[i].Calls {
+			if args := s.Model[i].Calls[j].Args; strings.HasPrefix(args, "{") && strings.Contains(args, ",") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stops gives how the runs stopped.
+func (p *play) stops() string {
 	var words []string
-	for _, o := range played(c).outcomes {
+	for _, o := range p.outcomes {
 		words = append(words, fmt.Sprintf("%s after %d calls", o.Stop, o.Asked))
 	}
 	return strings.Join(words, ", ")

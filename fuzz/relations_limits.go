@@ -82,7 +82,7 @@ func checkRaised(p *play) (string, bool) {
 	u := p.used()
 	var names []string
 	for _, b := range bounds {
-		if b.on(&p.Config) && !b.reached(p, &u) {
+		if b.on(&p.Config) && !b.reached(p, u) {
 			names = append(names, b.name)
 			b.raise(&higher.Config)
 		}
@@ -113,9 +113,13 @@ func (p *play) names(detector string) bool {
 	return false
 }
 
-// used sums up what the session has used.
-func (p *play) used() used {
-	u := used{has: map[loop.Event]bool{}}
+// used sums up what the session has used, once.
+func (p *play) used() *used {
+	if p.sums != nil {
+		return p.sums
+	}
+	u := &used{has: map[loop.Event]bool{}}
+	p.sums = u
 	for _, r := range p.view().runs {
 		u.longest = max(u.longest, r.haltedAt-r.beganAt)
 		for _, q := range r.requests {
@@ -209,7 +213,7 @@ func lower(limit, other int) int {
 // the stop that makes the difference.
 func (p *play) prefix(strict *Case, stop loop.Stop) (string, bool) {
 	s := played(strict)
-	d := different(p.trace, s.trace)
+	d := p.differs(0, s.trace)
 	if d < 0 {
 		return "", true // not reached
 	}

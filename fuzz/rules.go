@@ -131,7 +131,7 @@ func (p *play) trips(d *detect.Detector, b plainBreaker) string {
 			if !reply.turn() {
 				continue
 			}
-			calls, known := identities(reply)
+			calls, known := p.identities(reply)
 			if !known {
 				return "" // the model cannot tell
 			}
@@ -291,15 +291,28 @@ func (p *play) errorKind(c *callView) loop.ErrorKind {
 
 // identities gives a text for each call of a reply that is the same for
 // identical calls; known is false where the plain way to read JSON cannot tell.
-func identities(reply *replyView) (ids []string, known bool) {
+func (p *play) identities(reply *replyView) (ids []string, known bool) {
 	known = true
 	for _, c := range reply.calls {
-		args, plain := identity(c.args)
+		args, seen := p.ids[c.args]
+		if !seen {
+			if p.ids == nil {
+				p.ids = map[string]string{}
+			}
+			var plain bool
+			if args, plain = identity(c.args); !plain {
+				args = unknowable
+			}
+			p.ids[c.args] = args
+		}
 		ids = append(ids, c.name+"\x00"+args)
-		known = known && plain
+		known = known && args != unknowable
 	}
 	return ids, known
 }
+
+// unknowable is the identity of arguments of which the plain way cannot tell.
+const unknowable = "?"
 
 // identity gives a text that is the same for arguments that mean the same: of a
 // JSON object its values with sorted keys, of anything else the text itself.

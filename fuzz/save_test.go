@@ -36,7 +36,7 @@ func TestYAML(t *testing.T) {
 		again := *c
 		again.Script, again.Config = &loaded[0].Script, loaded[0].Config
 		a, b := played(c), played(&again)
-		if d := different(a.trace, b.trace); d >= 0 {
+		if d := a.differs(0, b.trace); d >= 0 {
 			t.Errorf("case %d: %s\n%s", k, difference(recordText(a.trace, d), recordText(b.trace, d)), text)
 			if n++; n > 8 {
 				return
