@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"sort"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -49,6 +50,17 @@ func (m *Model) Next(c *Course, b Before) int {
 func (m *Model) Say(step int, r Request) (Said, error) {
 	var b scratch
 	return m.say(&m.steps[step], &r, &b, true)
+}
+
+// CallNumber gives the number of the call that has a fresh id, 0 for an id that
+// is none.
+func (m *Model) CallNumber(id string) int {
+	digits, ok := strings.CutPrefix(id, m.fresh)
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 1 || strconv.Itoa(n) != digits {
+		return 0
+	}
+	return n
 }
 
 // A Course is how far a conversation has come in a script. The zero Course is

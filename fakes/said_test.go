@@ -136,6 +136,11 @@ func TestSaid(t *testing.T) {
 	if _, err := m.Say(1, Request{Ref: loop.Ref{Kind: loop.RefModel, N: 2, Try: 1}}); !errors.As(err, &dry) {
 		t.Errorf("a result that is not there: %v", err)
 	}
+	for id, want := range map[string]int{"call_8": 8, "call_0": 0, "call_08": 0, "call_x": 0, "call_-1": 0, "8": 0, "call_": 0} {
+		if got := m.CallNumber(id); got != want {
+			t.Errorf("the number of %q is %d, want %d", id, got, want)
+		}
+	}
 	var c Course
 	for _, want := range []int{0, 1, -1, -1} {
 		if got := m.Next(&c, Before{}); got != want {

@@ -20,8 +20,7 @@ type question struct {
 	stream  bool
 	usage   bool           // a stream is to end with what was used
 	history []loop.Message // without system messages: they are no part of a conversation
-	replies int            // messages of the assistant
-	calls   int            // calls in them
+	calls   int            // in the messages of the assistant
 }
 
 // A place is where in a body something stands: a field, or an entry of a list
@@ -95,15 +94,11 @@ func (q *question) add(at place, m loop.Message) error {
 	return nil
 }
 
-func (q *question) user(at place) error {
-	n := len(q.history) - q.replies + 1
-	return q.add(at, loop.Message{Ref: loop.Ref{Kind: loop.RefMessage, N: n}, Role: loop.User})
-}
+func (q *question) user(at place) error { return q.add(at, loop.Message{Role: loop.User}) }
 
 // reply adds a message of the assistant; its calls follow.
 func (q *question) reply(at place, text string) error {
-	q.replies++
-	return q.add(at, loop.Message{Ref: loop.Ref{Kind: loop.RefModel, N: q.replies}, Role: loop.Assistant, Text: text})
+	return q.add(at, loop.Message{Role: loop.Assistant, Text: text})
 }
 
 // call adds a call to the last message, which is the assistant's.
@@ -113,27 +108,13 @@ func (q *question) call(at place, id, name, args string) error {
 		return &mistake{at, fmt.Sprintf("there are more than %d calls in a message, or %d messages and calls", maxCalls, maxMessages)}
 	}
 	q.calls++
-	last.Calls = append(last.Calls, loop.Call{N: q.calls, ID: id, Name: name, Args: args})
+	last.Calls = append(last.Calls, loop.Call{ID: id, Name: name, Args: args})
 	return nil
 }
 
-// result adds the result of a call. A call of the last reply gives it its
-// number; a result for any other has none.
+// result adds the result of a call.
 func (q *question) result(at place, id, text string, failed bool) error {
-	m := loop.Message{Ref: loop.Ref{Kind: loop.RefCall}, Role: loop.ToolRole, CallID: id, Text: text, Failed: failed}
-	for i := len(q.history) - 1; i >= 0; i-- {
-		if q.history[i].Role != loop.Assistant {
-			continue
-		}
-		for _, c := range q.history[i].Calls {
-			if c.ID == id {
-				m.Ref.N = c.N
-				break
-			}
-		}
-		break
-	}
-	return q.add(at, m)
+	return q.add(at, loop.Message{Role: loop.ToolRole, CallID: id, Text: text, Failed: failed})
 }
 
 // content gives the text of a message's content: a text, or a list of parts, of

@@ -9,13 +9,21 @@ import (
 
 // responses is OpenAI's Responses API: POST /v1/responses. Nothing is stored: a
 // request brings its whole conversation. The ids of items say what they are, so
-// that a reference to one can be read.
+// that a reference to one can be read: msg_3 is the text of the third reply,
+// fc_3_0_call_7 its first call, whose own id is call_7.
 type responses struct{}
 
 const (
-	messageItem = "msg_" // and the number of the request
-	callItem    = "fc_"  // and the id of the call
+	messageItem = "msg_"
+	callItem    = "fc_"
 )
+
+func appendCallItem(b []byte, r *reply, call int) []byte {
+	b = appendNumber(append(b, '"'), callItem, int64(r.n))
+	b = appendNumber(b, "_", int64(call))
+	id := appendText(nil, "_"+r.calls[call].ID)
+	return append(b, id[1:]...)
+}
 
 func (responses) name() string      { return "responses" }
 func (responses) heartbeat() string { return ": keep-alive\n\n" }
@@ -125,8 +133,8 @@ func (r *itemReader) called(at place, id, name, args string) error {
 }
 
 func (r *itemReader) reference(at place, id string) error {
-	if call, ok := strings.CutPrefix(id, callItem); ok {
-		return r.called(at, call, "", "{}")
+	if parts := strings.SplitN(id, "_", 4); parts[0]+"_" == callItem && len(parts) == 4 {
+		return r.called(at, parts[3], "", "{}")
 	}
 	if strings.HasPrefix(id, messageItem) {
 		return r.said(at, "what was said")
@@ -173,12 +181,12 @@ func responseStatus(finish string) (status, reason string) {
 	switch finish {
 	case "":
 		return "in_progress", ""
-	case loop.FinishStop, loop.FinishToolCalls:
-		return "completed", ""
 	case loop.FinishLength:
 		return "incomplete", "max_output_tokens"
+	case "content_filter":
+		return "incomplete", finish
 	}
-	return "incomplete", finish
+	return "completed", ""
 }
 
 func responseItems(b []byte, r *reply) []byte {
@@ -189,7 +197,7 @@ func responseItems(b []byte, r *reply) []byte {
 		if i > 0 || r.text != "" {
 			b = append(b, ',')
 		}
-		b = callObject(b, &r.calls[i], "completed", r.calls[i].Args)
+		b = callObject(b, r, i, "completed", r.calls[i].Args)
 	}
 	return b
 }
@@ -210,8 +218,9 @@ func textPart(b []byte, text string) []byte {
 	return append(b, `,"annotations":[],"logprobs":[]}`...)
 }
 
-func callObject(b []byte, c *loop.AskedCall, status, args string) []byte {
-	b = appendText(append(b, `{"id":`...), callItem+c.ID)
+func callObject(b []byte, r *reply, call int, status, args string) []byte {
+	c := &r.calls[call]
+	b = appendCallItem(append(b, `{"id":`...), r, call)
 	b = append(append(b, `,"type":"function_call","status":"`...), status...)
 	b = appendText(append(b, `","call_id":`...), c.ID)
 	b = appendText(append(b, `,"name":`...), c.Name)
@@ -287,26 +296,26 @@ func (responses) call(s *stream, r *reply, d delta) {
 	case callBegins:
 		s.numbered("response.output_item.added")
 		s.b = appendNumber(s.b, `,"output_index":`, index)
-		s.b = callObject(append(s.b, `,"item":`...), c, "in_progress", "")
+		s.b = callObject(append(s.b, `,"item":`...), r, d.call, "in_progress", "")
 	case callPiece:
-		s.callEvent("response.function_call_arguments.delta", c, index)
+		s.callEvent("response.function_call_arguments.delta", r, d.call, index)
 		s.b = appendText(append(s.b, `,"delta":`...), d.text)
 	case callEnds:
-		s.callEvent("response.function_call_arguments.done", c, index)
+		s.callEvent("response.function_call_arguments.done", r, d.call, index)
 		s.b = appendText(append(s.b, `,"name":`...), c.Name)
 		s.b = appendText(append(s.b, `,"arguments":`...), c.Args)
 		s.endEvent()
 		s.numbered("response.output_item.done")
 		s.b = appendNumber(s.b, `,"output_index":`, index)
-		s.b = callObject(append(s.b, `,"item":`...), c, "completed", c.Args)
+		s.b = callObject(append(s.b, `,"item":`...), r, d.call, "completed", c.Args)
 	}
 	s.endEvent()
 }
 
 // callEvent begins an event about the arguments of a call.
-func (s *stream) callEvent(name string, c *loop.AskedCall, index int64) {
+func (s *stream) callEvent(name string, r *reply, call int, index int64) {
 	s.numbered(name)
-	s.b = appendText(append(s.b, `,"item_id":`...), callItem+c.ID)
+	s.b = appendCallItem(append(s.b, `,"item_id":`...), r, call)
 	s.b = appendNumber(s.b, `,"output_index":`, index)
 }
 

@@ -8,8 +8,12 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// maxSilent is how many replies in a row may have left no message.
-const maxSilent = 8
+// How many replies may have left no message: in a row because they said nothing,
+// and because the client dropped them.
+const (
+	maxSilent  = 8
+	maxDropped = 10_000
+)
 
 // A scene is a scenario that is served.
 type scene struct {
@@ -29,27 +33,77 @@ type spot struct {
 	cut     bool // the reply before was cut off
 	n       int  // the number of the request
 	step    int  // the index of the step that answers it, -1 = there is none
+	asked   int  // calls asked for before it
 }
 
-// find goes through the script as the history says that it was gone through.
+// find goes through the script as the history says that it was gone through,
+// and gives each message and call its number.
 func (sc *scene) find(q *question) *spot {
 	s := &spot{scene: sc}
+	var last []loop.Call
+	users := 0
 	for i := range q.history {
-		if m := &q.history[i]; m.Role == loop.Assistant {
-			s.history = q.history[:i]
-			s.next()
-			silent := len(m.Calls) == 0 && strings.TrimSpace(m.Text) == ""
-			for range maxSilent {
-				if silent || !s.silent() {
-					break
-				}
-				s.next()
-			}
+		s.history = q.history[:i]
+		switch m := &q.history[i]; m.Role {
+		case loop.User:
+			users++
+			m.Ref = loop.Ref{Kind: loop.RefMessage, N: users}
+		case loop.ToolRole:
+			m.Ref = loop.Ref{Kind: loop.RefCall, N: number(last, m.CallID)}
+		case loop.Assistant:
+			s.replied(m)
+			last = m.Calls
 		}
 	}
 	s.history = q.history
 	s.next()
 	return s
+}
+
+// number is that of the call with an id, 0 if there is none.
+func number(calls []loop.Call, id string) int {
+	for i := range calls {
+		if calls[i].ID == id {
+			return calls[i].N
+		}
+	}
+	return 0
+}
+
+// replied goes on to the request that a message of the assistant answered.
+func (s *spot) replied(m *loop.Message) {
+	s.catchUp(m.Calls)
+	s.next()
+	silent := len(m.Calls) == 0 && strings.TrimSpace(m.Text) == ""
+	for range maxSilent {
+		if silent || !s.silent() {
+			break
+		}
+		s.next()
+	}
+	m.Ref = loop.Ref{Kind: loop.RefModel, N: s.n}
+	for i := range m.Calls {
+		s.asked = max(s.asked+1, s.model.CallNumber(m.Calls[i].ID))
+		m.Calls[i].N = s.asked
+	}
+}
+
+// catchUp passes over replies that the client has dropped from its history: the
+// fresh ids of those that are left tell how many calls were asked for before.
+func (s *spot) catchUp(calls []loop.Call) {
+	if len(calls) == 0 {
+		return
+	}
+	first, history := s.model.CallNumber(calls[0].ID), s.history
+	defer func() { s.history = history }()
+	s.history = nil // what they came right after is not known any more
+	for dropped := 0; s.asked < first-1 && dropped < maxDropped; dropped++ {
+		s.next()
+		if s.step < 0 {
+			return
+		}
+		s.asked += len(s.script.Model[s.step].Calls)
+	}
 }
 
 // next goes on to the next request, which is asked with the history.

@@ -104,7 +104,7 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	}
 	e.Step, e.Try = stepName(at.step), try
 	model := x.scene.model.Seeded(x.seed)
-	said, err := model.Say(at.step, fakes.Request{Ref: loop.Ref{Kind: loop.RefModel, N: at.n, Try: try}, Calls: q.calls, History: q.history})
+	said, err := model.Say(at.step, fakes.Request{Ref: loop.Ref{Kind: loop.RefModel, N: at.n, Try: try}, Calls: at.asked, History: q.history})
 	if err != nil {
 		return nil, &refusal{http.StatusUnprocessableEntity, "script_ran_dry", fmt.Sprintf("%s: %v", stepName(at.step), err)}
 	}

@@ -1,0 +1,166 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/contract"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// A served world checks that each answer of the model in a simulated run is what
+// a server says to the same request, of which it sees the history alone.
+type served struct {
+	*fakes.World
+	t      *testing.T
+	server *Server
+	path   string
+	client client
+	stream bool
+	wants  map[loop.Ref]loop.Input // what the server said
+	same   int
+}
+
+func (w *served) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
+	if server, ok := w.wants[in.Ref]; ok && (in.Kind == loop.ModelReply || in.Kind == loop.ModelFailure) {
+		world := loop.Input{Kind: in.Kind, Ref: in.Ref, Text: in.Text, Calls: in.Calls, Finish: in.Finish, Status: in.Status, RetryAfter: in.RetryAfter}
+		w.compare(server, world)
+	}
+	w.World.Do(ctx, in, effects)
+	for i := range effects {
+		if e := &effects[i]; e.Kind == loop.AskModel && e.For != loop.ForSummary {
+			w.wants[e.Ref] = w.ask(e)
+		}
+	}
+}
+
+// compare compares what the server said with what the world says, as far as the
+// API can tell it.
+func (w *served) compare(server, world loop.Input) {
+	w.same++
+	switch {
+	case w.client.path == "/v1/responses" && server.Finish == "":
+		world.Finish = ""
+	case w.client.path == "/v1/messages":
+		if world.Finish == "end_turn" { // its own word for it
+			world.Finish = loop.FinishStop
+		}
+		world.Calls = slices.Clone(world.Calls)
+		for i := range world.Calls { // arguments that are JSON come without the space round them
+			if args := strings.TrimSpace(world.Calls[i].Args); args == "" || json.Valid([]byte(args)) {
+				world.Calls[i].Args = cmp.Or(args, "{}")
+			}
+		}
+	}
+	if fmt.Sprintf("%+v", server) != fmt.Sprintf("%+v", world) {
+		w.t.Errorf("the server says\n%+v\nthe world says\n%+v", server, world)
+	}
+}
+
+// ask asks the server, and takes its plan without waiting for it.
+func (w *served) ask(e *loop.Effect) loop.Input {
+	r := httptest.NewRequest("POST", "http://localhost"+w.path+w.client.path, strings.NewReader(w.client.json(e.History, w.stream)))
+	x := &exchange{Server: w.server, w: httptest.NewRecorder(), r: r, entry: &Entry{}}
+	rest, err := x.scenario(r.URL.Path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	x.api = apis[rest]
+	p, refused := x.plan()
+	if refused != nil {
+		w.t.Fatalf("%v: %+v", e.Ref, refused)
+	}
+	if len(x.entry.Problems) > 0 {
+		w.t.Errorf("%v: %q", e.Ref, x.entry.Problems)
+	}
+	if x.entry.Fault != "" {
+		return failed(p, e.Ref)
+	}
+	var a answer
+	if w.stream {
+		a = w.client.events(w.t, parseEvents(w.t, string(p.out.b)))
+	} else {
+		a = w.client.read(w.t, p.out.b)
+	}
+	return loop.Input{Kind: loop.ModelReply, Ref: e.Ref, Text: a.Text, Calls: a.Calls, Finish: a.Finish}
+}
+
+// failed is a plan's failure as the loop would be told of it.
+func failed(p *plan, ref loop.Ref) loop.Input {
+	in := loop.Input{Kind: loop.ModelFailure, Ref: ref, RetryAfter: p.wait}
+	body := string(p.out.b)
+	if p.status != http.StatusOK {
+		in.Status = p.status
+	} else if i := strings.LastIndex(body, "data: {"); i >= 0 { // an error in the stream has no status
+		body = body[i+len("data: "):]
+	}
+	var said struct {
+		Message, Code string
+		Error         struct{ Message, Type, Code string }
+	}
+	if json.Unmarshal([]byte(body), &said) == nil {
+		in.Text = said.Message + said.Error.Message
+		if strings.Contains(said.Code+said.Error.Code+said.Error.Type, "rate_limit") {
+			in.Status = http.StatusTooManyRequests
+		}
+	}
+	if in.Text == http.StatusText(in.Status) {
+		in.Text = ""
+	}
+	return in
+}
+
+// The embedded scenarios, each under its own variant, asked over each API.
+func TestTheServerPlaysTheScenarios(t *testing.T) {
+	all, err := scenarios.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, api := range []struct {
+		name   string
+		stream bool
+	}{{"chat", false}, {"chat", true}, {"responses", true}, {"messages", false}} {
+		t.Run(fmt.Sprintf("%s/stream=%v", api.name, api.stream), func(t *testing.T) {
+			same := 0
+			for _, s := range all {
+				same += playScenario(t, s, clients[api.name], api.stream)
+			}
+			if same < 1000 {
+				t.Errorf("only %d answers were compared", same)
+			}
+		})
+	}
+}
+
+func playScenario(t *testing.T, s *scenarios.Scenario, c client, stream bool) (same int) {
+	if s.ID() == "history/trimmed-over-three-messages" {
+		return 0 // it drops a reply without calls, which no history can show
+	}
+	t.Run(s.ID(), func(t *testing.T) {
+		server, err := New([]Scenario{{s.ID(), &s.Script}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const seed = 3
+		w := &served{World: fakes.NewWorld(&s.Script, seed), t: t, server: server, wants: map[loop.Ref]loop.Input{},
+			path: fmt.Sprintf("/run/%s/%d", s.ID(), seed), client: c, stream: stream}
+		m, err := loop.New(s.Config, loop.Task{Text: s.Script.Task, Seed: seed, Schemas: contract.Compiler()}, s.Script.Specs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := loop.Run(context.Background(), m, w); err != nil {
+			t.Fatal(err)
+		}
+		same = w.same
+	})
+	return same
+}
