@@ -17,6 +17,7 @@ func (b *auditBook) judgeText(r *auditReply, n *auditCounts) {
 	n.turns++
 	n.streaks = nil
 	if r.sort == auditAction {
+		n.steps++
 		b.judgeAction(r, n)
 		return
 	}
@@ -73,10 +74,12 @@ func (b *auditBook) checkSpending(r *auditReply, n *auditCounts, rank int) {
 
 // checkSteps refuses the calls of a reply that was the last step.
 func (b *auditBook) checkSteps(r *auditReply, n *auditCounts) {
-	if !b.stepsUsed(n) || b.cfg.Limits.AtLimit == LimitAsk {
+	if !b.stepsUsed(n) {
 		return
 	}
-	r.run.decide(StopTurnLimit, rankSteps, r.rec, r.rec)
+	if b.cfg.Limits.AtLimit != LimitAsk {
+		r.run.decide(StopTurnLimit, rankSteps, r.rec, r.rec)
+	}
 	for _, c := range r.calls {
 		c.stop(Refused, "turn-limit")
 	}
@@ -151,7 +154,7 @@ func (b *auditBook) refusedByTool(c *auditCall) bool {
 // call that limits.calls refused, if any.
 func (b *auditBook) judgeBatch(r *auditReply, n *auditCounts, full *auditCall, rec int) {
 	out := b.stepsUsed(n)
-	if slices.ContainsFunc(r.calls, func(c *auditCall) bool { return len(c.puts) > 0 && c.puts[0].eff.Why != NotStarted }) {
+	if slices.ContainsFunc(r.calls, func(c *auditCall) bool { return len(c.puts) > 0 && c.puts[0].eff.Why == Executed }) {
 		n.steps++
 	}
 	switch {

@@ -64,9 +64,12 @@ func (m *Machine) openBatch(in *Input, cut bool) {
 	m.appendReply(in.Text, m.batchCalls())
 	m.checkCut(cut)
 	m.checkBudget()
-	m.step(true)
-	if m.out.Stop != "" {
+	outOfSteps := m.step(true)
+	switch {
+	case m.out.Stop != "":
 		m.blockAll(Refused, m.out.Reason)
+	case outOfSteps: // and the user is to be asked
+		m.blockAll(Refused, reasonSteps(m.cfg.Limits.Steps))
 	}
 	m.checkCalls(cut)
 	m.askDetectors(in.Text)
@@ -356,7 +359,7 @@ func (m *Machine) closeBatch() {
 	m.checkBudget()
 	m.closeDetectors()
 	m.observe()
-	if considered > 0 {
+	if slices.ContainsFunc(m.batch, func(c call) bool { return c.why == Executed }) {
 		m.step(true)
 	}
 	m.goOn()

@@ -71,7 +71,9 @@ func (m *Machine) summarised(text string, blank bool) {
 		return len(m.history)
 	}
 	before := size()
-	if !blank {
+	if blank {
+		m.note(m.req.ref.whole(), EventNoSummary, textBlankSummary)
+	} else {
 		for _, msg := range m.history[c.from:c.to] {
 			m.emit(Effect{Kind: Drop, Ref: msg.Ref})
 		}

@@ -117,7 +117,8 @@ type Time struct {
 }
 
 // Errors is the limit on failing turns in a row. Any turn with calls that is
-// not failing sets the count to 0.
+// not failing sets the count to 0; one of which no call came so far as to start
+// or be blocked changes nothing.
 type Errors struct {
 	// MaxConsecutive is the limit; 0 turns it off.
 	MaxConsecutive int `yaml:"max_consecutive"`
@@ -357,7 +358,7 @@ func (c *Config) Validate() error {
 		for _, p := range c.Detectors[i].Validate() {
 			v.add(at+"."+p.Field, "%s", p.Text)
 		}
-		if name := c.Detectors[i].Name; name != "" && Stop(name).EndState() != LoopDetected {
+		if name := c.Detectors[i].Name; name != "" && (Stop(name).EndState() != LoopDetected || Stop(name) == StopCompactionThrash) {
 			v.add(at+".name", "%q is the name of another stop", name)
 		}
 		if names[c.Detectors[i].Name] {

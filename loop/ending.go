@@ -5,10 +5,9 @@ package loop
 
 // A question is what the user is asked.
 type question struct {
-	ref     Ref
-	pending bool // to be asked when the batch is done
-	stop    Stop // what the run ends with if the answer is no, or there is none
-	text    string
+	ref  Ref
+	stop Stop // what the run ends with if the answer is no, or there is none
+	text string
 }
 
 // goOn goes on after a batch or an answer: to the run's end if a stop is
@@ -25,9 +24,10 @@ func (m *Machine) goOn() {
 		m.ask(purpose)
 	case m.out.Stop != "":
 		m.halt()
-	case m.question.pending:
+	case m.pending.stop != "":
+		m.question, m.pending = m.pending, question{}
 		m.numbers.question++
-		m.question.ref, m.question.pending = Ref{Kind: RefQuestion, N: m.numbers.question}, false
+		m.question.ref = Ref{Kind: RefQuestion, N: m.numbers.question}
 		m.phase, m.gate.opened = questioning, m.now
 		m.emit(Effect{Kind: AskUser, Ref: m.question.ref, Text: m.question.text})
 	default:
@@ -48,10 +48,11 @@ func (m *Machine) atLimit(stop Stop, reason, message string) {
 }
 
 // askLater asks the user once the batch is done, unless something is to be
-// asked already.
+// asked already: of two questions at one instant the first one is put, and its
+// answer holds for both.
 func (m *Machine) askLater(stop Stop, text string) {
-	if !m.question.pending {
-		m.question = question{pending: true, stop: stop, text: text}
+	if m.pending.stop == "" {
+		m.pending = question{stop: stop, text: text}
 	}
 }
 

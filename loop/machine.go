@@ -46,8 +46,9 @@ type Machine struct {
 	req          request
 	batch        []call
 	gate         gate
-	question     question
-	ending       AtLimit // how the run ends once its stop is decided
+	question     question // that is open
+	pending      question // to be asked when the batch is done, if it has a stop
+	ending       AtLimit  // how the run ends once its stop is decided
 	compaction   compaction
 	noGain       int // compactions in a row that gained nothing
 	scratch      []Message
@@ -255,8 +256,9 @@ func (m *Machine) begin(text string) {
 	m.draining, m.lastText, m.unusable = false, "", 0
 	m.also = m.also[:0]
 	m.batch, m.hints, m.ending, m.question, m.warned = m.batch[:0], m.hints[:0], LimitStop, question{}, false
+	m.pending = question{}
 	if m.cfg.Scope != ScopeSession {
-		m.spent, m.failing = spent{}, 0
+		m.spent, m.failing, m.noGain = spent{}, 0, 0
 	}
 	m.detectors.Begin(m.cfg.Scope != ScopeSession)
 	if m.task.Hooks.BeforeRun {

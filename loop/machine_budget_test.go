@@ -69,3 +69,93 @@ func TestLastWordIsNotCompacted(t *testing.T) {
 		t.Errorf("asked for %q, want a reply and then the last word", asked)
 	}
 }
+
+// toolResult gives the result of the n-th call.
+func toolResult(n int) Input {
+	return Input{Kind: ToolResult, Ref: Ref{Kind: RefCall, N: n, Try: 1}, Text: "ok"}
+}
+
+// Of three steps the third is a reply with a call: the call is refused, and then
+// the user is asked.
+func TestStepLimitAsksAndRefuses(t *testing.T) {
+	cfg := Off()
+	cfg.Limits.Steps, cfg.Limits.AtLimit = 3, LimitAsk
+	m, err := New(cfg, Task{Text: "go"}, []ToolSpec{{Name: "read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Step(m.Begin())
+	m.Step(replyWith(1, Input{Calls: []AskedCall{{ID: "a", Name: "read", Args: "{}"}}}))
+	m.Step(toolResult(1))
+	effects := m.Step(replyWith(2, Input{Calls: []AskedCall{{ID: "b", Name: "read", Args: "{}"}}}))
+	if len(effects) != 2 || effects[0].Why != Refused || effects[1].Kind != AskUser {
+		t.Errorf("got %v, want the call refused and the user asked", Record{Effects: effects})
+	}
+}
+
+// A batch of which nothing runs is no step: two vetoed calls end a run by the
+// breaker alone.
+func TestVetoedBatchIsNoStep(t *testing.T) {
+	cfg := Default()
+	cfg.Limits.Steps = 2
+	cfg.Detectors[0].Do[0].At = 2
+	m, err := New(cfg, Task{Text: "go"}, []ToolSpec{{Name: "read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Step(m.Begin())
+	call := AskedCall{Name: "read", Args: "{}"}
+	in := replyWith(1, Input{Calls: []AskedCall{call, call}})
+	text := Record{In: in, Effects: m.Step(in)}.String()
+	if m.Outcome().Stop != "circuit-breaker" || strings.Contains(text, string(EventAlsoStopped)) {
+		t.Errorf("stop %s in\n%s", m.Outcome().Stop, text)
+	}
+}
+
+// What compactions won counts from each user message anew.
+func TestGainlessCompactionsOfARun(t *testing.T) {
+	cfg := Off()
+	cfg.Limits.Turns = 1 // one request a run, so one compaction
+	cfg.History = History{KeepFirst: true, KeepLast: 1, CompactAt: 4, MinGain: 1, CompactionsWithoutGain: 2}
+	m, err := New(cfg, Task{Text: "go"}, []ToolSpec{{Name: "read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, calls := 0, 0
+	play := func(effects []Effect) {
+		for !m.Halted() {
+			e := effects[len(effects)-1]
+			switch {
+			case e.Kind == AskModel && e.For == ForSummary:
+				request = e.Ref.N
+				effects = m.Step(replyWith(request, Input{Text: "short"}))
+			case e.Kind == AskModel:
+				request = e.Ref.N
+				effects = m.Step(replyWith(request, Input{Calls: []AskedCall{{Name: "read", Args: "{}"}}}))
+			case e.Kind == CallTool:
+				calls++
+				effects = m.Step(toolResult(calls))
+			default:
+				t.Fatalf("unexpected effect %v", e)
+			}
+		}
+	}
+	play(m.Step(m.Begin()))
+	for range 3 {
+		play(m.Step(Input{Kind: UserMessage, Text: "more"}))
+		if got := m.Outcome().Stop; got != StopTurnLimit {
+			t.Fatalf("a run ended with %s, want turn-limit", got)
+		}
+	}
+}
+
+// The name of another stop is no name for a detector.
+func TestDetectorIsNoOtherStop(t *testing.T) {
+	for _, name := range []Stop{StopCompactionThrash, StopDone, StopErrorLimit} {
+		cfg := Default()
+		cfg.Detectors[0].Name = string(name)
+		if err := cfg.Validate(); err == nil || !strings.HasPrefix(err.Error(), "detectors[0].name: ") {
+			t.Errorf("a detector may be called %s: %v", name, err)
+		}
+	}
+}

@@ -150,6 +150,7 @@ func TestValidateDetectors(t *testing.T) {
 		{"memory: 1", "do[0].at"},                                 // a count of 2 in one record
 		{"memory: 3; match: cycle; period: 2..2", "do[0].at"},     // two laps of two are four
 		{"memory: 4; match: cycle; period: 2..2", ""},             //
+		{"memory: 3; match: cycle", "do[0].at"},                   // the period is 2..2 unless it is set
 		{"memory: 2; match: cycle; period: 1..2", ""},             // two laps of one are two
 		{"record: reply", "acts"},                                 // not every reply has calls
 		{"key: tool, result", "key[1]"},                           // not known before the call

@@ -99,7 +99,7 @@ type Outcome struct {
 	Errors     int           // executed calls that ended with an error code, or a text that begins with errors.text_prefix
 	Vetoed     int           // calls vetoed, refused by a limit, or not started when the run stopped
 	Denied     int           // calls denied by a gate
-	Nudges     int           // times that a detector told the model
+	Nudges     int           // times that a detector nudged; the model reads it if another request follows
 	Invalid    int           // calls of unknown tools or with arguments that are no JSON object
 	TokensIn   int64         // read, by sub-runs too
 	TokensOut  int64         // written, by sub-runs too

@@ -40,8 +40,9 @@ const (
 
 // For a summary, a plan and a critique.
 const (
-	textSummarise = "Sum up the conversation so far for your own later use: the task, what was found out with its exact names and numbers, what was tried and failed, and what is left to do."
-	textReplanned = "The new subgoals are noted. Go on with the next action."
+	textSummarise    = "Sum up the conversation so far for your own later use: the task, what was found out with its exact names and numbers, what was tried and failed, and what is left to do."
+	textBlankSummary = "The summary is empty."
+	textReplanned    = "The new subgoals are noted. Go on with the next action."
 )
 
 func textSummary(text string) string { return "Summary of the conversation so far:\n" + text }

@@ -279,7 +279,7 @@ func TestStrongest(t *testing.T) {
 		{"in any order", []Detector{d("a", Veto, BeforeCall), d("b", Nudge, BeforeCall)}, "2 a:veto(2)"},
 		{"ask above veto", []Detector{d("a", Veto, BeforeCall), d("b", Ask, BeforeCall)}, "2 b:ask(2)"},
 		{"final-answer above ask", []Detector{d("a", FinalAnswer, BeforeCall), d("b", Ask, BeforeCall)}, "2 a:final-answer(2)"},
-		{"stop above final-answer", []Detector{d("a", FinalAnswer, BeforeCall), d("b", Stop, BeforeCall)}, "2 b:stop(2)"},
+		{"stop above final-answer", []Detector{d("a", FinalAnswer, BeforeCall), d("b", Stop, BeforeCall)}, "2 b:stop(2)+2 a:final-answer(2)"},
 		{"the first of equals", []Detector{d("a", Nudge, BeforeCall), d("b", Nudge, BeforeCall)}, "2 a:nudge(2)"},
 		{"stops are all told", []Detector{d("a", Stop, BeforeCall), d("b", Nudge, BeforeCall), d("c", Stop, BeforeCall)}, "2 a:stop(2)+2 c:stop(2)"},
 		{"after the batch too", []Detector{d("a", Nudge, AfterBatch), d("b", Stop, AfterBatch), d("c", Ask, AfterBatch)}, "2 b:stop(2)"},

@@ -215,6 +215,9 @@ const (
 	Stop        Act = "stop" // veto the batch and stop the run
 )
 
+// ends reports whether the act ends the run.
+func (a Act) ends() bool { return a == FinalAnswer || a == Stop }
+
 // strength orders the acts; 0 = none.
 func (a Act) strength() int {
 	switch a {

@@ -103,7 +103,7 @@ func (s *Set) Before(i int) []Finding { return s.find(i, false) }
 
 // find asks the detectors that look at that moment about record i of the batch.
 func (s *Set) find(i int, after bool) []Finding {
-	var found []Finding
+	var found, later []Finding // what is done; what would have ended the run too
 	best, record := -1, 0
 	for j := range s.watchers {
 		w := &s.watchers[j]
@@ -123,11 +123,14 @@ func (s *Set) find(i int, after bool) []Finding {
 		case best < 0:
 			found = append(found, f)
 		case act.strength() > found[0].Act.strength():
-			found = append(found[:0], f)
-		case act == Stop:
-			found = append(found, f)
-			continue
+			if found[0].Act.ends() {
+				later = append(later, found[0])
+			}
+			found[0] = f
 		default:
+			if act.ends() {
+				later = append(later, f)
+			}
 			continue
 		}
 		best, record = j, at
@@ -135,7 +138,7 @@ func (s *Set) find(i int, after bool) []Finding {
 	if best >= 0 {
 		s.watchers[best].fire(record)
 	}
-	return found
+	return append(found, later...)
 }
 
 // Veto records that call i of the batch was vetoed.

@@ -70,6 +70,14 @@ func (d *Detector) validateAct(v *validation, field string, act Act, acts []Act)
 	}
 }
 
+// shortest is the length of the shortest cycle that counts.
+func (d *Detector) shortest() int {
+	if d.Period == (Period{}) {
+		return 2
+	}
+	return max(1, d.Period.Min)
+}
+
 // validateReach refuses what can never be reached, or never be known in time.
 func (d *Detector) validateReach(v *validation) {
 	if d.Match == Window && d.Memory == 0 {
@@ -81,7 +89,7 @@ func (d *Detector) validateReach(v *validation) {
 	for i, r := range d.Do {
 		needs := r.At
 		if d.Match == Cycle {
-			needs *= max(1, d.Period.Min)
+			needs *= d.shortest()
 			if r.At == 1 {
 				v.add(fmt.Sprintf("do[%d].at", i), "must be 2 or more for match: cycle, which one lap does not make")
 			}
