@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // A loop that breaks a promise fails, whatever was expected of it: here one
@@ -33,35 +33,24 @@ func TestBrokenPromise(t *testing.T) {
 	}
 }
 
-func TestKnownToAudit(t *testing.T) {
-	tests := []struct {
-		name string
-		cfg  func(*loop.Config)
-		tool loop.ToolSpec
-		want bool
-	}{
-		{"the default", func(*loop.Config) {}, loop.ToolSpec{Name: "a", Permission: loop.AskCall, Idempotent: true, Input: "{}"}, true},
-		{"compaction", func(c *loop.Config) { c.History.CompactAt = 9 }, loop.ToolSpec{}, false},
-		{"compaction by tokens", func(c *loop.Config) { c.History.CompactTokens = 9 }, loop.ToolSpec{}, false},
-		{"contracts of arguments", func(c *loop.Config) { c.Contracts.Input = true }, loop.ToolSpec{}, false},
-		{"contracts of results", func(c *loop.Config) { c.Contracts.Output = true }, loop.ToolSpec{}, false},
-		{"a payload cap", func(c *loop.Config) { c.Contracts.MaxPayloadBytes = 9 }, loop.ToolSpec{}, false},
-		{"the table", func(c *loop.Config) { c.Policy.OnFailure = loop.FailureTable }, loop.ToolSpec{}, false},
-		{"the model decides", func(c *loop.Config) { c.Policy.OnFailure = loop.FailureModel }, loop.ToolSpec{}, true},
-		{"fallbacks", func(c *loop.Config) { c.Policy.Fallbacks = true }, loop.ToolSpec{}, false},
-		{"asking for what is missing", func(c *loop.Config) { c.Policy.AskMissing = true }, loop.ToolSpec{}, false},
-		{"depth", func(c *loop.Config) { c.Limits.Depth = 1 }, loop.ToolSpec{}, false},
-		{"spawns", func(c *loop.Config) { c.Limits.Spawns = 1 }, loop.ToolSpec{}, false},
-		{"a detector of replies", func(c *loop.Config) { c.Detectors[0].Record = detect.PerReply }, loop.ToolSpec{}, false},
-		{"a tool's own timeout", func(*loop.Config) {}, loop.ToolSpec{Timeout: 1}, false},
-		{"a tool's own breaker", func(*loop.Config) {}, loop.ToolSpec{Breaker: loop.ToolBreaker{Failures: 1}}, false},
+// No mechanism hides a trial from the audit: where arguments must keep a schema,
+// a call that does not is not made.
+func TestBrokenContract(t *testing.T) {
+	s := answering("a", false)
+	s.Script.Task = "t"
+	s.Script.Tools = []fakes.Tool{{ToolSpec: loop.ToolSpec{Name: "x", Input: `{"type": "object", "required": ["path"]}`}}}
+	s.Config.Contracts.Input = true
+	trace, err := loop.ParseTrace(`   0.000s started text=t
+          > ask m1#1 for=reply to=1
+   1.000s reply m1 call=a:x("{}") finish=tool_calls
+          > call c1#1 name=x args="{}"
+`)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, tt := range tests {
-		cfg := loop.Default()
-		tt.cfg(&cfg)
-		if got := knownToAudit(&cfg, []loop.ToolSpec{tt.tool}); got != tt.want {
-			t.Errorf("%s: %v", tt.name, got)
-		}
+	r, trial := &Result{}, Trial{Scenario: s, Variant: s.Variant}
+	if trial.checkTrace(r, trace); !strings.Contains(rules(r), "audit: executable: ") {
+		t.Errorf("got %s", rules(r))
 	}
 }
 
