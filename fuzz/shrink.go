@@ -23,8 +23,8 @@ func Shrink(c *Case, breaks Invariant) *Case {
 		left--
 		return left >= 0 && breaksIt(small, breaks)
 	}
-	for {
-		w := walk{Case: small, try: try}
+	for round := 0; ; round++ {
+		w := walk{Case: small, try: try, late: round > 0}
 		if breaks == Recovers {
 			w.lists() // any other change may take away what makes the case recoverable
 		} else {

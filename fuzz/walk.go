@@ -15,6 +15,8 @@ type walk struct {
 	*Case
 	try  func() bool
 	kept bool // something was
+	// late says that the large things have been tried in an earlier walk.
+	late bool
 }
 
 // set puts a value in place of another, unless that is the same or try says no.
@@ -43,6 +45,9 @@ func (w *walk) all() {
 	} {
 		w.shorten(list)
 	}
+	if !w.late {
+		w.last()
+	}
 	off := loop.Off()
 	for _, group := range []string{"Contracts", "Policy", "History", "Limits", "Time", "Errors", "Retry", "ModelRetry", "Parallel"} {
 		w.set(reflect.ValueOf(&w.Config).Elem().FieldByName(group), reflect.ValueOf(off).FieldByName(group))
@@ -51,11 +56,11 @@ func (w *walk) all() {
 	w.set(reflect.ValueOf(&w.Script.User).Elem(), reflect.ValueOf(fakes.User{}))
 	w.set(reflect.ValueOf(&w.Seed).Elem(), reflect.ValueOf(uint64(1)))
 	w.merge()
+	w.value(reflect.ValueOf(&w.Config).Elem(), reflect.ValueOf(off))
+	w.value(reflect.ValueOf(&w.Task).Elem(), reflect.Value{})
 	w.value(s.FieldByName("User"), reflect.Value{})
 	w.value(s.FieldByName("Tools"), reflect.Value{})
 	w.value(s.FieldByName("Model"), reflect.Value{})
-	w.value(reflect.ValueOf(&w.Config).Elem(), reflect.ValueOf(off))
-	w.value(reflect.ValueOf(&w.Task).Elem(), reflect.Value{})
 	w.set(s.FieldByName("Task"), reflect.ValueOf("Go."))
 }
 
@@ -90,6 +95,17 @@ func (w *walk) shorten(list reflect.Value) {
 			if !w.set(list, rest) {
 				at = end
 			}
+		}
+	}
+}
+
+// last makes the last step go on for ever, so that the script does not run dry
+// where a setting is taken away that had ended the run.
+func (w *walk) last() {
+	for i := len(w.Script.Model) - 1; i >= 0; i-- {
+		if s := &w.Script.Model[i]; s.When == fakes.WhenAlways {
+			w.set(reflect.ValueOf(&s.Repeat).Elem(), reflect.ValueOf(fakes.Forever))
+			return
 		}
 	}
 }

@@ -1,0 +1,156 @@
+package fuzz
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/leanovate/gopter"
+	"github.com/leanovate/gopter/prop"
+)
+
+// breaking makes every case that is so break an invariant of its own.
+func breaking(t *testing.T, is func(*Case) bool) Invariant {
+	t.Helper()
+	old := rules
+	t.Cleanup(func() { rules = old })
+	const name Invariant = "of-this-test"
+	rules = []rule{{name, func(p *play) (string, bool) {
+		if is(p.Case) {
+			return "it is so", true
+		}
+		return "", true
+	}}}
+	return name
+}
+
+// writesAfterRetries: the model calls write, and three retries or more are
+// allowed.
+func writesAfterRetries(c *Case) bool {
+	for _, s := range c.Script.Model {
+		for _, call := range s.Calls {
+			if call.Name == "write" && c.Config.Retry.Max >= 3 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// smallest is the least that writesAfterRetries needs: a step with the call, and
+// the setting.
+func smallest() *Case {
+	c := &Case{Seed: 1, Config: loop.Off(), Script: &fakes.Script{Task: "Go.", Model: []fakes.Step{{Repeat: fakes.Forever, Calls: []fakes.StepCall{{Name: "write"}}}}}}
+	c.Config.Retry.Max = 3
+	return c
+}
+
+// TestShrink: what does not matter goes, what matters is made as small as it can
+// be, and the case itself stays as it is.
+func TestShrink(t *testing.T) {
+	name := breaking(t, writesAfterRetries)
+	shrunk := 0
+	for n := 0; shrunk < 10; n++ {
+		c := Number(5, n, Options{})
+		before := shown(c)
+		if !breaksIt(c, name) {
+			continue
+		}
+		shrunk++
+		small := Shrink(c, name)
+		if shown(c) != before {
+			t.Errorf("case %d was changed", n)
+		}
+		want := smallest()
+		// One request is enough, or as many as there are: which of the two depends on
+		// what the last step said.
+		want.Script.Model[0].Repeat = small.Script.Model[0].Repeat
+		want.Attacks, want.Recoverable = small.Attacks, small.Recoverable
+		if got, want := shown(small), shown(want); got != want {
+			t.Errorf("case %d became\n%s\nwant\n%s", n, got, want)
+		}
+	}
+}
+
+// TestShrinkMerges: steps that say the same become one that is repeated.
+func TestShrinkMerges(t *testing.T) {
+	name := breaking(t, func(c *Case) bool {
+		calls := 0
+		for _, o := range played(c).outcomes {
+			calls += o.Asked
+		}
+		return calls == 4
+	})
+	step := fakes.Step{Calls: []fakes.StepCall{{Name: "read", Args: "{}"}}}
+	c := &Case{Seed: 9, Config: loop.Off(), Script: &fakes.Script{Model: []fakes.Step{step, step, step, step, {Text: "done", Repeat: fakes.Forever}},
+		Tools: []fakes.Tool{{ToolSpec: loop.ToolSpec{Name: "read"}, Answers: []fakes.Answer{{Result: "text"}}}}}}
+	if !breaksIt(c, name) {
+		t.Fatal("the case must break the invariant to begin with")
+	}
+	if size := Shrink(c, name).Size(); size.Steps > 2 || size.Settings > 0 {
+		t.Errorf("the case became %v, want a step that is repeated, and perhaps one that ends the run", size)
+	}
+}
+
+// TestShrinkRecovers: of a recoverable case nothing changes but what happens in
+// it: its config is what makes it recoverable.
+func TestShrinkRecovers(t *testing.T) {
+	old := rules
+	t.Cleanup(func() { rules = old })
+	rules = []rule{{Recovers, func(p *play) (string, bool) { return "not done", true }}}
+	c := Number(1, 3, Options{})
+	small := Shrink(c, Recovers)
+	if !reflect.DeepEqual(small.Config, c.Config) || !reflect.DeepEqual(small.Task, c.Task) {
+		t.Error("the config or the task was changed")
+	}
+	if len(small.Script.Model) != 1 {
+		t.Errorf("%d steps are left, want the one that the model ends with", len(small.Script.Model))
+	}
+}
+
+// TestGen: the generator serves properties of one's own: gopter finds a case and
+// shrinks it with the shrinker that comes with it.
+func TestGen(t *testing.T) {
+	p := gopter.DefaultTestParametersWithSeed(4)
+	result := prop.ForAll(func(c *Case) bool { return !writesAfterRetries(c) }, Gen(Options{})).Check(p)
+	if result.Passed() {
+		t.Fatal("no case was found")
+	}
+	small := result.Args[0].Arg.(*Case)
+	if size, want := small.Size(), (Size{Steps: 1, Settings: 1}); size != want {
+		t.Errorf("the case was shrunk to %v, want %v", size, want)
+	}
+	if result.Args[0].Shrinks == 0 {
+		t.Error("the case was not shrunk")
+	}
+}
+
+// TestSaved: a case that was saved is a scenario that loads, passes, and says in
+// its comment what no scenario can say.
+func TestSaved(t *testing.T) {
+	c := Number(1, 4, Options{})
+	c.Task.Planner, c.Strays = loop.PlannerJSON, []Stray{{After: 1}}
+	if got := len(c.Unsaid()); got < 2 {
+		t.Errorf("%d things are unsaid, want the planner and the strays at least: %v", got, c.Unsaid())
+	}
+	c.Task.Planner, c.Strays, c.Seed = loop.PlannerNative, nil, 1
+	file := filepath.Join(t.TempDir(), "saved.yaml")
+	if err := os.WriteFile(file, c.YAML("saved", "a case", "two\nlines \x1b[31m"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := scenarios.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := scenarios.Trial{Scenario: all[0], Variant: all[0].Variant, Seed: 1}
+	if r, _ := trial.Run(t.Context()); r.Verdict == scenarios.Fail {
+		t.Errorf("the scenario fails: %+v", r.Findings)
+	}
+	if v := Check(FromScenario(all[0], 1)); v.Breach != nil {
+		t.Errorf("played as a case it breaks %+v", v.Breach)
+	}
+}
