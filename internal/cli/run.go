@@ -27,6 +27,7 @@ const (
 type runFlags struct {
 	selectFlags
 	outputFlags
+	tellFlags
 	variants     []string
 	seeds        count
 	seed         seed
@@ -64,6 +65,7 @@ whatever --seeds says.`,
 	addVariants(cmd, &f.variants, "try each scenario under this `VARIANT`: a preset or a YAML file; can be repeated")
 	cmd.Flags().Var(&f.shard, "shard", "make only the I-th of N parts of the trials, such as 2/4; report and gate count the parts together")
 	f.outputFlags.add(cmd)
+	f.tellFlags.add(cmd)
 	cmd.Flags().BoolVar(&f.failuresOnly, "failures-only", false, "show the failures without the table")
 	return cmd
 }
@@ -137,7 +139,14 @@ func (f *runFlags) kept() scenarios.Keep {
 // verdict over all as an exit code.
 func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 	f.repeatTrial = f.repeat
-	out, err := f.open(cmd, f.header(&o))
+	teller, err := f.tellFlags.begin(cmd, &o)
+	if err != nil {
+		return err
+	}
+	if teller != nil {
+		o.Keep = scenarios.KeepAll
+	}
+	out, err := f.outputFlags.open(cmd, f.header(&o))
 	if err != nil {
 		return err
 	}
@@ -149,12 +158,20 @@ func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 	err = scenarios.Run(cmd.Context(), o, func(r *scenarios.Result) error {
 		summary.Add(r)
 		failures.Add(r)
-		if f.keep == keepNone {
+		if teller != nil {
+			if err := teller.tell(r); err != nil {
+				return err
+			}
+		}
+		if f.keep == keepNone || f.keep == keepFailed && r.Verdict == scenarios.Pass {
 			r.Trace = ""
 		}
 		return out.add(r)
 	})
 	err = out.end(cmd.Context(), err)
+	if teller != nil {
+		err = teller.end(err)
+	}
 	interrupted := errors.Is(err, exitCode(exitInterrupted))
 	if err != nil && !interrupted {
 		return err

@@ -31,7 +31,7 @@ type ToolCall struct {
 // A ToolResult says how the call ended.
 type ToolResult struct {
 	OK       bool   `json:"ok"`
-	Err      string `json:"err"` // a code of the taxonomy, None for a success
+	Err      string `json:"err"` // a code of the taxonomy, None for a success; vetoed, refused or not-started where it did not run
 	SchemaOK bool   `json:"schema_ok"`
 }
 
@@ -154,7 +154,10 @@ func (f *folder) result(e *loop.Effect) {
 		ev.Timings.LatencyMS = max(0, t.end-t.start).Milliseconds()
 	}
 	code := string(e.Code)
-	if e.Code == loop.None {
+	switch {
+	case e.Code == loop.None && e.Why != loop.Executed:
+		code = string(e.Why)
+	case e.Code == loop.None:
 		code = "None"
 	}
 	ev.ToolCall = &ToolCall{Name: name, ArgsValid: e.Why != loop.InvalidArgs}

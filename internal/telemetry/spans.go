@@ -1,10 +1,12 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -28,6 +30,24 @@ type Exporter struct {
 
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
+	sent     *sending
+}
+
+// sending keeps the first error of an exporter, which the SDK would only log.
+type sending struct {
+	sdktrace.SpanExporter
+	mu  sync.Mutex
+	err error
+}
+
+func (s *sending) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := s.SpanExporter.ExportSpans(ctx, spans)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+	return nil
 }
 
 // NewExporter sends spans to an OTLP/HTTP endpoint, a URL such as
@@ -38,17 +58,23 @@ func NewExporter(ctx context.Context, endpoint string, seed uint64) (*Exporter, 
 	if err != nil {
 		return nil, err
 	}
+	sent := &sending{SpanExporter: to}
 	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(to),
+		sdktrace.WithBatcher(sent),
 		sdktrace.WithIDGenerator(&ids{rand.New(rand.NewPCG(seed, 0))}),
 		sdktrace.WithResource(resource.NewWithAttributes(semconv.SchemaURL, semconv.ServiceName("agentbench"))),
 	)
-	return &Exporter{Start: time.Unix(0, 0).UTC(), provider: provider, tracer: provider.Tracer("agentbench")}, nil
+	return &Exporter{Start: time.Unix(0, 0).UTC(), provider: provider, tracer: provider.Tracer("agentbench"), sent: sent}, nil
 }
 
-// Close sends what is left, and ends the exporter. The error is that of the
-// endpoint.
-func (x *Exporter) Close(ctx context.Context) error { return x.provider.Shutdown(ctx) }
+// Close sends what is left, and ends the exporter. The error is the first one
+// of the endpoint.
+func (x *Exporter) Close(ctx context.Context) error {
+	err := x.provider.Shutdown(ctx)
+	x.sent.mu.Lock()
+	defer x.sent.mu.Unlock()
+	return cmp.Or(x.sent.err, err)
+}
 
 // Send sends a session. agent is its name, as in stuck-loops/same-call-forever.
 func (x *Exporter) Send(ctx context.Context, agent string, t loop.Trace) {
