@@ -175,6 +175,23 @@ func TestLogRank(t *testing.T) {
 	}
 }
 
+// Two variants beside the reference: the smaller p is doubled, and the larger is
+// not below that (Holm).
+func TestLogRankIsCorrected(t *testing.T) {
+	f := &Fold{}
+	for i := range 8 {
+		name := string(rune('a' + i))
+		folded(t, f, endedIn(name, "a", scenarios.Runaway, 1, loop.LoopDetected, 10+i), endedIn(name, "b", scenarios.Runaway, 1, loop.LoopDetected, 12+i),
+			endedIn(name, "c", scenarios.Runaway, 1, loop.LoopDetected, 20+i))
+	}
+	got := folded(t, f).LogRank
+	if len(got) != 2 || !(got[1].P < got[0].P) {
+		t.Fatalf("%+v, want two tests, the second with the smaller p", got)
+	}
+	near(t, "c", float64(got[1].PAdjusted), 2*float64(got[1].P), 1e-15)
+	near(t, "b", float64(got[0].PAdjusted), max(2*float64(got[1].P), float64(got[0].P)), 1e-15)
+}
+
 func TestFigure(t *testing.T) {
 	for _, c := range []struct {
 		figure Figure
