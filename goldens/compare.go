@@ -15,11 +15,27 @@ func (g *Golden) Compare(trace loop.Trace) *Difference {
 	if g.same(trace) {
 		return nil
 	}
-	stored, err := loop.ParseTrace(g.Trace)
-	if err != nil {
-		return g.broken(err, trace)
+	return g.compare(trace.String())
+}
+
+// compare compares the golden with the text of a trace.
+func (g *Golden) compare(text string) *Difference {
+	if g.Trace == text {
+		return nil
 	}
-	want, got := g.lines(stored), g.lines(trace)
+	stored, now := excerpt{text: g.Trace}, excerpt{text: text}
+	if g.lineByLine() {
+		stored, now = differing(g.Trace, text)
+	}
+	want, err := stored.lines()
+	if err != nil {
+		return g.broken(err, "the golden is broken", text)
+	}
+	got, err := now.lines()
+	if err != nil {
+		return g.broken(err, "the trace is broken", text)
+	}
+	want, got = g.compared(want), g.compared(got)
 	al := g.align(want, got)
 	edits, whole := al.shortest()
 	if whole && len(edits) == 0 {
@@ -28,7 +44,13 @@ func (g *Golden) Compare(trace loop.Trace) *Difference {
 	if !whole {
 		edits = al.first()
 	}
-	return g.difference(want, got, edits, whole, trace)
+	return g.difference(want, got, edits, whole, stored.after)
+}
+
+// lineByLine reports whether each line is compared as it stands, so that those
+// before and after all that differs need not be looked at.
+func (g *Golden) lineByLine() bool {
+	return (g.Mode == "" || g.Mode == Strict) && !slices.ContainsFunc(g.Allow, func(a Allowance) bool { return a.Rule.kind == retriesRule })
 }
 
 // Unused gives the allowances that find nothing to allow: neither the golden nor
@@ -38,11 +60,11 @@ func (g *Golden) Unused(trace loop.Trace) []Allowance {
 	if len(g.Allow) == 0 {
 		return nil
 	}
-	stored, err := loop.ParseTrace(g.Trace)
+	want, err := (&excerpt{text: g.Trace}).lines()
 	if err != nil {
 		return nil // which Compare tells
 	}
-	want, got := entries(stored), entries(trace)
+	got := entries(trace)
 	var unused []Allowance
 	for _, a := range g.Allow {
 		if !a.Rule.finds(want) && !a.Rule.finds(got) {
@@ -52,9 +74,11 @@ func (g *Golden) Unused(trace loop.Trace) []Allowance {
 	return unused
 }
 
-// lines gives the lines of a trace as far as they are compared.
-func (g *Golden) lines(trace loop.Trace) []entry {
-	lines := entries(trace)
+// compared keeps of the lines of a trace what is compared.
+func (g *Golden) compared(lines []entry) []entry {
+	if g.lineByLine() && len(g.Allow) == 0 {
+		return lines
+	}
 	for i := range g.Allow {
 		lines = g.Allow[i].Rule.apply(lines)
 	}
@@ -94,16 +118,16 @@ func (g *Golden) align(want, got []entry) *alignment {
 	}
 }
 
-// broken is the difference to a golden whose trace is none.
-func (g *Golden) broken(err error, trace loop.Trace) *Difference {
+// broken is the difference where one of the texts is that of no trace.
+func (g *Golden) broken(err error, what, text string) *Difference {
 	var at *loop.TraceError
 	if !errors.As(err, &at) {
 		at = &loop.TraceError{Line: 1, Problem: err.Error()}
 	}
 	return &Difference{
 		File: g.File, Line: g.headerLines() + at.Line, TraceLine: at.Line,
-		Problem: fmt.Sprintf("the golden is broken at column %d: %s", at.Column, escape(cut(at.Problem))),
-		Want:    lineOf(g.Trace, at.Line), Got: lineOf(trace.String(), at.Line),
+		Problem: fmt.Sprintf("%s at column %d: %s", what, at.Column, cut(escape(at.Problem))),
+		Want:    lineOf(g.Trace, at.Line), Got: lineOf(text, at.Line),
 	}
 }
 
@@ -117,21 +141,19 @@ func lineOf(text string, n int) string {
 }
 
 // difference describes edits: the first in full, the others as far as one
-// wants to read them.
-func (g *Golden) difference(want, got []entry, edits []edit, whole bool, trace loop.Trace) *Difference {
+// wants to read them. after is the number of lines that are the same before all
+// that was compared.
+func (g *Golden) difference(want, got []entry, edits []edit, whole bool, after int) *Difference {
 	head := g.headerLines()
-	wants, gots := strings.Split(g.Trace, "\n"), strings.Split(trace.String(), "\n")
 	all := make([]Edit, len(edits))
 	for i, e := range edits {
 		if e.out {
-			line := want[e.a].line
-			all[i] = Edit{Out: true, Line: head + line, Text: wants[line-1]}
+			all[i] = Edit{Out: true, Line: head + want[e.a].line, Text: want[e.a].whole}
 		} else {
-			line := got[e.b].line
-			all[i] = Edit{Line: line, Text: gots[line-1]}
+			all[i] = Edit{Line: got[e.b].line, Text: got[e.b].whole}
 		}
 	}
-	d := &Difference{File: g.File, Line: placeIn(want, edits[0].a, head), TraceLine: placeIn(got, edits[0].b, 0), whole: whole}
+	d := &Difference{File: g.File, Line: head + placeIn(want, edits[0].a, after), TraceLine: placeIn(got, edits[0].b, after), whole: whole}
 	d.first(all[:together(edits)])
 	d.Edit = all[:min(len(all), shownEdits)]
 	d.More = len(all) - len(d.Edit)
@@ -140,14 +162,14 @@ func (g *Golden) difference(want, got []entry, edits []edit, whole bool, trace l
 
 // placeIn is the line of the i-th entry; of one behind the end, the line behind
 // the last.
-func placeIn(lines []entry, i, offset int) int {
+func placeIn(lines []entry, i, after int) int {
 	switch {
 	case i < len(lines):
-		return offset + lines[i].line
+		return lines[i].line
 	case len(lines) > 0:
-		return offset + lines[len(lines)-1].line + 1
+		return lines[len(lines)-1].line + 1
 	}
-	return offset + 1
+	return after + 1
 }
 
 // together counts the edits at the beginning that follow one another, with no

@@ -12,7 +12,8 @@ type entry struct {
 	word   string // the line's word
 	input  loop.Input
 	effect *loop.Effect // nil if the line is an input
-	text   string       // what is compared, as text
+	whole  string       // the line as it is
+	text   string       // what of it is compared
 }
 
 // entries gives the lines of a trace. They share nothing that is changed with
@@ -35,6 +36,7 @@ func entries(trace loop.Trace) []entry {
 	for i := range all {
 		all[i].line = i + 1
 		all[i].render()
+		all[i].whole = all[i].text
 		all[i].word = wordOf(all[i].text)
 	}
 	return all

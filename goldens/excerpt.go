@@ -1,0 +1,80 @@
+package goldens
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// An excerpt is a part of the text of a trace.
+type excerpt struct {
+	text  string
+	after int // lines before it
+}
+
+// differing takes the lines off two texts with which both begin, and then those
+// with which both end.
+func differing(a, b string) (excerpt, excerpt) {
+	prefix := commonPrefix(a, b)
+	prefix = strings.LastIndexByte(a[:prefix], '\n') + 1
+	after := strings.Count(a[:prefix], "\n")
+	a, b = a[prefix:], b[prefix:]
+	suffix := commonSuffix(a, b)
+	for suffix > 0 && !(lineStarts(a, len(a)-suffix) && lineStarts(b, len(b)-suffix)) {
+		suffix--
+	}
+	return excerpt{text: a[:len(a)-suffix], after: after}, excerpt{text: b[:len(b)-suffix], after: after}
+}
+
+// block is how many bytes are compared at once, which is much faster than one
+// by one.
+const block = 1 << 12
+
+func commonPrefix(a, b string) (n int) {
+	most := min(len(a), len(b))
+	for n+block <= most && a[n:n+block] == b[n:n+block] {
+		n += block
+	}
+	for n < most && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+func commonSuffix(a, b string) (n int) {
+	most := min(len(a), len(b))
+	for n+block <= most && a[len(a)-n-block:len(a)-n] == b[len(b)-n-block:len(b)-n] {
+		n += block
+	}
+	for n < most && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
+}
+
+// lineStarts reports whether a line starts at a byte of a text.
+func lineStarts(text string, i int) bool { return i == 0 || text[i-1] == '\n' }
+
+// lines parses the excerpt. An error is that of the whole text. What is not the
+// beginning may begin with an effect.
+func (x *excerpt) lines() ([]entry, error) {
+	const instead = "   0.000s tick\n" // of the input that the effect follows
+	text, added := x.text, 0
+	if x.after > 0 && strings.HasPrefix(strings.TrimLeft(text, " "), ">") {
+		text, added = instead+text, 1
+	}
+	trace, err := loop.ParseTrace(text)
+	var at *loop.TraceError
+	if errors.As(err, &at) {
+		at.Line += x.after - added
+	}
+	if err != nil {
+		return nil, err
+	}
+	lines := entries(trace)[added:]
+	for i := range lines {
+		lines[i].line += x.after - added
+	}
+	return lines, nil
+}
