@@ -31,7 +31,6 @@ func trials(t *testing.T) (list []trial, orphans []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	orphans = slices.DeleteFunc(orphans, func(name string) bool { return strings.HasPrefix(name, "testdata/") })
 	for _, s := range all {
 		variants := []scenarios.Variant{s.Variant}
 		for _, preset := range scenarios.Presets() {
