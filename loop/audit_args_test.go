@@ -90,3 +90,35 @@ func TestAuditTryLimitByALaterCall(t *testing.T) {
 		t.Errorf("%v\n%s", v, trace)
 	}
 }
+
+// TestAuditTimeoutsThatAreNotTransient: where retry.codes does not list Timeout,
+// a try that timed out is not made again, so that limits.tries keeps nothing
+// from being made and the run goes on. Two tries are allowed and made; both end
+// by their timeout of one second, at 2 s.
+func TestAuditTimeoutsThatAreNotTransient(t *testing.T) {
+	cfg := Off()
+	cfg.Limits.Tries, cfg.Retry.Max, cfg.Retry.Codes, cfg.Time.Tool = 2, 1, []Code{RateLimited}, time.Second
+	task, tools := Task{Text: "go"}, []ToolSpec{{Name: "read"}}
+	m, err := New(cfg, task, tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trace Trace
+	two := []AskedCall{{Name: "read", Args: `{"n":1}`}, {Name: "read", Args: `{"n":2}`}}
+	for _, in := range []Input{
+		m.Begin(),
+		{At: time.Second, Kind: ModelReply, Ref: Ref{RefModel, 1, 1}, Calls: two},
+		{At: 2 * time.Second, Kind: Tick},
+		{At: 2 * time.Second, Kind: ToolResult, Ref: Ref{RefCall, 1, 1}, Code: Cancelled},
+		{At: 2 * time.Second, Kind: ToolResult, Ref: Ref{RefCall, 2, 1}, Code: Cancelled},
+		{At: 4 * time.Second, Kind: ModelReply, Ref: Ref{RefModel, 2, 1}, Text: "done"},
+	} {
+		trace.Append(in, m.Step(in))
+	}
+	if m.Outcome().Stop != StopDone {
+		t.Fatalf("the run ends as %+v, want done\n%s", m.Outcome(), trace)
+	}
+	for _, v := range Audit(cfg, task, tools, trace) {
+		t.Errorf("%v\n%s", v, trace)
+	}
+}

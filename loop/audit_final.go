@@ -102,8 +102,8 @@ func (b *auditBook) toolRetry(c *auditCall, n int) auditRetry {
 	transient := slices.Contains(cfg.Codes, Timeout)
 	switch {
 	case b.timedOut(t):
-		r.may = cfg.Timeouts && (!t.abandoned || b.spec(t).Idempotent)
-		r.must = r.may && transient
+		r.may = transient && cfg.Timeouts && (!t.abandoned || b.spec(t).Idempotent)
+		r.must = r.may
 	case t.in != nil:
 		_, code := b.result(t)
 		r.may = code.Failed() && slices.Contains(cfg.Codes, code)
