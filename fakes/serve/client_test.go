@@ -170,7 +170,7 @@ func readChatEvents(t *testing.T, events []event) (a answer) {
 }
 
 func responsesBody(history []loop.Message, stream bool) object {
-	var list []object
+	list := []object{}
 	for _, m := range history {
 		switch m.Role {
 		case loop.User:
@@ -275,7 +275,7 @@ func readResponseEvents(t *testing.T, events []event) (a answer) {
 }
 
 func messagesBody(history []loop.Message, stream bool) object {
-	var list []object
+	list := []object{}
 	for i, m := range history {
 		switch m.Role {
 		case loop.User:

@@ -144,13 +144,15 @@ func content(at place, v value) (string, error) {
 }
 
 // clip shortens what stands in an error.
-func clip(s string) string {
-	const most = 80
+func clip(s string) string { return clipTo(s, 80) }
+
+// clipTo shortens a text to that many bytes.
+func clipTo(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
 	end := most
-	for end > most-4 && !utf8.RuneStart(s[end]) {
+	for end > most-utf8.UTFMax && !utf8.RuneStart(s[end]) {
 		end--
 	}
 	return s[:end] + "…"

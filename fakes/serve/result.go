@@ -2,8 +2,45 @@ package serve
 
 import "strings"
 
+// What a result says that was not executed. A denial: in loop's own words, and
+// in those of agents and SDKs that are in use.
+var denials = []string{
+	"permission denied by the user", "tool execution denied", "tool execution was not approved",
+	"user rejected", "the user doesn't want to proceed", "the user denied",
+}
+
+// A veto or a refusal: in loop's own words, which come after "Error: ".
+var (
+	vetoes = []string{
+		"this call was vetoed", "this call was not run", "circuit breaker triggered", "detector ", "at most ",
+		"maximum function calls", "maximum tries", "maximum tokens", "maximum cost", "maximum steps", "maximum depth", "maximum sub-runs",
+	}
+	vetoParts = []string{" is disabled after ", " may be called "} // behind the tool's name
+)
+
+// denied reports whether a result tells of a denial.
+func denied(text string) bool {
+	text, _ = cutError(text)
+	return beginsWithOne(text, denials)
+}
+
+// vetoed reports whether a result tells of a veto or a refusal.
+func vetoed(text string) bool {
+	text, ok := cutError(text)
+	if !ok {
+		return false
+	}
+	for _, part := range vetoParts {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return beginsWithOne(text, vetoes)
+}
+
 // failedText reports whether a result reads like that of a call that failed: it
-// begins with "Error", as loop's own do, or it is a JSON object with an error.
+// begins with "Error", as loop's own do, tells of a denial, or is a JSON object
+// with an error.
 func failedText(text string) bool {
 	text = strings.TrimSpace(text)
 	if begins(text, "error") || denied(text) {
@@ -31,34 +68,25 @@ func failedText(text string) bool {
 	return false
 }
 
-// begins reports whether a text begins with a word, in whatever case.
-func begins(text, word string) bool {
-	return len(text) >= len(word) && strings.EqualFold(text[:len(word)], word)
+// cutError cuts "Error: " from a text, and reports whether it was there.
+func cutError(text string) (rest string, ok bool) {
+	text = strings.TrimSpace(text)
+	if !begins(text, "error:") {
+		return text, false
+	}
+	return strings.TrimSpace(text[len("error:"):]), true
 }
 
-// What a result says that was not executed: first in loop's own words, then in
-// those of agents and SDKs that are in use.
-var (
-	denials = []string{"permission denied by the user", "tool execution denied", "tool execution was not approved",
-		"user rejected", "the user doesn't want to proceed", "the user denied"}
-	vetoes = []string{"this call was vetoed", "this call was not run", "circuit breaker triggered", "detector ",
-		"maximum function calls", "maximum tries", "maximum tokens", "maximum cost", "maximum steps", "maximum depth", "maximum sub-runs", "at most "}
-)
-
-// denied reports whether a result tells of a denial, vetoed of a veto or a
-// refusal.
-func denied(text string) bool { return tells(text, denials) }
-func vetoed(text string) bool { return tells(text, vetoes) }
-
-func tells(text string, words []string) bool {
-	text = strings.TrimSpace(text)
-	if begins(text, "error:") {
-		text = strings.TrimSpace(text[len("error:"):])
-	}
+func beginsWithOne(text string, words []string) bool {
 	for _, w := range words {
 		if begins(text, w) {
 			return true
 		}
 	}
 	return false
+}
+
+// begins reports whether a text begins with a word, in whatever case.
+func begins(text, word string) bool {
+	return len(text) >= len(word) && strings.EqualFold(text[:len(word)], word)
 }

@@ -49,7 +49,7 @@ func (sc *scene) find(q *question) *spot {
 			users++
 			m.Ref = loop.Ref{Kind: loop.RefMessage, N: users}
 		case loop.ToolRole:
-			m.Ref = loop.Ref{Kind: loop.RefCall, N: number(last, m.CallID)}
+			m.Ref = numbered(last, m.CallID)
 		case loop.Assistant:
 			s.replied(m)
 			last = m.Calls
@@ -60,14 +60,14 @@ func (sc *scene) find(q *question) *spot {
 	return s
 }
 
-// number is that of the call with an id, 0 if there is none.
-func number(calls []loop.Call, id string) int {
+// numbered is the number of the call with an id, none if there is no such call.
+func numbered(calls []loop.Call, id string) loop.Ref {
 	for i := range calls {
 		if calls[i].ID == id {
-			return calls[i].N
+			return loop.Ref{Kind: loop.RefCall, N: calls[i].N}
 		}
 	}
-	return 0
+	return loop.Ref{}
 }
 
 // replied goes on to the request that a message of the assistant answered.

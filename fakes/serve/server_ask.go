@@ -123,7 +123,7 @@ func problems(history []loop.Message) []string {
 		found = append(found[:maxTold], fmt.Sprintf("and %d more", len(found)-maxTold))
 	}
 	for i := range found {
-		found[i] = clip(found[i])
+		found[i] = clipTo(found[i], 300)
 	}
 	return found
 }
