@@ -38,7 +38,11 @@ func WriteAnnotations(w io.Writer, r *Report) error {
 		if t.Command != "" {
 			text += "\nrepeat: " + t.Command
 		}
-		write(level(t.Verdict), t.properties(), text)
+		severity := level(t.Verdict)
+		if r.Gate != nil && r.Gate.Verdict == scenarios.Pass {
+			severity = "warning" // what the gate lets pass is no error
+		}
+		write(severity, t.properties(), text)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

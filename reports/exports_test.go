@@ -222,6 +222,11 @@ func TestAnnotations(t *testing.T) {
 			t.Errorf("line %d is %s\nwant %s", i+1, lines[i], want)
 		}
 	}
+	passed := *r
+	passed.Gate = &Gate{Verdict: scenarios.Pass}
+	if text := export(t, func(b *bytes.Buffer) error { return WriteAnnotations(b, &passed) }); strings.Count(text, "::warning ") != 2 || strings.Contains(text, "::error ") {
+		t.Errorf("what a gate lets pass is a warning, not\n%s", text)
+	}
 	for range 30 {
 		r.Findings = append(r.Findings, r.Findings[1])
 	}
