@@ -38,6 +38,9 @@ type scenarioFile struct {
 	User userEntry `yaml:"user"`
 	// Expect is what must be true of the trace under the scenario's own variant.
 	Expect expectEntry `yaml:"expect"`
+	// Golden says how the trace is compared with the scenario's golden, under its
+	// own variant. Without it the golden itself does.
+	Golden *goldenEntry `yaml:"golden"`
 }
 
 // A toolEntry is a tool and how it behaves.
@@ -271,4 +274,13 @@ type expectEntry struct {
 type eventsEntry struct {
 	Must    []eventWord `yaml:"must"`
 	MustNot []eventWord `yaml:"must_not"`
+}
+
+// A goldenEntry says how a trace may differ from its golden.
+type goldenEntry struct {
+	// Mode is what must be the same: strict (the default), actions, unordered,
+	// subset or superset; off says that there is no golden.
+	Mode goldenWord `yaml:"mode"`
+	// Allow lists differences that are fine, as RULE: REASON.
+	Allow []string `yaml:"allow"`
 }

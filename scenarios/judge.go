@@ -21,16 +21,16 @@ func (t *Trial) judge(r *Result, f facts, trace loop.Trace, err error) Verdict {
 		return Inconclusive
 	}
 	e := &t.Scenario.Expect
-	if t.own() {
+	if t.Own() {
 		e.judge(r, f)
 	}
-	if !t.own() || e.EndState == "" && e.Stop == "" {
+	if !t.Own() || e.EndState == "" && e.Stop == "" {
 		t.judgeLabel(r, f)
 	}
 	if len(r.Findings) > 0 {
 		return Fail
 	}
-	if t.own() || endedWell(r.EndState) {
+	if t.Own() || endedWell(r.EndState) {
 		t.checkFaults(r, trace)
 	}
 	if len(r.Findings) > 0 {

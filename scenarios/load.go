@@ -134,7 +134,7 @@ func (l *loader) scenario(s *source, suite string) {
 	s.decode(s.root, reflectValue(&file), "a scenario")
 	s.check(&file)
 	sc := &Scenario{Suite: suite, Name: file.Name, Description: file.Description, Label: Label(file.Label),
-		Source: file.Source, Script: file.script(), Expect: file.Expect.expect(),
+		Source: file.Source, Script: file.script(), Expect: file.Expect.expect(), Golden: s.golden(file.Golden),
 		File: s.file, Line: position(find(s.root, "name")).Line}
 	s.fields("", sc.Script.Validate())
 	if v := l.variant(s, file.Variant); v != nil {

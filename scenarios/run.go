@@ -28,6 +28,8 @@ type Options struct {
 	// Keep says which results hold their trace: its text, of a long one the
 	// records of the first MiB.
 	Keep Keep
+	// Golden compares traces with their goldens; nil = nobody does.
+	Golden GoldenCheck
 	// Unjudged leaves every verdict open, for a command that reports and does not
 	// judge. Findings are still made.
 	Unjudged bool
@@ -176,7 +178,7 @@ func (o *Options) work(ctx context.Context, j *job) {
 		if ctx.Err() != nil {
 			return
 		}
-		r, trace := j.trials[i].run(ctx, j.random[i])
+		r, trace := j.trials[i].run(ctx, j.random[i], o.Golden)
 		if o.Unjudged {
 			r.Verdict = Unjudged
 		}

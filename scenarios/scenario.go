@@ -19,8 +19,9 @@ type Scenario struct {
 	Config      loop.Config // that of Variant, with the scenario's own changes
 	Script      fakes.Script
 	Expect      Expect
-	File        string // as it was given; of an embedded one, its path in the repository
-	Line        int    // of its name
+	Golden      *Golden // how its golden is compared; nil = as the golden says
+	File        string  // as it was given; of an embedded one, its path in the repository
+	Line        int     // of its name
 }
 
 // ID is the scenario's full name, suite/name.

@@ -150,6 +150,8 @@ func vocabulary(t reflect.Type) []string {
 		return []string{string(allow), string(deny)}
 	case reflect.TypeFor[endStateWord]():
 		return words(endStates())
+	case reflect.TypeFor[goldenWord]():
+		return words(goldenModes())
 	case reflect.TypeFor[eventWord]():
 		return Events()
 	}

@@ -17,13 +17,10 @@ type Trial struct {
 	Seed     uint64
 }
 
-// own reports whether the variant is the one that the scenario is meant for.
-func (t *Trial) own() bool { return t.Variant.Name == t.Scenario.Variant.Name }
-
 // config gives what the loop runs with: the scenario's own changes apply under
 // its own variant only.
 func (t *Trial) config() *loop.Config {
-	if t.own() {
+	if t.Own() {
 		return &t.Scenario.Config
 	}
 	return &t.Variant.Config
@@ -41,24 +38,36 @@ func jitters(b loop.Backoff) bool { return b == loop.FullJitter || b == loop.Dec
 
 // Run makes the trial and judges it. A panic below it is caught: the trial is
 // then inconclusive.
-func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) { return t.run(ctx, t.random()) }
+func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) { return t.run(ctx, t.random(), nil) }
 
-func (t *Trial) run(ctx context.Context, random bool) (*Result, loop.Trace) {
+func (t *Trial) run(ctx context.Context, random bool, golden GoldenCheck) (*Result, loop.Trace) {
 	s := t.Scenario
 	r := &Result{Type: "trial", Scenario: s.ID(), Suite: s.Suite, Label: s.Label, Variant: t.Variant.Name, Seed: t.Seed,
-		Codes: map[string]int{}, ToolMS: []Latency{}, Findings: []Finding{}, Golden: "off", Random: random, File: s.File, Line: s.Line}
+		Codes: map[string]int{}, ToolMS: []Latency{}, Findings: []Finding{}, Golden: GoldenOff, Random: random, File: s.File, Line: s.Line}
 	var trace loop.Trace
-	t.fill(ctx, r, &trace)
+	t.fill(ctx, r, &trace, golden)
 	return r, trace
 }
 
 // fill fills a result and the trace below it.
-func (t *Trial) fill(ctx context.Context, r *Result, trace *loop.Trace) {
+func (t *Trial) fill(ctx context.Context, r *Result, trace *loop.Trace, golden GoldenCheck) {
 	defer t.recovered(r)
 	runs, err := fakes.Run(ctx, &t.Scenario.Script, *t.config(), t.Seed, trace)
 	facts := read(*trace)
 	r.count(runs, facts)
+	if err == nil && golden != nil {
+		t.checkGolden(r, *trace, golden)
+	}
 	r.Verdict = t.judge(r, facts, *trace, err)
+}
+
+// checkGolden adds what a check found.
+func (t *Trial) checkGolden(r *Result, trace loop.Trace, golden GoldenCheck) {
+	word, found := golden(t, r.Random, trace)
+	r.Golden = word
+	if found != nil {
+		r.Findings = append(r.Findings, *found)
+	}
 }
 
 // recovered is deferred: it makes a finding of a panic.

@@ -91,6 +91,18 @@ func (w *allowWord) decode(s *source, n ast.Node, what string) {
 	decodeWord(s, n, what, w, []allowWord{allow, deny})
 }
 
+type goldenWord string
+
+const goldenOff goldenWord = "off"
+
+func goldenModes() []goldenWord {
+	return []goldenWord{"strict", "actions", "unordered", "subset", "superset", goldenOff}
+}
+
+func (w *goldenWord) decode(s *source, n ast.Node, what string) {
+	decodeWord(s, n, what, w, goldenModes())
+}
+
 type endStateWord loop.EndState
 
 func endStates() []endStateWord {
