@@ -27,6 +27,8 @@ var exporters = map[string]exporter{
 	".csv":   {write: reports.WriteCSV, results: true},
 	".xml":   {write: reports.WriteJUnit, results: true},
 	".sarif": {write: reports.WriteSARIF},
+	".html":  {write: reports.WriteHTML, results: true},
+	".svg":   {write: reports.WriteSVG},
 }
 
 // extensions lists what a file's name may end in.

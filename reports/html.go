@@ -1,0 +1,246 @@
+package reports
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+//go:embed html/page.tmpl html/page.css html/page.js html/trace.js
+var pageFiles embed.FS
+
+// parsePage reads the template when a page is first written: the command must
+// not wait for that when it starts.
+var parsePage = sync.OnceValue(func() *template.Template {
+	return template.Must(template.ParseFS(pageFiles, "html/page.tmpl"))
+})
+
+// A page is what the template shows. Foreign text in it is plain text: the
+// template escapes it.
+type page struct {
+	Title    string
+	Policy   string // of what the browser may load and run
+	Style    template.CSS
+	Script   template.JS
+	Verdict  scenarios.Verdict // "" = there is none to show
+	Line     string
+	Tool     string
+	Warnings []string
+
+	Best     string // the variant to choose
+	Advice   []string
+	Unranked string // why there is no variant to choose
+	Cards    []card
+	More     []card // those that need not be seen at once
+
+	Gate        *view
+	Charts      []figureView
+	Figures     []view
+	Endings     []view
+	Tools       []view
+	Troubles    []troubleView
+	Differences []differenceView
+	Trials      trialsView
+}
+
+// A view is a section of a report for the template.
+type view struct {
+	Title string
+	Left  int
+	Head  []string
+	Rows  [][]string
+}
+
+func (s section) view() view { return view{Title: s.title, Left: s.left, Head: s.head, Rows: s.rows} }
+
+// Number reports whether a column holds figures.
+func (v view) Number(column int) bool { return column >= v.Left }
+
+// A figureView is a chart twice, for a wide window and for a narrow one.
+type figureView struct {
+	Title        string
+	Note         string
+	Wide, Narrow template.HTML // drawn here, all text in them escaped
+}
+
+// WriteHTML writes a report as one HTML page that needs nothing else: no
+// network, and no JavaScript to be read. With it the trials can be filtered and
+// traces be looked at turn by turn. The trials and their traces are those in
+// r.Results. The page depends on nothing but the report.
+func WriteHTML(w io.Writer, r *Report) error {
+	p, err := newPage(r)
+	if err != nil {
+		return err
+	}
+	return parsePage().Execute(w, p)
+}
+
+func newPage(r *Report) (*page, error) {
+	order := newChoice(r)
+	p := &page{Title: "agentbench: " + r.headline(), Line: r.Line(), Tool: Line(r.Tool), Verdict: r.Verdict, Warnings: clean(r.Warnings)}
+	if r.Verdict == scenarios.Unjudged && r.Gate == nil {
+		p.Verdict = ""
+	}
+	if err := p.dress(); err != nil {
+		return nil, err
+	}
+	p.choose(order)
+	if r.Gate != nil {
+		p.Gate = gateView(r.Gate)
+	}
+	p.charts(order)
+	for _, s := range r.sections() {
+		p.Figures = append(p.Figures, s.view())
+	}
+	for _, s := range r.stopTables() {
+		p.Endings = append(p.Endings, s.view())
+	}
+	for _, s := range []section{r.toolTable(), r.codeTable()} {
+		if len(s.rows) > 0 {
+			p.Tools = append(p.Tools, s.view())
+		}
+	}
+	p.Trials = newTrials(r)
+	p.Troubles = troubleViews(r, &p.Trials)
+	p.Differences = differenceViews(r)
+	return p, nil
+}
+
+// dress puts style and script into the page, and allows nothing else: no other
+// script runs and nothing is loaded, whatever text should slip through.
+func (p *page) dress() error {
+	style, err := pageFiles.ReadFile("html/page.css")
+	if err != nil {
+		return err
+	}
+	var script bytes.Buffer
+	for _, name := range []string{"html/trace.js", "html/page.js"} {
+		part, err := pageFiles.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		script.Write(part)
+	}
+	sum := sha256.Sum256(script.Bytes())
+	p.Style, p.Script = template.CSS(string(style)+chartCSS), template.JS(script.String())
+	p.Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	return nil
+}
+
+func (p *page) charts(order *choice) {
+	if s, ok := order.scatter(); ok {
+		replay := order.report.replay()
+		p.Charts = append(p.Charts, draw("Which variant", "Nearer to the upper left is better. The dotted line joins the variants that nothing beats in both rates; thin lines are 95 % intervals. Point at a dot to read it.",
+			runsOf(scenarios.Runaway, replay)+"s against "+runsOf(scenarios.Healthy, replay)+"s", s))
+	}
+	for _, c := range order.curveCharts() {
+		p.Charts = append(p.Charts, draw(c.title, "Of runs that want one more call, the share not yet stopped, with 95 % bands; faint where fewer than five runs are at risk. Point at a curve, or use the arrow keys, to read values.", c.title, &c))
+	}
+}
+
+// A chart can be drawn in any layout.
+type chart interface {
+	about() string
+	height(layout) float64
+	draw(*drawing, layout)
+}
+
+func draw(title, note, name string, c chart) figureView {
+	in := func(l layout, class string) template.HTML {
+		d := &drawing{}
+		d.svg(l.width, c.height(l), "chart "+class, name, c.about(), func() { c.draw(d, l) })
+		return template.HTML(d.b.String())
+	}
+	return figureView{Title: title, Note: note, Wide: in(wide, "wide"), Narrow: in(narrow, "narrow")}
+}
+
+func gateView(g *Gate) *view {
+	s := section{left: 5, head: []string{"rule", "verdict", "measured", "wanted", "see more"}}
+	for _, rule := range g.Rules {
+		s.rows = append(s.rows, clean([]string{rule.Name, rule.words(), rule.Measured, rule.Wanted, rule.See}))
+	}
+	v := s.view()
+	return &v
+}
+
+// codeTable counts the errors of tools by their final code.
+func (r *Report) codeTable() section {
+	s := section{title: "Errors of tools by their final code, over all trials", left: 1, head: []string{"variant"}}
+	codes := map[string]bool{}
+	for _, t := range r.Tools {
+		for code := range t.Codes {
+			codes[code] = true
+		}
+	}
+	columns := sortedKeys(codes)
+	for _, code := range columns {
+		s.head = append(s.head, Line(code))
+	}
+	for _, t := range r.Tools {
+		cells := []string{r.name(t.Variant)}
+		for _, code := range columns {
+			cells = append(cells, Number(t.Codes[code]))
+		}
+		if len(columns) > 0 {
+			s.rows = append(s.rows, cells)
+		}
+	}
+	return s
+}
+
+// stopTables counts, label by label, how the runs of each variant ended.
+func (r *Report) stopTables() []section {
+	var out []section
+	for _, label := range r.present() {
+		s := section{title: "How the " + runsOf(label, r.replay()) + "s ended", left: 1, head: []string{"variant"}}
+		states := map[string]bool{}
+		for _, stop := range r.Stops {
+			if stop.Label == label {
+				states[string(stop.EndState)] = true
+			}
+		}
+		columns := sortedKeys(states)
+		for _, state := range columns {
+			if state == "" {
+				state = "broke off"
+			}
+			s.head = append(s.head, Line(state))
+		}
+		s.head = append(s.head, "by the rules")
+		for _, v := range r.Variants {
+			if cells := r.stopCells(v, label, columns); cells != nil {
+				s.rows = append(s.rows, append([]string{r.name(v)}, cells...))
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (r *Report) stopCells(variant string, label scenarios.Label, columns []string) []string {
+	n := map[string]float64{}
+	var rules []string
+	for _, stop := range r.Stops {
+		if stop.Variant == variant && stop.Label == label {
+			n[string(stop.EndState)] += stop.N
+			if name := Line(string(stop.Stop)); name != "" {
+				rules = append(rules, name+" "+Amount(stop.N))
+			}
+		}
+	}
+	if len(n) == 0 {
+		return nil
+	}
+	var cells []string
+	for _, state := range columns {
+		cells = append(cells, Amount(n[state]))
+	}
+	return append(cells, strings.Join(rules, ", "))
+}

@@ -1,0 +1,123 @@
+package reports
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// A card is the summary of a variant.
+type card struct {
+	Variant string
+	Class   string // of its colour in the charts
+	Best    bool
+	Place   string // among the others
+	Bars    []bar
+	Beside  string // the reference
+}
+
+// A bar is a rate with its interval, in percent.
+type bar struct {
+	Words        string // 31 of 32 runaways caught
+	Value        string // 97 %
+	Interval     string // 84–99 %
+	Rate         string // widths and places for the style
+	Lower, Width string
+	Good         bool // more of it is better
+}
+
+// cardsShown is how many variants are seen at once.
+const cardsShown = 8
+
+// choose fills in which variant to choose, and a card for each.
+func (p *page) choose(c *choice) {
+	r := c.report
+	p.Best, p.Advice = Line(c.best()), c.advice()
+	if p.Best == "" && len(r.Variants) > 1 {
+		p.Unranked = "The variants were not tried on the same scenarios, so none can be preferred: see each by itself."
+	}
+	shown := map[string]bool{}
+	add := func(s *standing) {
+		shown[s.variant] = true
+		card := c.card(s)
+		if len(p.Cards) < cardsShown || s.variant == r.Reference {
+			p.Cards = append(p.Cards, card)
+			return
+		}
+		p.More = append(p.More, card)
+	}
+	for i := range c.ranked {
+		add(&c.ranked[i])
+	}
+	for _, v := range r.Variants {
+		if s := c.standing(v); !shown[v] && (s.caught != nil || s.stopped != nil) {
+			add(&s)
+		}
+	}
+}
+
+func (c *choice) card(s *standing) card {
+	k := card{Variant: Line(s.variant), Class: c.class(s.variant), Best: s.variant == c.best(), Beside: c.tell(s.variant)}
+	if len(c.report.Variants) < 2 {
+		k.Beside = ""
+	}
+	if slices.Contains(c.apart, s.variant) {
+		k.Place = "tried on other scenarios"
+	} else {
+		k.Place = c.place(s)
+	}
+	verb := "caught"
+	if c.report.replay() {
+		verb = "stopped"
+	}
+	if s.caught != nil {
+		k.Bars = append(k.Bars, c.bar(s.caught, verb, true))
+	}
+	if s.stopped != nil {
+		k.Bars = append(k.Bars, c.bar(s.stopped, "stopped", false))
+	}
+	return k
+}
+
+func (c *choice) bar(r *Rate, verb string, good bool) bar {
+	width := func(f Figure) string { return fmt.Sprintf("%.1f", 100*float64(f)) }
+	return bar{Words: r.words() + " " + runsOf(r.Label, c.report.replay()) + "s " + verb, Value: percent(r.Rate) + " %", Interval: Percents(r.Lower, r.Upper),
+		Rate: width(r.Rate), Lower: width(r.Lower), Width: width(r.Upper - r.Lower), Good: good}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// A troubleView is a trial that failed or could not be judged.
+type troubleView struct {
+	Verdict string
+	Title   string
+	Ending  string
+	Reasons []string
+	Command string
+	Trace   int // its number, 0 = its trace was not kept
+}
+
+// A differenceView is a scenario that the variants treat differently.
+type differenceView struct{ Scenario, Words, Command string }
+
+// listed is how many troubles and differences a page lists; all trials are in
+// its table.
+const listed = 100
+
+func troubleViews(r *Report, trials *trialsView) []troubleView {
+	var out []troubleView
+	for _, t := range r.Findings[:min(listed, len(r.Findings))] {
+		out = append(out, troubleView{Verdict: string(t.Verdict), Title: fmt.Sprintf("%s under %s, seed %d", Line(t.Scenario), Line(t.Variant), t.Seed), Ending: t.Ending,
+			Reasons: reasons(t.Findings[:min(markdownFindings, len(t.Findings))]), Command: Line(t.Command), Trace: trials.traces[trialKey{t.Scenario, t.Variant, t.Seed}]})
+	}
+	return out
+}
+
+func differenceViews(r *Report) []differenceView {
+	var out []differenceView
+	for i := range r.Differences[:min(listed, len(r.Differences))] {
+		d := &r.Differences[i]
+		out = append(out, differenceView{Line(d.Scenario), d.words(r.replay()), Line(d.Command)})
+	}
+	return out
+}

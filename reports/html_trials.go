@@ -1,0 +1,124 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// A trialsView holds all trials in a form that a script filters quickly: rows
+// of numbers, where words stand in one list each.
+type trialsView struct {
+	Data   trialsData
+	Static []trialRow // for a page without JavaScript: the worst first
+	Traces []traceView
+	Total  int
+
+	traces map[trialKey]int // number of the trace, from 1
+}
+
+// trialsData is what the script gets. A row is scenario, suite, label, variant,
+// verdict and ending as places in Words, then the seed as text's place, calls
+// asked, virtual milliseconds, tokens, the number of its trace (0 = none) and
+// the place of what was found ("" = nothing).
+type trialsData struct {
+	Words []string `json:"words"`
+	Rows  [][]int  `json:"rows"`
+}
+
+// A trialRow is a trial as words.
+type trialRow struct {
+	Scenario, Suite, Label, Variant, Seed, Verdict, Ending, Calls, Time, Tokens, Found string
+	Trace                                                                              int
+}
+
+// A traceView is the text of a trace that was kept.
+type traceView struct {
+	Number  int
+	Title   string
+	Reasons []string
+	Text    string
+}
+
+// A trace that is longer than traceHead and traceTail together, in bytes, is
+// shown without its middle: a run that nothing stops says the same a thousand
+// times.
+const (
+	traceHead = 48 << 10
+	traceTail = 16 << 10
+)
+
+// shortTrace leaves out the middle of a long trace, in whole lines.
+func shortTrace(text string) string {
+	if len(text) <= traceHead+traceTail {
+		return text
+	}
+	head := text[:strings.LastIndexByte(text[:traceHead], '\n')+1]
+	tail := text[len(text)-traceTail:]
+	tail = tail[strings.IndexByte(tail, '\n')+1:]
+	left := strings.Count(text, "\n") - strings.Count(head, "\n") - strings.Count(tail, "\n")
+	return head + "… " + Count(left, "line") + " left out\n" + tail
+}
+
+// staticRows is how many trials are shown without JavaScript.
+const staticRows = 1000
+
+// foundChars cuts what was found in a row.
+const foundChars = 300
+
+func newTrials(r *Report) trialsView {
+	v := trialsView{Total: len(r.Results), traces: map[trialKey]int{}, Data: trialsData{Words: []string{}, Rows: [][]int{}}}
+	places := map[string]int{}
+	place := func(word string) int {
+		at, seen := places[word]
+		if !seen {
+			at = len(v.Data.Words)
+			places[word] = at
+			v.Data.Words = append(v.Data.Words, word)
+		}
+		return at
+	}
+	for _, res := range r.Results {
+		trace := v.trace(res)
+		t := newTrialRow(res, trace)
+		v.Data.Rows = append(v.Data.Rows, []int{place(t.Scenario), place(t.Suite), place(t.Label), place(t.Variant), place(t.Verdict), place(t.Ending), place(t.Seed),
+			asked(res), int(res.VirtualMS), int(res.TokensIn + res.TokensOut), trace, place(t.Found)})
+	}
+	worst := slices.Clone(r.Results)
+	slices.SortStableFunc(worst, func(a, b *scenarios.Result) int { return rank(b.Verdict) - rank(a.Verdict) })
+	for _, res := range worst[:min(staticRows, len(worst))] {
+		v.Static = append(v.Static, newTrialRow(res, v.traces[trialKey{res.Scenario, res.Variant, res.Seed}]))
+	}
+	return v
+}
+
+// trace takes the trace of a result, and gives its number.
+func (v *trialsView) trace(res *scenarios.Result) int {
+	if res.Trace == "" {
+		return 0
+	}
+	n := len(v.Traces) + 1
+	t := traceView{Number: n, Title: fmt.Sprintf("%s under %s, seed %d: %s", Line(res.Scenario), Line(res.Variant), res.Seed, Ending(res)), Text: shortTrace(Lines(res.Trace))}
+	if len(res.Findings) > 0 {
+		t.Reasons = Reasons(res)
+	}
+	v.Traces = append(v.Traces, t)
+	v.traces[trialKey{res.Scenario, res.Variant, res.Seed}] = n
+	return n
+}
+
+func newTrialRow(r *scenarios.Result, trace int) trialRow {
+	found := ""
+	if len(r.Findings) > 0 {
+		found = Cut(Reasons(r)[0], foundChars)
+		if more := len(r.Findings) - 1; more > 0 {
+			found += fmt.Sprintf(" (and %d more)", more)
+		}
+	}
+	return trialRow{Scenario: Line(r.Scenario), Suite: Line(suiteOf(r)), Label: string(r.Label), Variant: Line(r.Variant), Seed: fmt.Sprint(r.Seed),
+		Verdict: Line(string(r.Verdict)), Ending: Ending(r), Calls: Number(asked(r)), Time: Duration(time.Duration(r.VirtualMS) * time.Millisecond),
+		Tokens: Number(int(r.TokensIn + r.TokensOut)), Found: found, Trace: trace}
+}

@@ -1,0 +1,187 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// A scatter sets the share of runaways caught against the share of healthy runs
+// stopped: the better a variant, the nearer it is to the upper left.
+type scatter struct {
+	*choice
+	most float64 // of healthy runs stopped, where the axis ends
+}
+
+// scatter gives the chart, and whether there is anything to show: two variants
+// that were tried on both labels.
+func (c *choice) scatter() (*scatter, bool) {
+	s := &scatter{choice: c}
+	highest := 0.0
+	n := 0
+	for i := range c.ranked {
+		if c.ranked[i].caught != nil && c.ranked[i].stopped != nil {
+			n++
+			highest = max(highest, c.ranked[i].stopped.share())
+		}
+	}
+	for _, s.most = range []float64{0.1, 0.2, 0.4, 0.6, 0.8, 1} {
+		if highest <= 0.9*s.most {
+			break
+		}
+	}
+	return s, n > 1
+}
+
+func (s *scatter) about() string {
+	var parts []string
+	for _, p := range s.spots(wide) {
+		parts = append(parts, fmt.Sprintf("%s: %s %% against %s %%.", strings.Join(p.names, ", "), percent(p.best.caught.Rate), percent(p.best.stopped.Rate)))
+	}
+	return strings.Join(parts, " ")
+}
+
+func (s *scatter) height(l layout) float64 { return l.bottom() + 46 }
+
+func (s *scatter) x(l *layout, share float64) float64 { return l.left + l.plotWidth()*share/s.most }
+
+// A spot is a place where one or more variants stand.
+type spot struct {
+	x, y  float64
+	names []string
+	best  *standing // the first of them in the ranking
+	class string
+	front bool
+}
+
+// spots gives the places, the best first.
+func (s *scatter) spots(l layout) []spot {
+	var out []spot
+	for i := range s.ranked {
+		v := &s.ranked[i]
+		if v.caught == nil || v.stopped == nil {
+			continue
+		}
+		x, y := s.x(&l, v.stopped.share()), l.y(v.caught.share())
+		at := slices.IndexFunc(out, func(p spot) bool { return coordinate(p.x) == coordinate(x) && coordinate(p.y) == coordinate(y) })
+		if at < 0 {
+			out = append(out, spot{x: x, y: y, best: v, class: s.class(v.variant), front: v.beaten == ""})
+			at = len(out) - 1
+		}
+		out[at].names = append(out[at].names, Line(v.variant))
+	}
+	return out
+}
+
+// draw draws the chart from the top left.
+func (s *scatter) draw(d *drawing, l layout) {
+	if !l.stacked {
+		l.left = 60
+	}
+	shareAxis(d, &l)
+	for _, part := range []float64{0, .25, .5, .75, 1} {
+		x := s.x(&l, part*s.most)
+		d.line(x, l.top, x, l.bottom(), "grid")
+		d.text(x, l.bottom()+16, "mid quiet", percent(Figure(part*s.most))+" %")
+	}
+	replay := s.report.replay()
+	verb := "caught"
+	if replay {
+		verb = "stopped"
+	}
+	d.text(l.left, 14, "quiet", "↑ "+runsOf(scenarios.Runaway, replay)+"s "+verb+" (more is better)")
+	d.text(l.left+l.plotWidth()/2, l.bottom()+34, "mid quiet", "← "+runsOf(scenarios.Healthy, replay)+"s stopped (fewer is better)")
+	spots := s.spots(l)
+	s.front(d, spots)
+	for i := len(spots) - 1; i >= 0; i-- {
+		s.spot(d, &l, &spots[i])
+	}
+	s.labels(d, &l, spots)
+}
+
+// front joins the variants that nothing beats in both rates.
+func (s *scatter) front(d *drawing, spots []spot) {
+	var on []spot
+	for _, p := range spots {
+		if p.front {
+			on = append(on, p)
+		}
+	}
+	slices.SortFunc(on, func(a, b spot) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(b.y, a.y)) })
+	var line path
+	for i, p := range on {
+		if i == 0 {
+			line.to('M', p.x, p.y)
+			continue
+		}
+		line.to('L', p.x, on[i-1].y)
+		line.to('L', p.x, p.y)
+	}
+	if len(on) > 1 {
+		d.leaf("path", "class", "front", "d", line.b.String())
+	}
+}
+
+func (s *scatter) spot(d *drawing, l *layout, p *spot) {
+	v := p.best
+	d.open("g", "class", "series")
+	d.element("title", strings.Join(p.names, ", ")+": "+s.does(v))
+	if p.class != grey {
+		d.line(p.x, l.y(float64(v.caught.Lower)), p.x, l.y(float64(v.caught.Upper)), "whisker "+p.class)
+		d.line(s.x(l, float64(v.stopped.Lower)), p.y, s.x(l, min(s.most, float64(v.stopped.Upper))), p.y, "whisker "+p.class)
+	}
+	r := "6"
+	if p.class == grey {
+		r = "4"
+	}
+	d.leaf("circle", "class", "dot "+p.class, "cx", coordinate(p.x), "cy", coordinate(p.y), "r", r)
+	d.close("g")
+}
+
+// A box is room that is taken.
+type box struct{ left, top, right, bottom float64 }
+
+func (b box) meets(o box) bool {
+	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
+}
+
+// labels writes the names of what stands out, where there is room.
+func (s *scatter) labels(d *drawing, l *layout, spots []spot) {
+	var taken []box
+	for _, p := range spots {
+		taken = append(taken, box{p.x - 6, p.y - 6, p.x + 6, p.y + 6})
+	}
+	for i := range spots {
+		p := &spots[i]
+		if p.class == grey && len(spots) > colourCount {
+			continue
+		}
+		words := p.words()
+		width := 7.2 * float64(utf8.RuneCountInString(words))
+		for _, at := range []struct{ x, y float64 }{{10, 4}, {10, 20}, {10, -10}, {-10 - width, 4}, {-10 - width, 20}, {-10 - width, -10}, {-width / 2, 24}, {-width / 2, -14}, {10, 36}, {-10 - width, 36}} {
+			b := box{p.x + at.x, p.y + at.y - 11, p.x + at.x + width, p.y + at.y + 3}
+			if b.left < l.left || b.right > l.width-2 || b.top < 18 || b.bottom > l.bottom() || slices.ContainsFunc(taken, b.meets) {
+				continue
+			}
+			taken = append(taken, b)
+			class := "name"
+			if p.class == grey {
+				class = "quiet"
+			}
+			d.text(b.left, b.bottom-3, class, words)
+			break
+		}
+	}
+}
+
+func (p *spot) words() string {
+	words := shorten(p.names[0], 24)
+	if more := len(p.names) - 1; more > 0 {
+		words += fmt.Sprintf(" +%d", more)
+	}
+	return words
+}
