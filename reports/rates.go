@@ -114,6 +114,9 @@ func (g *group) spent() []Spent {
 		values := make([][]float64, len(g.units))
 		for j, u := range g.units {
 			values[j] = u.spent[i]
+			if n := len(values[j]); n > 1 && slices.Min(values[j]) == slices.Max(values[j]) {
+				values[j] = values[j][:1] // a unit weighs 1 however many values it has
+			}
 		}
 		p50 := stats.QuantileInterval(values, 0.5, draws, drawSeed)
 		p95 := stats.QuantileInterval(values, 0.95, draws, drawSeed)
