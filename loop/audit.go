@@ -60,7 +60,7 @@ func (v Violation) String() string {
 //	last-word         limits.at_limit: the last word or the user is asked for where it is due; the calls of a last word do not run
 //	call-limit        limits.calls: no call above it runs, the run does not go on
 //	calls-per-turn    limits.calls_per_turn: no call above it runs
-//	rate              a tool's rate: no call above it runs
+//	rate              a tool's rate, breaker and pages: no call that it refuses runs
 //	sub-runs          limits.depth and spawns: no call above them runs, the run does not go on
 //	token-limit       limits.tokens: above it no call runs, the run does not go on
 //	cost-limit        limits.cost_usd: the same
@@ -85,7 +85,7 @@ func (v Violation) String() string {
 // recounted. They are: detectors, where one of them does more than count
 // identical calls in a row and stop; the policy table and its questions; a
 // planner's actions that are no calls; the critic; what a summary takes the place
-// of, and whether one is asked for; pages and a tool's breaker.
+// of, and whether one is asked for.
 func Audit(cfg Config, task Task, tools []ToolSpec, trace Trace) []Violation {
 	b := readAudit(cfg, task, tools, trace)
 	b.recount()

@@ -112,16 +112,18 @@ type auditCall struct {
 	spec    *ToolSpec
 
 	// What the recount finds out.
-	same   string     // equal for calls that are identical to a detector
-	fault  Why        // Unknown or InvalidArgs
-	fixed  string     // the arguments after repair
-	sent   string     // the arguments that a hook gave, or fixed
-	loose  bool       // whether it can be executed is the tools' own matter
-	block  Why        // what keeps it from being executed, before any gate
-	rule   string     // the rule that block comes from
-	denied auditPlace // the answer of the gate that keeps it from being executed
-	deny   Why        // Denied, or Vetoed by a hook
-	hooked bool       // a hook gave sent
+	page    int        // of an answer in pages that it reads
+	standIn string     // the fallback that is called from the first try on
+	same    string     // equal for calls that are identical to a detector
+	fault   Why        // Unknown or InvalidArgs
+	fixed   string     // the arguments after repair
+	sent    string     // the arguments that a hook gave, or fixed
+	loose   bool       // whether it can be executed is the tools' own matter
+	block   Why        // what keeps it from being executed, before any gate
+	rule    string     // the rule that block comes from
+	denied  auditPlace // the answer of the gate that keeps it from being executed
+	deny    Why        // Denied, or Vetoed by a hook
+	hooked  bool       // a hook gave sent
 	// The first and the last record in which its result may become final; ok if
 	// the trace gets that far.
 	final auditSpan
@@ -191,6 +193,7 @@ type auditBook struct {
 	gates    map[int]*auditGate
 	asks     map[int]*auditPause
 	schemas  map[string]Schema
+	states   map[string]*auditTool // by the tools' names
 	users    int
 
 	plain bool // every detector is

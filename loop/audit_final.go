@@ -223,7 +223,7 @@ func (b *auditBook) fallsBack(c *auditCall, n int) bool {
 	t := c.tries[n-1]
 	_, code := b.result(t)
 	failed := b.timedOut(t) || code.Failed()
-	return b.cfg.Policy.Fallbacks && b.spec(t).Fallback != "" && failed && c.since(n) == 0 && !c.reply.run.broken(t.ended.rec)
+	return b.cfg.Policy.Fallbacks && c.standIn == "" && b.spec(t).Fallback != "" && failed && c.since(n) == 0 && !c.reply.run.broken(t.ended.rec)
 }
 
 // result gives what a try ended with: its text, mended where that keeps the

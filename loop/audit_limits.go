@@ -112,8 +112,11 @@ func (b *auditBook) checkCallLimits(r *auditReply, n *auditCounts) (full *auditC
 		default:
 			inTurn++
 			n.calls++
-			if sub {
+			if sub && c.standIn == "" {
 				n.spawns++
+			}
+			if c.spec != nil {
+				b.toolState(c.spec).let(r.at)
 			}
 		}
 	}
@@ -122,33 +125,6 @@ func (b *auditBook) checkCallLimits(r *auditReply, n *auditCounts) (full *auditC
 
 // refused reports whether a call's result says so.
 func (c *auditCall) refused() bool { return len(c.puts) > 0 && c.puts[0].eff.Why == Refused }
-
-// refusedByTool reports whether the tool of a call refuses it: its pages and its
-// breaker are taken at their word where there were enough calls before.
-func (b *auditBook) refusedByTool(c *auditCall) bool {
-	if c.spec == nil {
-		return false
-	}
-	refused := c.refused()
-	pages, breaker, rate := b.cfg.Contracts.PageLimit, c.spec.Breaker.Failures, c.spec.Rate.Calls
-	if !refused && rate <= 0 {
-		return false
-	}
-	var before, failed, within int
-	for _, d := range b.calls[:c.n-1] {
-		if d.name != c.name || d.block != Executed {
-			continue
-		}
-		before++
-		if len(d.puts) > 0 && d.puts[0].eff.Code.Failed() {
-			failed++
-		}
-		if d.reply.at > c.reply.at-c.spec.Rate.Per {
-			within++
-		}
-	}
-	return refused && (pages > 0 && before >= pages || breaker > 0 && failed >= breaker) || rate > 0 && within >= rate
-}
 
 // judgeBatch counts a batch once it is final, in record rec. full is the first
 // call that limits.calls refused, if any.

@@ -179,6 +179,9 @@ func (c *auditCall) carries(args string, hooked bool) bool {
 
 // fellBack reports whether a try of a call is one of its tool's fallback.
 func (b *auditBook) fellBack(c *auditCall, try int) bool {
+	if c.standIn != "" {
+		return c.tries[0].name == c.standIn
+	}
 	for k := 1; k < len(c.tries); k++ {
 		t, before := c.tries[k], c.tries[k-1]
 		if t.name != before.name && t.ref.Try <= try && b.spec(before).Fallback == t.name && b.fallsBack(c, k) {

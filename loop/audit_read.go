@@ -13,7 +13,7 @@ import (
 
 func readAudit(cfg Config, task Task, tools []ToolSpec, trace Trace) *auditBook {
 	b := &auditBook{cfg: cfg, task: task, trace: trace,
-		tools: map[string]*ToolSpec{}, requests: map[int]*auditRequest{}, gates: map[int]*auditGate{}, asks: map[int]*auditPause{}, schemas: map[string]Schema{}}
+		tools: map[string]*ToolSpec{}, requests: map[int]*auditRequest{}, gates: map[int]*auditGate{}, asks: map[int]*auditPause{}, schemas: map[string]Schema{}, states: map[string]*auditTool{}}
 	b.plain = !slices.ContainsFunc(cfg.Detectors, func(d detect.Detector) bool { return !auditPlain(d) })
 	for i := range tools {
 		b.tools[tools[i].Name] = &tools[i]

@@ -196,6 +196,7 @@ func (b *auditBook) judge(r *auditReply, n *auditCounts) {
 	b.decidePolicy(r, rec)
 	b.rollUp(r, n, rec)
 	b.judgeBatch(r, n, full, rec)
+	b.endTools(r)
 }
 
 // decidePolicy takes the policy table's stops as they come: they need a failed

@@ -1,0 +1,157 @@
+package loop
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// This file recounts what tools themselves refuse: by their breaker, their rate
+// and the pages of their answers.
+
+// An auditTool is a tool as it stands at a reply.
+type auditTool struct {
+	*ToolSpec
+	failures int             // of calls, in a row
+	opensAt  time.Duration   // when a call is let through after that
+	probed   bool            // one was
+	starts   []time.Duration // of calls that were let through
+	pages    map[string]int  // the page that each token leads to
+}
+
+func (b *auditBook) toolState(spec *ToolSpec) *auditTool {
+	t := b.states[spec.Name]
+	if t == nil {
+		t = &auditTool{ToolSpec: spec, pages: map[string]int{}}
+		b.states[spec.Name] = t
+	}
+	return t
+}
+
+// tripped reports whether the tool's breaker keeps it from being called.
+func (t *auditTool) tripped() bool { return t.Breaker.Failures > 0 && t.failures >= t.Breaker.Failures }
+
+// free reports whether the tool may be called at an instant.
+func (t *auditTool) free(at time.Duration) bool {
+	if t.tripped() && (at < t.opensAt || t.probed) {
+		return false
+	}
+	within := 0
+	for _, start := range t.starts {
+		if start+t.Rate.Per > at {
+			within++
+		}
+	}
+	return t.Rate.Calls == 0 || within < t.Rate.Calls
+}
+
+// let takes a call that is let through.
+func (t *auditTool) let(at time.Duration) {
+	t.starts = append(t.starts, at)
+	t.probed = t.probed || t.tripped()
+}
+
+func (t *auditTool) ended(at time.Duration, failed bool) {
+	t.probed = false
+	if !failed {
+		t.failures = 0
+		return
+	}
+	t.failures++
+	t.opensAt = at + t.Breaker.Cooldown
+}
+
+// refusedByTool reports whether the tool of a call refuses it. Where its
+// fallback stands in for it, it does not.
+func (b *auditBook) refusedByTool(c *auditCall) bool {
+	if c.spec == nil {
+		return false
+	}
+	t, at := b.toolState(c.spec), c.reply.at
+	if limit := b.cfg.Contracts.PageLimit; limit > 0 {
+		if c.page = t.page(c.args); c.page > limit {
+			return true
+		}
+	}
+	if t.free(at) {
+		return false
+	}
+	other := b.tools[t.Fallback]
+	if !b.cfg.Policy.Fallbacks || other == nil || !b.toolState(other).free(at) {
+		return true
+	}
+	if schema := b.schema(other.Input); b.cfg.Contracts.Input && schema != nil {
+		if _, _, problem, _ := schema.Check(c.fixed, 0); problem != "" {
+			return true
+		}
+	}
+	c.spec, c.standIn = other, other.Name
+	return false
+}
+
+// endTools lets the tools know how the calls of a batch ended: those that failed
+// over to a fallback as they did, the others with the batch.
+func (b *auditBook) endTools(r *auditReply) {
+	var over []*auditTry
+	for _, c := range r.calls {
+		for k, t := range c.tries {
+			if k > 0 && t.name != c.tries[k-1].name {
+				over = append(over, t)
+			}
+		}
+	}
+	slices.SortFunc(over, func(t, u *auditTry) int { return cmp.Compare(t.started.line, u.started.line) })
+	for _, t := range over {
+		before := t.call.tries[slices.Index(t.call.tries, t)-1]
+		b.toolState(b.spec(before)).ended(t.started.at, true)
+		b.toolState(b.spec(t)).let(t.started.at)
+	}
+	for _, c := range r.calls {
+		if c.spec != nil && len(c.puts) > 0 {
+			b.endTool(c, c.puts[0])
+		}
+	}
+}
+
+func (b *auditBook) endTool(c *auditCall, put auditItem) {
+	spec, last := c.spec, c.last()
+	if last != nil {
+		spec = b.spec(last)
+	}
+	t := b.toolState(spec)
+	t.probed = false
+	if last == nil || put.eff.Code == Cancelled {
+		return
+	}
+	t.ended(put.at, put.eff.Code.Failed() || b.errorText(c))
+	if text, _ := b.result(last); b.cfg.Contracts.PageLimit > 0 {
+		t.offers(text, c.page)
+	}
+}
+
+// page gives the page that a call with these arguments reads.
+func (t *auditTool) page(args string) int {
+	var fields map[string]any
+	json.Unmarshal([]byte(args), &fields)
+	page := 1
+	for _, name := range []string{"page", "next_page", "nextPage", "page_token", "pageToken", "next_token", "nextToken", "token", "cursor"} {
+		if value, there := fields[name]; there {
+			page = max(page, t.pages[fmt.Sprint(value)])
+		}
+	}
+	return page
+}
+
+// offers remembers the token that a result offers for the page after.
+func (t *auditTool) offers(text string, page int) {
+	var fields map[string]any
+	json.Unmarshal([]byte(text), &fields)
+	for _, name := range []string{"next_page", "nextToken"} {
+		if value := fields[name]; value != nil && value != "" && value != false {
+			t.pages[fmt.Sprint(value)] = page + 1
+			return
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package loop
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// toolTrace plays turns of one call each, a turn every four seconds: the reply
+// comes two seconds after it was asked for, and each try ends at once. answers
+// says what the tries of a tool get, one after another, the last again and again.
+func toolTrace(t *testing.T, cfg Config, tools []ToolSpec, args []string, answers map[string][]Input) Trace {
+	t.Helper()
+	m, err := New(cfg, Task{Text: "go"}, tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trace Trace
+	tried := map[string]int{}
+	var step func(in Input)
+	step = func(in Input) {
+		effects := slices.Clone(m.Step(in))
+		trace.Append(in, effects)
+		for _, e := range effects {
+			if e.Kind == CallTool {
+				all := answers[e.Name]
+				result := all[min(tried[e.Name], len(all)-1)]
+				tried[e.Name]++
+				result.At, result.Kind, result.Ref = in.At, ToolResult, e.Ref
+				step(result)
+			}
+		}
+	}
+	step(m.Begin())
+	for i, text := range args {
+		at := time.Duration(4*i+2) * time.Second
+		step(Input{At: at, Kind: ModelReply, Ref: Ref{RefModel, i + 1, 1}, Calls: []AskedCall{{Name: tools[0].Name, Args: text}}})
+	}
+	return trace
+}
+
+// TestAuditTools: what a tool refuses for its breaker, its rate or its pages,
+// and where its fallback stands in for it. The trace of the loop is right, and
+// wrong by the same rule where the tool had said something else.
+func TestAuditTools(t *testing.T) {
+	fails, works := Input{Code: ToolBug}, Input{Text: "fine"}
+	other := ToolSpec{Name: "other"}
+	pages := Off()
+	pages.Contracts.PageLimit = 2
+	fallbacks := Off()
+	fallbacks.Policy.Fallbacks = true
+	four := []string{`{"n":1}`, `{"n":2}`, `{"n":3}`, `{"n":4}`}
+	for name, c := range map[string]struct {
+		cfg     Config
+		spec    ToolSpec
+		change  func(*Config, *ToolSpec)
+		args    []string
+		answers []Input
+		whys    []Why // of the calls: Executed or Refused
+	}{
+		// Disabled by the failure at 2 s for six seconds: until 8 s the call at 6 s is
+		// refused; that at 10 s is let through and fails too, so that that at 14 s is
+		// refused.
+		"breaker": {Off(), ToolSpec{Name: "tool", Breaker: ToolBreaker{Failures: 1, Cooldown: 6 * time.Second}},
+			func(_ *Config, s *ToolSpec) { s.Breaker.Cooldown = 9 * time.Second }, four, []Input{fails}, []Why{Executed, Refused, Executed, Refused}},
+		// Text that begins like an error counts as one.
+		"breaker by text": {Off(), ToolSpec{Name: "tool", Breaker: ToolBreaker{Failures: 1, Cooldown: time.Minute}},
+			func(_ *Config, s *ToolSpec) { s.Breaker.Failures = 2 }, four[:2], []Input{{Text: "Error: no"}}, []Why{Executed, Refused}},
+		// Two calls in any nine seconds: those at 2 s and 6 s; at 10 s both lie within,
+		// at 14 s one.
+		"rate": {Off(), ToolSpec{Name: "tool", Rate: Rate{Calls: 2, Per: 9 * time.Second}},
+			func(_ *Config, s *ToolSpec) { s.Rate.Per = 7 * time.Second }, four, []Input{works}, []Why{Executed, Executed, Refused, Executed}},
+		// The first answer offers page 2, that one page 3, which is one too many.
+		"pages": {pages, ToolSpec{Name: "tool"}, func(c *Config, _ *ToolSpec) { c.Contracts.PageLimit = 3 },
+			[]string{"{}", `{"page":"p2"}`, `{"cursor":3}`}, []Input{{Text: `{"next_page":"p2"}`}, {Text: `{"nextToken":3}`}}, []Why{Executed, Executed, Refused}},
+		// The first call fails over to the fallback; while the tool is disabled the
+		// fallback stands in for it.
+		"fallback": {fallbacks, ToolSpec{Name: "tool", Fallback: "other", Breaker: ToolBreaker{Failures: 1, Cooldown: 6 * time.Second}},
+			func(_ *Config, s *ToolSpec) { s.Breaker.Failures = 2 }, four, []Input{fails}, []Why{Executed, Executed, Executed, Executed}},
+	} {
+		tools := []ToolSpec{c.spec, other}
+		trace := toolTrace(t, c.cfg, tools, c.args, map[string][]Input{"tool": c.answers, "other": {works}})
+		var whys []Why
+		for _, r := range trace {
+			for _, e := range r.Effects {
+				if e.Kind == Put && e.Ref.Kind == RefCall {
+					whys = append(whys, e.Why)
+				}
+			}
+		}
+		if !slices.Equal(whys, c.whys) {
+			t.Errorf("%s: the calls end as %q, want %q\n%s", name, whys, c.whys, trace)
+		}
+		for _, v := range Audit(c.cfg, Task{Text: "go"}, tools, trace) {
+			t.Errorf("%s: %v\n%s", name, v, trace)
+		}
+		c.change(&c.cfg, &tools[0])
+		if Audit(c.cfg, Task{Text: "go"}, tools, trace) == nil {
+			t.Errorf("%s: nothing is found in the trace of a tool that said something else\n%s", name, trace)
+		}
+	}
+}
