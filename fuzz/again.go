@@ -6,57 +6,15 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/agentbench-go/agentbench/loop/detect"
 	"github.com/agentbench-go/agentbench/loop/session"
 )
 
-// checkAudit: the loop's own audit finds nothing in a trace of which it leaves
-// nothing open.
+// checkAudit: the loop's own audit finds nothing in the trace.
 func checkAudit(p *play) (string, bool) {
-	if !auditable(p.Case) {
-		return "", false
-	}
 	for _, v := range loop.Audit(p.Config, p.task(), p.Script.Specs(), p.trace) {
 		return v.String(), true
 	}
 	return "", true
-}
-
-// auditable reports whether [loop.Audit] recounts all that a case has.
-func auditable(c *Case) bool {
-	t := &c.Task
-	if t.Planner != loop.PlannerNative || t.Critic != nil || t.Hooks != (loop.Hooks{}) || !plainConfig(&c.Config) {
-		return false
-	}
-	for i := range c.Script.Tools {
-		s := c.Script.Tools[i].ToolSpec
-		if s != (loop.ToolSpec{Name: s.Name, Description: s.Description, Permission: s.Permission, Idempotent: s.Idempotent}) {
-			return false
-		}
-		for _, a := range c.Script.Tools[i].Answers {
-			if a.TokensIn+a.TokensOut+a.Cost != 0 || a.Used != 0 {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// plainConfig reports whether a config has nothing that the audit leaves open.
-func plainConfig(c *loop.Config) bool {
-	off := loop.Off()
-	contracts := c.Contracts
-	if contracts.Input || contracts.Output || contracts.MaxPayloadBytes > 0 || contracts.PageLimit != off.Contracts.PageLimit ||
-		c.Policy.OnFailure == loop.FailureTable || c.Policy.Fallbacks || c.Policy.AskMissing ||
-		c.History.CompactAt > 0 || c.History.CompactTokens > 0 {
-		return false
-	}
-	for i := range c.Detectors {
-		if c.Detectors[i].Record == detect.PerReply {
-			return false
-		}
-	}
-	return true
 }
 
 // checkRoundTrip: the text of a trace parses back to the same text.

@@ -25,7 +25,6 @@ var presets = sync.OnceValue(func() []loop.Config {
 func (m *maker) config(o Options) {
 	if o.Variant != nil {
 		m.Config = cloneConfig(o.Variant.Config)
-		m.plain = m.plain && plainConfig(&m.Config)
 		return
 	}
 	switch {
