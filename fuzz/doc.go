@@ -11,10 +11,11 @@
 // A case is a script (package fakes), a config, and the rest of the task. Its
 // [Attacks] say what kinds of trouble it makes. Its runs are short: a ceiling of
 // 40 requests, 120 calls and a day of virtual time ends what nothing stops. Two
-// cases of three use only what [loop.Audit] recounts; the others use everything,
-// contracts, policies, compaction, hooks and planners too. About half of the
-// cases are recoverable: whatever goes wrong in them, their config has the means
-// against it, so that a right loop must come to its end.
+// cases of three use only the mechanisms that every loop has; the others use
+// everything, contracts, policies, compaction, hooks, planners, sub-runs and
+// fallbacks too. About two cases of five are recoverable: whatever goes wrong in
+// them, their config has the means against it, so that a right loop must come to
+// its end.
 //
 // # Invariants
 //
@@ -55,8 +56,8 @@
 //
 // error-limit: the same for the limit on failing turns in a row.
 //
-// audit: the loop's own audit finds nothing, the justification of every stop
-// included. It is asked where it leaves nothing of the case open.
+// audit: the loop's own audit ([loop.Audit]) finds nothing in the trace, the
+// justification of every stop included.
 //
 // round-trip: the text of the trace can be read, and the trace that it gives has
 // the same text.

@@ -138,3 +138,23 @@ func TestRunStops(t *testing.T) {
 		t.Errorf("got %v, want no error", err)
 	}
 }
+
+// TestRegressions: what was saved when it broke something breaks nothing any
+// more, and is a scenario that passes.
+func TestRegressions(t *testing.T) {
+	all, err := scenarios.Load("regressions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		for seed := range uint64(20) { // which turn a session is resumed after depends on it
+			if v := Check(FromScenario(s, seed)); v.Breach != nil {
+				t.Errorf("%s with seed %d breaks %+v", s.File, seed, *v.Breach)
+			}
+		}
+		trial := scenarios.Trial{Scenario: s, Variant: s.Variant, Seed: 1}
+		if r, _ := trial.Run(context.Background()); r.Verdict != scenarios.Pass {
+			t.Errorf("%s: %s %+v", s.File, r.Verdict, r.Findings)
+		}
+	}
+}

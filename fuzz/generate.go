@@ -15,7 +15,8 @@ type maker struct {
 	*Case
 	// mild worlds only make trouble that the config has the means against.
 	mild bool
-	// plain worlds use nothing that [loop.Audit] leaves open.
+	// plain worlds use the mechanisms that every loop has: no contracts, policies,
+	// compaction, hooks, planners, sub-runs and fallbacks.
 	plain bool
 	// Of a mild world: what it may still spend.
 	failing bool // a failing turn

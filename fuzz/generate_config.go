@@ -96,7 +96,7 @@ var mildSettings = []setting{
 	func(d dice, c *loop.Config) { c.History.MaxResultChars = d.between(1, 30) },
 }
 
-// settings are those of everything that [loop.Audit] recounts.
+// settings are those of a plain world.
 var settings = []setting{
 	func(d dice, c *loop.Config) { c.Scope = pick(d, loop.ScopeRun, loop.ScopeSession) },
 	func(d dice, c *loop.Config) { c.Limits.Turns = d.below(8) },
@@ -137,7 +137,7 @@ var settings = []setting{
 	func(d dice, c *loop.Config) { c.History.MaxMessages = d.below(8) },
 }
 
-// wideSettings are those of the rest.
+// wideSettings are those of all other mechanisms.
 var wideSettings = []setting{
 	func(d dice, c *loop.Config) { c.Limits.Depth = d.below(3) },
 	func(d dice, c *loop.Config) { c.Limits.Spawns = d.below(3) },

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"reflect"
+	"slices"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
@@ -31,9 +32,29 @@ func Shrink(c *Case, breaks Invariant) *Case {
 			w.all()
 		}
 		if !w.kept || left < 0 {
+			shorten(small, try)
 			return small
 		}
 	}
+}
+
+// shorten gives a case whose last step goes on for ever an end, where that does
+// not matter: a short trace is easier to read than a short script.
+func shorten(c *Case, try func() bool) {
+	steps := c.Script.Model
+	last := len(steps) - 1
+	if steps[last].Repeat != fakes.Forever || len(steps[last].Calls) == 0 {
+		return
+	}
+	for n := 1; n <= 8; n++ {
+		s := slices.Clone(steps)
+		s[last].Repeat = n
+		c.Script.Model = append(s, fakes.Step{Text: "Done.", Repeat: fakes.Forever})
+		if try() {
+			return
+		}
+	}
+	c.Script.Model = steps
 }
 
 // breaksIt reports whether a case is one that can be played, and breaks an
