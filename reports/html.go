@@ -41,6 +41,7 @@ type page struct {
 	More     []card // those that need not be seen at once
 
 	Gate        *view
+	Scatter     *figureView
 	Charts      []figureView
 	Figures     []view
 	Endings     []view
@@ -137,11 +138,12 @@ func (p *page) dress() error {
 func (p *page) charts(order *choice) {
 	if s, ok := order.scatter(); ok {
 		replay := order.report.replay()
-		p.Charts = append(p.Charts, draw("Which variant", "Nearer to the upper left is better. The dotted line joins the variants that nothing beats in both rates; thin lines are 95 % intervals. Point at a dot to read it.",
-			runsOf(scenarios.Runaway, replay)+"s against "+runsOf(scenarios.Healthy, replay)+"s", s))
+		name := "The variants: " + runsOf(scenarios.Runaway, replay) + "s against " + runsOf(scenarios.Healthy, replay) + "s"
+		figure := draw(name, "Nearer to the upper left is better. A dotted line joins the variants that nothing beats in both rates; thin lines are 95 % intervals.", s)
+		p.Scatter = &figure
 	}
 	for _, c := range order.curveCharts() {
-		p.Charts = append(p.Charts, draw(c.title, "Of runs that want one more call, the share not yet stopped, with 95 % bands; faint where fewer than five runs are at risk. Point at a curve, or use the arrow keys, to read values.", c.title, &c))
+		p.Charts = append(p.Charts, draw(c.title, "Of runs that want one more call, the share not yet stopped, with 95 % bands; faint where fewer than five runs are at risk. Point at a curve, or use the arrow keys, to read values.", &c))
 	}
 }
 
@@ -152,10 +154,10 @@ type chart interface {
 	draw(*drawing, layout)
 }
 
-func draw(title, note, name string, c chart) figureView {
+func draw(title, note string, c chart) figureView {
 	in := func(l layout, class string) template.HTML {
 		d := &drawing{}
-		d.svg(l.width, c.height(l), "chart "+class, name, c.about(), func() { c.draw(d, l) })
+		d.svg(l.width, c.height(l), "chart "+class, title, c.about(), func() { c.draw(d, l) })
 		return template.HTML(d.b.String())
 	}
 	return figureView{Title: title, Note: note, Wide: in(wide, "wide"), Narrow: in(narrow, "narrow")}
@@ -199,7 +201,7 @@ func (r *Report) codeTable() section {
 func (r *Report) stopTables() []section {
 	var out []section
 	for _, label := range r.present() {
-		s := section{title: "How the " + runsOf(label, r.replay()) + "s ended", left: 1, head: []string{"variant"}}
+		s := section{title: "How the " + runsOf(label, r.replay()) + "s ended", left: 2, head: []string{"variant", "by the rules"}}
 		states := map[string]bool{}
 		for _, stop := range r.Stops {
 			if stop.Label == label {
@@ -213,7 +215,6 @@ func (r *Report) stopTables() []section {
 			}
 			s.head = append(s.head, Line(state))
 		}
-		s.head = append(s.head, "by the rules")
 		for _, v := range r.Variants {
 			if cells := r.stopCells(v, label, columns); cells != nil {
 				s.rows = append(s.rows, append([]string{r.name(v)}, cells...))
@@ -238,9 +239,9 @@ func (r *Report) stopCells(variant string, label scenarios.Label, columns []stri
 	if len(n) == 0 {
 		return nil
 	}
-	var cells []string
+	cells := []string{strings.Join(rules, ", ")}
 	for _, state := range columns {
 		cells = append(cells, Amount(n[state]))
 	}
-	return append(cells, strings.Join(rules, ", "))
+	return cells
 }

@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +16,8 @@ type card struct {
 	Place   string // among the others
 	Bars    []bar
 	Beside  string // the reference
+	// Settings are the variant's own, as JSON; "" = unknown.
+	Settings string
 }
 
 // A bar is a rate with its interval, in percent.
@@ -58,6 +62,10 @@ func (p *page) choose(c *choice) {
 
 func (c *choice) card(s *standing) card {
 	k := card{Variant: Line(s.variant), Class: c.class(s.variant), Best: s.variant == c.best(), Beside: c.tell(s.variant)}
+	var indented bytes.Buffer
+	if json.Indent(&indented, c.report.Header.Variants[s.variant], "", "  ") == nil {
+		k.Settings = Lines(indented.String())
+	}
 	if len(c.report.Variants) < 2 {
 		k.Beside = ""
 	}

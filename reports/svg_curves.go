@@ -276,7 +276,7 @@ func (c *curveChart) atRisk(d *drawing, axis *calls) {
 			d.text(42, y, "name", shorten(Line(s.curve.Variant), 36))
 			y += row
 		} else {
-			d.text(42, y, "name", shorten(Line(s.curve.Variant), 14))
+			d.text(42, y, "name", shorten(Line(s.curve.Variant), 16))
 		}
 		for _, t := range axis.marks() {
 			d.text(axis.x(t), y, "mid", Amount(s.curve.atRisk(t)))

@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -39,15 +40,30 @@ func (c *choice) scatter() (*scatter, bool) {
 
 func (s *scatter) about() string {
 	var parts []string
-	for _, p := range s.spots(wide) {
+	for _, p := range s.spots(s.fit(wide)) {
 		parts = append(parts, fmt.Sprintf("%s: %s %% against %s %%.", strings.Join(p.names, ", "), percent(p.best.caught.Rate), percent(p.best.stopped.Rate)))
 	}
 	return strings.Join(parts, " ")
 }
 
-func (s *scatter) height(l layout) float64 { return l.bottom() + 46 }
+func (s *scatter) height(l layout) float64 {
+	l = s.fit(l)
+	return l.bottom() + 46
+}
 
-func (s *scatter) x(l *layout, share float64) float64 { return l.left + l.plotWidth()*share/s.most }
+// fit makes room for names above the plot, and takes back that for names beside
+// it.
+func (s *scatter) fit(l layout) layout {
+	l.top += 18
+	l.left = narrow.left
+	return l
+}
+
+// x places a share of healthy runs stopped. The scale is that of the root, since
+// most variants stop few and differ in that.
+func (s *scatter) x(l *layout, share float64) float64 {
+	return l.left + l.plotWidth()*math.Sqrt(share/s.most)
+}
 
 // A spot is a place where one or more variants stand.
 type spot struct {
@@ -79,14 +95,15 @@ func (s *scatter) spots(l layout) []spot {
 
 // draw draws the chart from the top left.
 func (s *scatter) draw(d *drawing, l layout) {
-	if !l.stacked {
-		l.left = 60
-	}
+	l = s.fit(l)
 	shareAxis(d, &l)
-	for _, part := range []float64{0, .25, .5, .75, 1} {
-		x := s.x(&l, part*s.most)
+	for _, share := range []float64{0, .01, .05, .1, .2, .4, .6, .8, 1} {
+		if share > s.most {
+			break
+		}
+		x := s.x(&l, share)
 		d.line(x, l.top, x, l.bottom(), "grid")
-		d.text(x, l.bottom()+16, "mid quiet", percent(Figure(part*s.most))+" %")
+		d.text(x, l.bottom()+16, "mid quiet", percent(Figure(share))+" %")
 	}
 	replay := s.report.replay()
 	verb := "caught"
@@ -94,7 +111,7 @@ func (s *scatter) draw(d *drawing, l layout) {
 		verb = "stopped"
 	}
 	d.text(l.left, 14, "quiet", "↑ "+runsOf(scenarios.Runaway, replay)+"s "+verb+" (more is better)")
-	d.text(l.left+l.plotWidth()/2, l.bottom()+34, "mid quiet", "← "+runsOf(scenarios.Healthy, replay)+"s stopped (fewer is better)")
+	d.text(l.left+l.plotWidth()/2, l.bottom()+34, "mid quiet", "← "+runsOf(scenarios.Healthy, replay)+"s stopped (fewer is better; root scale)")
 	spots := s.spots(l)
 	s.front(d, spots)
 	for i := len(spots) - 1; i >= 0; i-- {
@@ -149,7 +166,8 @@ func (b box) meets(o box) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
 }
 
-// labels writes the names of what stands out, where there is room.
+// labels writes the names of what stands out, where there is room: beside the
+// spot, and for the best and the reference else farther away, with a line to it.
 func (s *scatter) labels(d *drawing, l *layout, spots []spot) {
 	var taken []box
 	for _, p := range spots {
@@ -160,22 +178,43 @@ func (s *scatter) labels(d *drawing, l *layout, spots []spot) {
 		if p.class == grey && len(spots) > colourCount {
 			continue
 		}
-		words := p.words()
-		width := 7.2 * float64(utf8.RuneCountInString(words))
-		for _, at := range []struct{ x, y float64 }{{10, 4}, {10, 20}, {10, -10}, {-10 - width, 4}, {-10 - width, 20}, {-10 - width, -10}, {-width / 2, 24}, {-width / 2, -14}, {10, 36}, {-10 - width, 36}} {
-			b := box{p.x + at.x, p.y + at.y - 11, p.x + at.x + width, p.y + at.y + 3}
-			if b.left < l.left || b.right > l.width-2 || b.top < 18 || b.bottom > l.bottom() || slices.ContainsFunc(taken, b.meets) {
-				continue
-			}
-			taken = append(taken, b)
-			class := "name"
-			if p.class == grey {
-				class = "quiet"
-			}
-			d.text(b.left, b.bottom-3, class, words)
-			break
+		b, found := p.room(l, taken, slices.Contains([]string{s.best(), s.report.Reference}, p.best.variant))
+		if !found {
+			continue
+		}
+		taken = append(taken, b)
+		if b.left-p.x > closeBy || b.top-p.y > closeBy {
+			d.line(p.x, p.y, b.left-2, b.bottom-8, "lead")
+		}
+		d.text(b.left, b.bottom-3, "name", p.words())
+	}
+}
+
+// closeBy is how far a name may stand from its spot without a line to it, in
+// pixels.
+const closeBy = 12
+
+// room finds where the name of a spot can stand.
+func (p *spot) room(l *layout, taken []box, anywhere bool) (box, bool) {
+	width := 7.8 * float64(utf8.RuneCountInString(p.words()))
+	fits := func(x, y float64) (box, bool) {
+		b := box{p.x + x, p.y + y - 11, p.x + x + width, p.y + y + 3}
+		inside := b.left >= l.left && b.right <= l.width-2 && b.top >= 18 && b.bottom <= l.bottom()
+		return b, inside && !slices.ContainsFunc(taken, b.meets)
+	}
+	for _, at := range [][2]float64{{10, 4}, {8, -8}, {-10 - width, 4}, {-8 - width, -8}, {8, 18}, {-8 - width, 18}} {
+		if b, ok := fits(at[0], at[1]); ok {
+			return b, true
 		}
 	}
+	for y := 24.0; anywhere && y < l.height; y += 16 {
+		for x := 8.0; x < l.plotWidth()/2; x += 24 {
+			if b, ok := fits(x, y); ok {
+				return b, true
+			}
+		}
+	}
+	return box{}, false
 }
 
 func (p *spot) words() string {

@@ -182,12 +182,13 @@ const traceView = (() => {
     }
     const marks = el('div', 'lane'), track = el('div', 'track marks');
     marks.append(el('span', 'lane-name', 'marks'), track);
-    for (const m of view.marks) {
+    view.marks.forEach((m, n) => {
       const i = el('b', m.kind, {nudge: '!', veto: '✕', halt: '■'}[m.kind]);
       i.style.left = 100 * m.at / end + '%';
+      i.style.marginLeft = -14 * view.marks.slice(n + 1).filter(later => later.at === m.at).length + 'px';
       i.title = m.label + ' at ' + seconds(m.at);
       track.append(i);
-    }
+    });
     const scale = el('div', 'lane'), ticks = el('div', 'track scale');
     scale.append(el('span', 'lane-name', ''), ticks);
     for (const part of [0, .25, .5, .75, 1]) { const i = el('span', '', seconds(part * view.end)); i.style.left = 100 * part + '%'; ticks.append(i); }
