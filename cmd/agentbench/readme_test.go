@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,9 +24,13 @@ import (
 //	the exit code
 //	```
 //
-// Commands of other programs are not run.
+// Commands of other programs are not run. UPDATE=1 writes into the pages what
+// comes out, but for lines between two …: read what became of them.
 func TestReadme(t *testing.T) {
-	root := filepath.Join("..", "..")
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +50,11 @@ func TestReadme(t *testing.T) {
 				dir := t.TempDir()
 				copyRepository(t, root, dir)
 				t.Chdir(dir)
-				for _, problem := range block.run() {
+				problems := block.run()
+				if os.Getenv("UPDATE") != "" && block.renewed != block.text {
+					renew(t, page, block)
+				}
+				for _, problem := range problems {
 					t.Error(problem)
 				}
 			})
@@ -53,10 +62,24 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// renew replaces a block of a page by what its commands print now.
+func renew(t *testing.T, page string, block console) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, now := "```console\n"+block.text+"```", "```console\n"+block.renewed+"```"
+	if err := os.WriteFile(page, []byte(strings.Replace(string(text), old, now, 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A console is a block of a page.
 type console struct {
-	line int // of the page, where it begins
-	text string
+	line    int // of the page, where it begins
+	text    string
+	renewed string // the text with what run has seen
 }
 
 func consoleBlocks(page string) []console {
@@ -81,6 +104,7 @@ func consoleBlocks(page string) []console {
 // run runs the commands of a block and tells where they say other than shown.
 func (c *console) run() (problems []string) {
 	code := 0
+	c.renewed = c.text
 	for _, command := range strings.Split("\n"+c.text, "\n$ ")[1:] {
 		line, want, _ := strings.Cut(command, "\n")
 		for strings.HasSuffix(line, "\\") {
@@ -103,11 +127,49 @@ func (c *console) run() (problems []string) {
 			code = cli.Main(args, strings.NewReader(""), &out, &out)
 			got = out.String()
 		}
-		if !shown(want).MatchString(trimmed(got)) {
+		if shown(want).MatchString(trimmed(got)) {
+			continue
+		}
+		now := renewed(want, trimmed(got))
+		c.renewed = strings.Replace(c.renewed, command, withOutput(command, want, now), 1)
+		if os.Getenv("UPDATE") == "" || !shown(now).MatchString(trimmed(got)) {
 			problems = append(problems, fmt.Sprintf("$ %s\nprints\n%s\nbut the page shows\n%s", line, got, want))
 		}
 	}
 	return problems
+}
+
+// withOutput gives a command of a block, which ends with what the page shows of
+// its output, with other output.
+func withOutput(command, shown, now string) string {
+	head := strings.TrimSuffix(command, shown)
+	if !strings.HasSuffix(head, "\n") {
+		head += "\n"
+	}
+	if !strings.HasSuffix(command, "\n") { // the line break went to the next command
+		now = strings.TrimSuffix(now, "\n")
+	}
+	return head + now
+}
+
+// renewed gives what a page should show instead of want: all that was printed,
+// or where want leaves lines out as many from the beginning and from the end as
+// it shows there.
+func renewed(want, got string) string {
+	shows, prints := strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")
+	first := slices.Index(shows, "…\n")
+	if first < 0 {
+		return got
+	}
+	last := len(shows) - 1
+	for shows[last] != "…\n" {
+		last--
+	}
+	tail := len(shows) - 1 - last
+	if first+tail > len(prints) {
+		return got
+	}
+	return strings.Join(prints[:first], "") + strings.Join(shows[first:last+1], "") + strings.Join(prints[len(prints)-tail:], "")
 }
 
 // ourArguments gives the arguments of a command line that calls agentbench.
@@ -230,7 +292,35 @@ func TestConsole(t *testing.T) {
 	}
 	page := "text\n```console\n$ a\nb\n```\n```yaml\n$ c\n```\n```console\n$ d\n```\n"
 	blocks := consoleBlocks(page)
-	if len(blocks) != 2 || blocks[0] != (console{2, "$ a\nb\n"}) || blocks[1] != (console{9, "$ d\n"}) {
+	if len(blocks) != 2 || blocks[0] != (console{line: 2, text: "$ a\nb\n"}) || blocks[1] != (console{line: 9, text: "$ d\n"}) {
 		t.Errorf("got %+v", blocks)
+	}
+}
+
+// TestRenewed tests what UPDATE=1 makes of a page.
+func TestRenewed(t *testing.T) {
+	got := "a\nb\nc\nd\n"
+	for _, c := range []struct{ want, renewed string }{
+		{"x\n", got},
+		{"x\n…\n", "a\n…\n"},
+		{"…\nx\ny\n", "…\nc\nd\n"},
+		{"x\n…\ny\n", "a\n…\nd\n"},
+		{"x\n…\nb\n…\ny\n", "a\n…\nb\n…\nd\n"},
+		{"1\n2\n3\n4\n5\n…\n", got},
+	} {
+		if now := renewed(c.want, got); now != c.renewed {
+			t.Errorf("%q becomes %q, want %q", c.want, now, c.renewed)
+		}
+	}
+	for _, c := range []struct{ command, shown, want string }{
+		{"go\nx\n", "x\n", "go\na\nb\n"},
+		{"go\nx", "x", "go\na\nb"},
+		{"go \\\n  on\nx\n", "x\n", "go \\\n  on\na\nb\n"},
+		{"go\n", "", "go\na\nb\n"},
+		{"go", "", "go\na\nb"},
+	} {
+		if got := withOutput(c.command, c.shown, "a\nb\n"); got != c.want {
+			t.Errorf("%q becomes %q, want %q", c.command, got, c.want)
+		}
 	}
 }
