@@ -108,6 +108,9 @@ func (b *auditBook) toolRetry(c *auditCall, n int) auditRetry {
 		_, code := b.result(t)
 		r.may = code.Failed() && slices.Contains(cfg.Codes, code)
 		r.must = r.may && (code != Timeout || cfg.Timeouts)
+		if b.cfg.Policy.OnFailure == FailureTable && code != Timeout && code != RateLimited && code != RetryableServer {
+			return auditRetry{} // the table tries these again and no others
+		}
 	}
 	before := time.Duration(-1)
 	if n-first > 1 {

@@ -100,3 +100,20 @@ func TestAuditTools(t *testing.T) {
 		}
 	}
 }
+
+// TestAuditPolicyTable: under the policy table a NotFound is for the model to
+// read, also where retry.codes lists it: it is not tried again, as another code
+// would be.
+func TestAuditPolicyTable(t *testing.T) {
+	cfg := Off()
+	cfg.Policy.OnFailure, cfg.Retry.Max, cfg.Retry.Codes = FailureTable, 1, []Code{NotFound}
+	tools := []ToolSpec{{Name: "tool"}}
+	trace := toolTrace(t, cfg, tools, []string{"{}", "{}"}, map[string][]Input{"tool": {{Code: NotFound}}})
+	for _, v := range Audit(cfg, Task{Text: "go"}, tools, trace) {
+		t.Errorf("%v\n%s", v, trace)
+	}
+	cfg.Policy.OnFailure = FailureModel
+	if Audit(cfg, Task{Text: "go"}, tools, trace) == nil {
+		t.Errorf("nothing is found where the model decides and the try is not made again\n%s", trace)
+	}
+}
