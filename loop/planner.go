@@ -87,6 +87,7 @@ func (m *Machine) plan(in *Input) {
 	m.spent.turns++
 	m.out.Turns++
 	if a.Action != ActionCall {
+		m.lookAtText(in.Text)
 		m.step(a.Action != ActionStop)
 	}
 	switch a.Action {
