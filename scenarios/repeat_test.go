@@ -1,0 +1,42 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// repeats is fewer under the race detector, which makes each take ten times as
+// long and finds nothing more in the later ones.
+var repeats = 1000
+
+// A thousand repeats of every embedded scenario give one trace text.
+func TestRepeats(t *testing.T) {
+	all, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		t.Run(s.ID(), func(t *testing.T) {
+			t.Parallel()
+			var trace loop.Trace
+			var first, text []byte
+			for i := range repeats {
+				trace = trace[:0]
+				if _, err := fakes.Run(context.Background(), &s.Script, s.Config, 1, &trace); err != nil {
+					t.Fatal(err)
+				}
+				text = trace.AppendText(text[:0])
+				if i == 0 {
+					first = bytes.Clone(text)
+				}
+				if !bytes.Equal(first, text) {
+					t.Fatalf("repeat %d:\n%s\nthe first:\n%s", i+1, text, first)
+				}
+			}
+		})
+	}
+}
