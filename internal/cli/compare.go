@@ -91,8 +91,8 @@ func (f *compareFlags) chooseVariants() error {
 			add(preset)
 		}
 	}
-	if f.reference != "" {
-		add(f.reference)
+	if f.reference != "" && !slices.Contains(f.variants, f.reference) {
+		f.variants = append([]string{f.reference}, f.variants...)
 	}
 	if len(f.variants) < 2 {
 		return misuse("agentbench compare --variant hpd-agent --variant none, say, or --all-presets", "compare needs two variants")
