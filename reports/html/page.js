@@ -46,6 +46,8 @@ document.documentElement.classList.add('js');
     for (const r of kept.slice(from, from + size)) {
       const tr = document.createElement('tr'), verdict = words[r[VERDICT]];
       cell(tr, 'th', words[r[SCENARIO]]).scope = 'row';
+      const t = cell(tr, 'td', '');
+      if (r[TRACE]) { const a = document.createElement('a'); a.href = '#trace-' + r[TRACE]; a.textContent = 'trace'; t.append(a); }
       cell(tr, 'td', words[r[VARIANT]]);
       cell(tr, 'td', words[r[SEED]], 'n');
       const v = document.createElement('span');
@@ -57,8 +59,6 @@ document.documentElement.classList.add('js');
       cell(tr, 'td', duration(r[TIME]), 'n');
       cell(tr, 'td', number.format(r[TOKENS]), 'n');
       cell(tr, 'td', words[r[FOUND]]);
-      const t = cell(tr, 'td', '');
-      if (r[TRACE]) { const a = document.createElement('a'); a.href = '#trace-' + r[TRACE]; a.textContent = 'trace'; t.append(a); }
       body.append(tr);
     }
     $('rows').replaceChildren(body);

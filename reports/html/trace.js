@@ -68,11 +68,17 @@ const traceView = (() => {
     const view = {blocks: [], bars: [], marks: [], end: 0};
     const open = {}, calls = {}, requests = {};
     let now = 0, asked = 0, turn = null, turns = 0, nudge = '';
+    let unnumbered = null; // calls of the last reply, once lines were left out and nobody knows their numbers
     const block = b => { b.at = now; view.blocks.push(b); return b; };
     const mark = (kind, label) => view.marks.push({kind, label, at: now});
     const bar = (key, b) => { b.from = now; b.to = null; open[key] = b; view.bars.push(b); };
     const shut = (key, bad) => { const b = open[key]; if (b) { b.to = now; b.bad = bad; delete open[key]; } return b; };
-    const card = ref => {
+    const card = (ref, name, args) => {
+      if (!calls[ref] && unnumbered && unnumbered.length) {
+        const same = unnumbered.findIndex(c => c.name === name && c.args === args);
+        calls[ref] = unnumbered.splice(Math.max(0, same), 1)[0];
+        calls[ref].ref = ref;
+      }
       if (!calls[ref]) {
         calls[ref] = {ref, name: '', args: '', tries: []};
         if (!turn) turn = block({kind: 'turn', n: ++turns, text: '', calls: [], from: now});
@@ -94,15 +100,18 @@ const traceView = (() => {
         continue;
       case 'reply':
         shut(r.ref);
-        turn = block({kind: 'turn', n: ++turns, ref: r.ref, text: k.text || '', calls: [], from: requests[r.ref] === undefined ? now : requests[r.ref], tokens: [k.in || 0, k.out || 0], finish: k.finish || ''});
-        for (const c of r.calls) { const it = card('c' + ++asked); it.name = c.name; it.args = c.args; it.id = c.id; }
+        turn = block({kind: 'turn', n: unnumbered ? 'of ' + r.ref : ++turns, text: k.text || '', calls: [], from: requests[r.ref] === undefined ? now : requests[r.ref], tokens: [k.in || 0, k.out || 0], finish: k.finish || ''});
+        if (unnumbered) {
+          unnumbered = r.calls.map(c => ({ref: '', name: c.name, args: c.args, tries: []}));
+          turn.calls.push(...unnumbered);
+        } else for (const c of r.calls) { const it = card('c' + ++asked); it.name = c.name; it.args = c.args; }
         continue;
       case 'failure':
         shut(r.ref, true);
         block({kind: 'note', bad: true, title: 'model request failed' + (k.status ? ', status ' + k.status : ''), text: k.text || ''});
         continue;
       case 'call': {
-        const c = card(r.ref);
+        const c = card(r.ref, k.name, k.args);
         asked = Math.max(asked, Number(r.ref.slice(1)));
         if (k.name) { if (c.name && c.name !== k.name) c.instead = k.name; else c.name = k.name; }
         if (k.args && !c.args) c.args = k.args;
@@ -142,7 +151,12 @@ const traceView = (() => {
         block({kind: 'note', title: 'drops ' + r.ref + ' from the history', text: ''});
         continue;
       default:
-        block({kind: 'note', title: '', text: raw.trim()});
+        if (raw[0] === '…') {
+          for (const key of Object.keys(open)) shut(key);
+          unnumbered = [];
+          turn = null;
+          block({kind: 'gap', text: raw});
+        } else block({kind: 'note', title: '', text: raw.trim()});
       }
     }
     for (const b of view.bars) if (b.to === null) { b.to = view.end; b.bad = true; }
@@ -157,6 +171,7 @@ const traceView = (() => {
     return e;
   }
 
+  const count = (n, noun) => n + ' ' + noun + (Number(n) === 1 ? '' : 's');
   const seconds = s => (Math.round(s * 1000) / 1000) + ' s';
 
   // axis draws what ran when: the model in one lane, tools in as many as ran at
@@ -225,9 +240,10 @@ const traceView = (() => {
     nudge: b => { const d = el('div', 'block nudge'); d.append(el('h4', '', b.title), el('div', 'said', b.text)); return d; },
     loop: b => { const d = el('div', 'block loop'); d.append(el('h4', '', b.title), el('div', 'said', b.text)); return d; },
     note: b => el('p', 'block note' + (b.bad ? ' bad' : ''), seconds(b.at) + ' ' + (b.title ? b.title + (b.text ? ': ' : '') : '') + b.text),
+    gap: b => el('p', 'block gap', b.text),
     halt: b => {
       const d = el('div', 'block halt' + (b.good ? ' good' : ''));
-      d.append(el('h4', '', 'stop: ' + b.stop + (b.end ? ' (' + b.end + ')' : '')), el('div', 'said', b.text), el('small', '', b.turns + ' turns, ' + b.calls + ' calls, ' + b.elapsed + ' of virtual time'));
+      d.append(el('h4', '', 'stop: ' + b.stop + (b.end ? ' (' + b.end + ')' : '')), el('div', 'said', b.text), el('small', '', count(b.turns, 'turn') + ', ' + count(b.calls, 'call') + ', ' + b.elapsed + ' of virtual time'));
       return d;
     },
   };

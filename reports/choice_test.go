@@ -1,0 +1,98 @@
+package reports
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// tried gives a variant's results: of so many runaways that many caught, after
+// that many calls, and of so many healthy runs that many stopped.
+func tried(variant string, runaways, caught, calls, healthy, stopped int) []*scenarios.Result {
+	var out []*scenarios.Result
+	for i := range runaways {
+		state := loop.Ceiling
+		if i < caught {
+			state = loop.LoopDetected
+		}
+		out = append(out, endedIn(fmt.Sprintf("loops/r%02d", i), variant, scenarios.Runaway, 1, state, calls))
+	}
+	for i := range healthy {
+		state := loop.Done
+		if i < stopped {
+			state = loop.BudgetExceeded
+		}
+		out = append(out, endedIn(fmt.Sprintf("work/h%02d", i), variant, scenarios.Healthy, 1, state, 3))
+	}
+	return out
+}
+
+func ranks(c *choice) string {
+	var out []string
+	for _, s := range c.ranked {
+		words := s.variant
+		if s.beaten != "" {
+			words += "<" + s.beaten
+		}
+		out = append(out, words)
+	}
+	return strings.Join(out, " ")
+}
+
+// Variants are ranked by the share caught less the share stopped; the front is
+// what nothing beats in both.
+func TestChoiceRanks(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		results [][]*scenarios.Result
+		want    string
+	}{
+		// 90 − 0, 40 − 10, and 100 − 30 points
+		{"balance", [][]*scenarios.Result{tried("weak", 10, 4, 5, 10, 1), tried("good", 10, 9, 5, 10, 0), tried("strict", 10, 10, 5, 10, 3)}, "good strict weak<good"},
+		{"as good, in fewer calls", [][]*scenarios.Result{tried("slow", 10, 9, 8, 10, 0), tried("fast", 10, 9, 4, 10, 0)}, "fast slow"},
+		{"in the order given if nothing tells them apart", [][]*scenarios.Result{tried("b", 4, 2, 5, 4, 1), tried("a", 4, 2, 5, 4, 1)}, "b a"},
+		{"runaways alone", [][]*scenarios.Result{tried("a", 4, 1, 5, 0, 0), tried("b", 4, 3, 5, 0, 0)}, "b a<b"},
+		{"other scenarios", [][]*scenarios.Result{tried("a", 4, 1, 5, 0, 0), tried("b", 4, 3, 5, 0, 0), tried("c", 0, 0, 0, 9, 0)}, "b a<b"},
+		{"one variant", [][]*scenarios.Result{tried("a", 4, 1, 5, 4, 0)}, "a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := ranks(newChoice(folded(t, &Fold{}, slices.Concat(c.results...)...))); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAdvice(t *testing.T) {
+	r := folded(t, &Fold{}, slices.Concat(tried("weak", 10, 4, 5, 10, 1), tried("good", 10, 9, 5, 10, 0), tried("strict", 10, 10, 5, 10, 3))...)
+	got := newChoice(r).advice()
+	// Wilson: 9 of 10 is 59.6–98.2 %, 0 of 10 is 0–27.8 %, 10 of 10 72.2–100 %, 3 of 10 10.8–60.3 %.
+	// Beside weak, good catches 5 scenarios more and none less: p = 2/2^5 = .0625.
+	// strict catches 6 more: 2/2^6 = .03125, which Holm doubles. Both come to .0625.
+	want := []string{
+		"It catches 9 of 10 runaways (90 %; 95 % interval 60–98 %) and stops 0 of 10 healthy runs (0 %; 95 % interval 0–28 %).",
+		"No variant is ahead of it in the balance of both, the share of runaways caught less the share of healthy runs stopped: 90 points against 70 points for the next, strict.",
+		"Beside the reference weak it catches 5 more runaways (p = .06), stops 1 fewer healthy run (p = 1). That may be chance: it takes more scenarios, not more seeds, to tell the two apart.",
+		"If letting no runaway through matters most: strict catches 10 of 10 runaways (100 %; 95 % interval 72–100 %) and stops 3 of 10 healthy runs (30 %; 95 % interval 11–60 %).",
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			t.Fatalf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+func TestAdviceWithoutHealthyRuns(t *testing.T) {
+	r := folded(t, &Fold{}, slices.Concat(tried("a", 4, 1, 5, 0, 0), tried("b", 4, 3, 5, 0, 0))...)
+	got := strings.Join(newChoice(r).advice(), "\n")
+	if !strings.Contains(got, "nobody knows what these limits do to healthy work") {
+		t.Errorf("the advice does not say what it lacks:\n%s", got)
+	}
+	if one := newChoice(folded(t, &Fold{}, tried("a", 4, 1, 5, 4, 0)...)).advice(); one != nil {
+		t.Errorf("advice on one variant: %q", one)
+	}
+}

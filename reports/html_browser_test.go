@@ -1,0 +1,203 @@
+package reports
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// browser opens pages in a Chromium without a window.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("there is no chromium to open the page with")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	do(t, ctx)
+	return ctx
+}
+
+func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// open shows a report in a window of that width.
+func open(t *testing.T, ctx context.Context, r *Report, width int64) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(file, []byte(pageOf(t, r)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	resize(t, ctx, width)
+	do(t, ctx, chromedp.Navigate("file://"+file))
+}
+
+func resize(t *testing.T, ctx context.Context, width int64) {
+	t.Helper()
+	params := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1}
+	if _, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, params); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// see checks what an expression gives in the page.
+func see[T comparable](t *testing.T, ctx context.Context, expression string, want T) {
+	t.Helper()
+	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		t.Fatalf("%s: %v", expression, err)
+	}
+	if got != want {
+		t.Errorf("%s: got %v, want %v", expression, got, want)
+	}
+}
+
+// What is visible at a width: the heading, one of the two drawings of a chart,
+// and nothing that sticks out to the right.
+func TestBrowserWidths(t *testing.T) {
+	ctx := browser(t)
+	open(t, ctx, small(t), 1600)
+	see(t, ctx, `document.querySelector('h1').innerText`, "Choose good")
+	see(t, ctx, `document.querySelectorAll('.plot').length`, 3)
+	shown := `[...document.querySelectorAll('.plot svg')].filter(s => s.getBoundingClientRect().width > 0).map(s => s.classList[1]).join(' ')`
+	see(t, ctx, shown, "wide wide wide")
+	resize(t, ctx, 375)
+	see(t, ctx, shown, "narrow narrow narrow")
+	see(t, ctx, `document.documentElement.scrollWidth`, 375)
+}
+
+// A trace turn by turn: calls of a turn side by side, and what stopped the run.
+func TestBrowserTrace(t *testing.T) {
+	ctx := browser(t)
+	open(t, ctx, small(t), 1600)
+	see(t, ctx, `[...document.querySelectorAll('#traces details')].filter(d => d.offsetHeight > 0).length`, 0)
+	do(t, ctx, chromedp.Click(chromedp.CSS(`#rows a[href="#trace-1"]`)), chromedp.WaitVisible(chromedp.CSS(".trace")))
+	see(t, ctx, `[...document.querySelectorAll('.block')].map(b => b.classList[1]).join(' ')`, "user turn nudge turn halt")
+	see(t, ctx, `(([a, b]) => a.getBoundingClientRect().top === b.getBoundingClientRect().top)(document.querySelectorAll('.block.turn .call'))`, true)
+	see(t, ctx, `[...document.querySelectorAll('.call-head')].map(c => c.innerText).join(', ')`, "charge Timeout, look up ok, charge vetoed by a detector")
+	see(t, ctx, `document.querySelector('.call .said').innerText`, "no \"answer\"\nyet")
+	see(t, ctx, `document.querySelector('.block.nudge').innerText`, "nudge by cost-watch\nDo not charge twice.")
+	see(t, ctx, `document.querySelector('.block.halt h4').innerText`, "stop: circuit-breaker (LOOP_DETECTED)")
+	// model requests from 0 to 2 and 3 to 4 seconds, the second try half a second longer
+	see(t, ctx, `[...document.querySelectorAll('.track i')].map(i => i.title).join(', ')`,
+		"model request m1: 0 s to 2 s, model request m2: 3 s to 4 s, charge c1: 2 s to 2.5 s, look up c2: 2 s to 3 s")
+	see(t, ctx, `[...document.querySelectorAll('.marks b')].map(i => i.title).join(', ')`, "nudge by cost-watch at 3 s, veto of charge at 4 s, halt: circuit-breaker at 4 s")
+}
+
+// The values of a chart can be read with the keyboard.
+func TestBrowserChartKeys(t *testing.T) {
+	ctx := browser(t)
+	open(t, ctx, small(t), 1600)
+	do(t, ctx, chromedp.Focus(chromedp.CSS("#charts svg.wide")), chromedp.KeyEvent("\u0303")) // the right arrow
+	// of the runaways of each variant all ended after 5 calls: 4 and 9 of 10 stopped
+	see(t, ctx, `[...document.querySelectorAll('#charts figure:first-child .readout span')].map(s => s.innerText.split(' (')[0]).join(', ')`,
+		"weak after 5 calls: 60 % not yet stopped, good after 5 calls: 10 % not yet stopped")
+}
+
+// Ten thousand trials: a page of them at a time, and filters that act on all.
+func TestBrowserTenThousandTrials(t *testing.T) {
+	ctx := browser(t)
+	f := &Fold{Keep: true}
+	for i := range 10_000 {
+		r := endedIn(fmt.Sprintf("s%d/n%04d", i/2%4, i/2), fmt.Sprintf("v%d", i%2), scenarios.Healthy, 1, loop.Done, 3)
+		r.Suite, r.Verdict = "", scenarios.Pass
+		if i%1000 == 0 { // 10 trials, all of v0 in suite s0
+			r.Verdict, r.Findings = scenarios.Fail, []scenarios.Finding{{Rule: "calls", Message: "needle in trial"}}
+		}
+		if err := f.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, err := f.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	open(t, ctx, report, 1600)
+	rows := `document.querySelectorAll('#rows tr').length`
+	count := `document.getElementById('count').innerText`
+	see(t, ctx, rows, 100)
+	see(t, ctx, count, "10,000 of 10,000 trials")
+	do(t, ctx, chromedp.Click(chromedp.CSS("#next")))
+	see(t, ctx, `document.getElementById('at').innerText`, "101–200 of 10,000")
+	choose := func(id, word string) {
+		t.Helper()
+		see(t, ctx, fmt.Sprintf(`(s => { s.value = [...s.options].find(o => o.text === %q).value; s.dispatchEvent(new Event('change')); return true })(document.getElementById(%q))`, word, id), true)
+	}
+	choose("variant", "v1")
+	see(t, ctx, count, "5,000 of 10,000 trials")
+	choose("suite", "s3")
+	see(t, ctx, count, "1,250 of 10,000 trials")
+	choose("suite", "all")
+	choose("variant", "all")
+	choose("verdict", "fail")
+	see(t, ctx, count, "10 of 10,000 trials")
+	choose("verdict", "all")
+	do(t, ctx, chromedp.SendKeys(chromedp.CSS("#q"), "NEEDLE s0/n0500"))
+	see(t, ctx, count, "1 of 10,000 trials")
+	see(t, ctx, `document.querySelector('#rows th').innerText`, "s0/n0500")
+	do(t, ctx, chromedp.SendKeys(chromedp.CSS("#q"), "x"))
+	see(t, ctx, `document.getElementById('at').innerText`, "no trial fits")
+}
+
+// Text that tries to run as a script is shown and does not run.
+func TestBrowserInjection(t *testing.T) {
+	ctx := browser(t)
+	r := endedIn("loops/"+attack, "v"+attack, scenarios.Runaway, 1, loop.Ceiling, 3)
+	r.Suite, r.Verdict, r.Stop = attack, scenarios.Fail, loop.Stop(attack)
+	r.Findings = []scenarios.Finding{{Rule: "calls", Message: attack, Want: attack, Got: attack}}
+	r.Trace = loop.Trace{{In: loop.Input{Kind: loop.Started, Text: attack}}, {In: loop.Input{Kind: loop.ModelReply, Ref: loop.Ref{Kind: loop.RefModel, N: 1, Try: 1}, Text: attack,
+		Calls: []loop.AskedCall{{ID: attack, Name: attack, Args: attack}}}, Effects: []loop.Effect{{Kind: loop.Put, Ref: loop.Ref{Kind: loop.RefCall, N: 1}, Text: attack}}}}.String()
+	open(t, ctx, folded(t, &Fold{Keep: true}, r), 1600)
+	do(t, ctx, chromedp.Click(chromedp.CSS(`#rows a`)), chromedp.WaitVisible(chromedp.CSS(".trace")))
+	see(t, ctx, `window.pwned === undefined`, true)
+	see(t, ctx, `document.querySelectorAll('img, iframe, [onerror], [onload]').length`, 0)
+	see(t, ctx, `document.querySelector('.call .said').textContent`, attack)
+	see(t, ctx, `document.querySelector('.call .args').textContent`, attack)
+	see(t, ctx, `document.querySelector('#rows td:last-child').textContent.includes('<script>window.pwned=1</script>')`, true)
+}
+
+// Without JavaScript the trials and the traces can still be read.
+func TestBrowserWithoutScript(t *testing.T) {
+	ctx := browser(t)
+	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	open(t, ctx, small(t), 1600)
+	text, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS("#trials")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"40 of 40 trials, the worst first", "loops/r00", "work/h09"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q cannot be seen in\n%s", want, text)
+		}
+	}
+	do(t, ctx, chromedp.Click(chromedp.CSS("#trace-1 summary")))
+	if text, err = chromedp.Run(ctx, chromedp.Text(chromedp.CSS("#trace-1 pre"))); err != nil || !strings.Contains(text, "Do not charge twice.") {
+		t.Errorf("the trace reads %q, %v", text, err)
+	}
+}
