@@ -11,6 +11,8 @@ type heard struct {
 	whys       map[int]loop.Why // of calls that were not executed, by number
 	cutReply   int              // the last request whose reply was cut off
 	cutMessage int              // the user message that said so
+	nudge      int              // the last request whose calls a detector wanted to speak about
+	nudgeText  int              // the user message that did
 }
 
 // hear takes notice of what the loop notes and puts into the history.
@@ -18,8 +20,12 @@ func (w *World) hear(e *loop.Effect) {
 	switch {
 	case e.Kind == loop.Note && e.Event == loop.EventCutReply:
 		w.heard.cutReply = e.Ref.N
+	case e.Kind == loop.Note && e.Event == loop.EventNudged:
+		w.heard.nudge = w.turn
 	case e.Kind == loop.Put && e.Ref.Kind == loop.RefMessage && w.heard.cutReply == w.turn:
 		w.heard.cutMessage = e.Ref.N
+	case e.Kind == loop.Put && e.Ref.Kind == loop.RefMessage && w.heard.nudge == w.turn:
+		w.heard.nudgeText = e.Ref.N
 	case e.Kind == loop.Put && e.Ref.Kind == loop.RefCall:
 		delete(w.open, e.Ref.N)
 		w.asked = max(w.asked, e.Ref.N) // where a call stood in the text of a reply
@@ -36,6 +42,7 @@ func (h *heard) look(history []loop.Message) Before {
 	i := len(history) - 1
 	for ; i >= 0 && history[i].Role == loop.User; i-- {
 		b.Cut = b.Cut || history[i].Ref.N == h.cutMessage
+		b.Nudged = b.Nudged || history[i].Ref.N == h.nudgeText
 	}
 	for ; i >= 0 && history[i].Role == loop.ToolRole; i-- {
 		b.Results = true

@@ -156,7 +156,7 @@ func (r *reader) readStep(s *Step) step {
 
 func (w When) known() bool {
 	switch w {
-	case WhenAlways, WhenDenied, WhenVetoed, WhenFailed, WhenOK, WhenCut:
+	case WhenAlways, WhenDenied, WhenVetoed, WhenFailed, WhenOK, WhenCut, WhenNudged:
 		return true
 	}
 	return false

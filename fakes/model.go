@@ -74,6 +74,7 @@ type Course struct {
 type Before struct {
 	Results                     bool // the history ends with a batch of results
 	Denied, Vetoed, Failed, Cut bool
+	Nudged                      bool
 }
 
 func (b *Before) holds(c When) bool {
@@ -88,6 +89,8 @@ func (b *Before) holds(c When) bool {
 		return b.Results && !b.Failed
 	case WhenCut:
 		return b.Cut
+	case WhenNudged:
+		return b.Nudged
 	}
 	return false
 }

@@ -233,6 +233,7 @@ func TestWhen(t *testing.T) {
 	ok := func(n int) loop.Message { return loop.Message{Ref: c(n, 0), Role: loop.ToolRole} }
 	bad := func(n int) loop.Message { return loop.Message{Ref: c(n, 0), Role: loop.ToolRole, Failed: true} }
 	cutReply := loop.Effect{Kind: loop.Note, Event: loop.EventCutReply, Ref: m(1, 0)}
+	nudged := loop.Effect{Kind: loop.Note, Event: loop.EventNudged, Text: "circuit-breaker"}
 	putMessage := loop.Effect{Kind: loop.Put, Ref: loop.Ref{Kind: loop.RefMessage, N: 2}}
 	tests := []struct {
 		name    string
@@ -258,8 +259,12 @@ func TestWhen(t *testing.T) {
 		{"cut off in its calls", []loop.Effect{cutReply, put(1, loop.InvalidArgs)}, []loop.Message{user(1), reply(1), bad(1)}, "failed cut"},
 		{"cut off long ago", []loop.Effect{cutReply, putMessage, put(1, "")},
 			[]loop.Message{user(1), reply(1), user(2), reply(2), ok(1)}, "ok"},
+		{"nudged", []loop.Effect{nudged, put(1, ""), putMessage}, []loop.Message{user(1), reply(1), ok(1), user(2)}, "ok nudged"},
+		{"told something else", []loop.Effect{put(1, ""), putMessage}, []loop.Message{user(1), reply(1), ok(1), user(2)}, "ok"},
+		{"nudged long ago", []loop.Effect{nudged, put(1, ""), putMessage, put(2, "")},
+			[]loop.Message{user(1), reply(1), ok(1), user(2), reply(2), ok(2)}, "ok"},
 	}
-	conditions := []When{WhenDenied, WhenVetoed, WhenFailed, WhenOK, WhenCut}
+	conditions := []When{WhenDenied, WhenVetoed, WhenFailed, WhenOK, WhenCut, WhenNudged}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string

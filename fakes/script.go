@@ -162,6 +162,7 @@ const (
 	WhenFailed When = "failed" // one of the calls did not succeed
 	WhenOK     When = "ok"     // all calls succeeded, and there was one
 	WhenCut    When = "cut"    // the loop said that the reply was cut off
+	WhenNudged When = "nudged" // a detector told the model
 )
 
 // A User is what the user does.

@@ -75,7 +75,7 @@ type whenWord fakes.When
 
 func whens() []whenWord {
 	return []whenWord{whenWord(fakes.WhenDenied), whenWord(fakes.WhenVetoed), whenWord(fakes.WhenFailed),
-		whenWord(fakes.WhenOK), whenWord(fakes.WhenCut)}
+		whenWord(fakes.WhenOK), whenWord(fakes.WhenCut), whenWord(fakes.WhenNudged)}
 }
 
 func (w *whenWord) decode(s *source, n ast.Node, what string) { decodeWord(s, n, what, w, whens()) }

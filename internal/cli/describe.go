@@ -232,6 +232,7 @@ var conditions = map[fakes.When]string{
 	fakes.WhenFailed: "right after a failed call",
 	fakes.WhenOK:     "right after calls that all succeeded",
 	fakes.WhenCut:    "when told that its reply was cut off",
+	fakes.WhenNudged: "when told that it repeats itself",
 }
 
 // requests names those that a step answers from first on.
