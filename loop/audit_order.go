@@ -247,7 +247,7 @@ func (b *auditBook) open(run *auditRun, rec int, in *Input) (open, closing bool)
 	case ToolResult:
 		t := b.try(in.Ref)
 		return t != nil && between(t.started, t.ended), t != nil && t.abandoned && t.ended.rec == rec
-	case Cancel:
+	case Cancel, Steer:
 		return true, true
 	}
 	return false, false
@@ -384,7 +384,7 @@ func (b *auditBook) callWaits(c *auditCall, rec int) bool {
 }
 
 func auditInputName(in *Input) string {
-	names := map[InputKind]string{Started: "started", UserMessage: "message", ModelDelta: "delta", ModelReply: "reply",
+	names := map[InputKind]string{Started: "started", UserMessage: "message", Steer: "steer", ModelDelta: "delta", ModelReply: "reply",
 		ModelFailure: "failure", GateAnswer: "gate", UserReply: "answer", ToolResult: "result", Tick: "tick", Cancel: "cancel"}
 	name := names[in.Kind]
 	if name == "" {

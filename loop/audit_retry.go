@@ -223,13 +223,13 @@ func (r *auditReply) cut() bool { return r.sort != auditBatch && r.in.Finish == 
 // nudge, a hint, the last word, or what the user answered.
 func (b *auditBook) hints(rec int) bool {
 	for i := rec; i >= 0 && (i == rec || !b.has(i, auditAsks)); i-- {
-		if b.has(i, func(e *Effect) bool { return e.Kind == Note && e.Event == EventNudged }) {
+		if b.has(i, func(e *Effect) bool { return e.Kind == Note && (e.Event == EventNudged || e.Event == EventSteered) }) {
 			return true
 		}
 	}
 	return b.trace[rec].In.Kind == UserReply || b.has(rec, func(e *Effect) bool {
 		return e.Kind == AskModel && e.For != ForReply || e.Kind == Put && e.To > 0 ||
-			e.Kind == Note && (e.Event == EventNudged || e.Event == EventLimitNear || e.Event == EventGaps || e.Event == EventBadAction)
+			e.Kind == Note && (e.Event == EventNudged || e.Event == EventSteered || e.Event == EventLimitNear || e.Event == EventGaps || e.Event == EventBadAction)
 	}) || b.task.Planner == PlannerJSON
 }
 

@@ -136,6 +136,9 @@
 // the backoff from the end of the try before. After the last try the call's
 // error text is "Error after N attempts: …" if N > 1.
 //
+// What the user says meanwhile (input steer, event steered) is a hint for the
+// model like those of the loop: it enters the history with the next request.
+//
 // After a halt the machine accepts only a user message, which starts the next
 // run on the same history; any input whose number is not open changes nothing
 // (event ignored).

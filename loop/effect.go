@@ -68,6 +68,7 @@ const (
 	EventAbandoned    Event = "abandoned"     // a cancelled try did not end within time.grace
 	EventTruncated    Event = "truncated"     // a result was cut to history.max_result_chars
 	EventTrimmed      Event = "trimmed"       // messages were dropped from the history
+	EventSteered      Event = "steered"       // the user said something; the model reads it with the next request
 	EventNudged       Event = "nudged"        // a detector told the model; Text names it
 	EventLimitNear    Event = "limit-near"    // the loop told the model how much is left
 	EventAlsoStopped  Event = "also-stopped"  // a second rule would have stopped the run; Text names it

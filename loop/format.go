@@ -9,7 +9,7 @@ import (
 // are told apart by the number that follows.
 var (
 	inputWords = [...]string{
-		Started: "started", UserMessage: "message", ModelDelta: "delta", ModelReply: "reply", ModelFailure: "failure",
+		Started: "started", UserMessage: "message", Steer: "steer", ModelDelta: "delta", ModelReply: "reply", ModelFailure: "failure",
 		GateAnswer: "gate", UserReply: "answer", ToolResult: "result", Tick: "tick", Cancel: "cancel",
 	}
 	effectWords = [...]string{

@@ -12,6 +12,9 @@ const (
 	Started InputKind = iota + 1
 	// UserMessage begins the next run, after a halt. Text: the user's message.
 	UserMessage
+	// Steer is something that the user says while a run is under way: the model
+	// reads it with the next request, if there is one. Text.
+	Steer
 	// ModelDelta is a piece of a streamed reply. Ref; Text. It only shows that
 	// the model is alive: the reply comes whole in a ModelReply.
 	ModelDelta

@@ -265,6 +265,19 @@ func (l *Live) deliver(in Input) {
 	l.push(in)
 }
 
+// Say hands the machine something that the user says while a run is under way:
+// a [Steer] input. It may be called from any goroutine. Before the session
+// begins and after it has ended it reports false.
+func (l *Live) Say(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.arrived == nil || l.over != nil {
+		return false
+	}
+	l.push(Input{Kind: Steer, Text: text})
+	return true
+}
+
 // push stamps and queues an input. Both happen under the lock, so that the
 // queue is in the order of its instants.
 func (l *Live) push(in Input) {

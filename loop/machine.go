@@ -211,6 +211,12 @@ func (m *Machine) take(in *Input) {
 			m.begin(in.Text)
 			return
 		}
+	case Steer:
+		if m.phase != fresh && m.phase != halted && m.out.Stop == "" {
+			m.note(Ref{}, EventSteered, "")
+			m.hints = append(m.hints, in.Text)
+			return
+		}
 	case Tick:
 		return
 	case Cancel:

@@ -30,7 +30,7 @@ func TestParseTraceErrors(t *testing.T) {
 		{"too many decimals", "  1.0000s tick\n", 1, 3, `not in canonical form: expected " "`},
 		{"effect not aligned", tick + "> drop m1\n", 2, 1, `not in canonical form: expected " "`},
 
-		{"unknown input", "   0.000s replied m1\n", 1, 11, "expected one of started, message, delta, reply, failure, gate, answer, result, tick, cancel"},
+		{"unknown input", "   0.000s replied m1\n", 1, 11, "expected one of started, message, steer, delta, reply, failure, gate, answer, result, tick, cancel"},
 		{"unknown effect", tick + "          > stop\n", 2, 13, "expected one of ask, cancel, gate, call, cancel, ask, put, drop, note, halt"},
 		{"no number", "   0.000s delta x1\n", 1, 17, "expected a number such as m1, c7#2, g4, q1 or u1"},
 		{"number beyond 64 bits", "   0.000s delta m9223372036854775808\n", 1, 18, "expected an integer of at most 64 bits"},
@@ -61,7 +61,7 @@ func TestParseTraceErrors(t *testing.T) {
 		{"call without id", "   0.000s reply m1 call=:f(\"{}\")\n", 1, 25, "expected a value: bare, in back quotes or Go-quoted"},
 		{"call without name", "   0.000s reply m1 call=a(\"{}\")\n", 1, 26, `expected ":"`},
 		{"call not closed", "   0.000s reply m1 call=a:f(\"{}\"\n", 1, 33, `expected ")"`},
-		{"later lines", strings.Repeat(tick, 99) + "   1.000s tock\n", 100, 11, "expected one of started, message, delta, reply, failure, gate, answer, result, tick, cancel"},
+		{"later lines", strings.Repeat(tick, 99) + "   1.000s tock\n", 100, 11, "expected one of started, message, steer, delta, reply, failure, gate, answer, result, tick, cancel"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -16,6 +16,7 @@ type Mode string
 const (
 	FollowUp Mode = "followup" // each message waits, and gets a run of its own
 	Collect  Mode = "collect"  // the messages that wait become one
+	Steer    Mode = "steer"    // the run under way gets them at its next turn, if it still can; else as FollowUp
 )
 
 // A Queue runs the messages of sessions: those of one session one after
@@ -23,9 +24,11 @@ const (
 // zero Queue is not usable: see [NewQueue].
 type Queue struct {
 	run      func(ctx context.Context, session, text string) (loop.Outcome, error)
+	steer    func(session, text string) bool
 	mode     Mode
 	mu       sync.Mutex
-	sessions map[string][]*waiting
+	sessions map[string][]*waiting // those that wait
+	running  map[string]*waiting
 }
 
 // waiting is a message and who waits for the end of its run.
@@ -43,8 +46,13 @@ type result struct {
 // NewQueue makes a queue that runs a message with run, which is never called
 // twice at once for one session.
 func NewQueue(mode Mode, run func(ctx context.Context, session, text string) (loop.Outcome, error)) *Queue {
-	return &Queue{run: run, mode: mode, sessions: map[string][]*waiting{}}
+	return &Queue{run: run, mode: mode, sessions: map[string][]*waiting{}, running: map[string]*waiting{}}
 }
+
+// SteerWith says how a message reaches the run of a session that is under way:
+// it reports false if it did not, as [loop.Live.Say] does. Without it Steer is
+// FollowUp. It must be called before the first Submit.
+func (q *Queue) SteerWith(steer func(session, text string) bool) { q.steer = steer }
 
 // Submit gives a session a message and returns how its run ended. With Collect
 // messages that waited together have one run, under the context of the first,
@@ -53,7 +61,9 @@ func (q *Queue) Submit(ctx context.Context, session, text string) (loop.Outcome,
 	done := make(chan result, 1)
 	q.mu.Lock()
 	line, busy := q.sessions[session]
-	if n := len(line); busy && q.mode == Collect && n > 0 {
+	if run := q.running[session]; q.mode == Steer && q.steer != nil && run != nil && q.steer(session, text) {
+		run.done = append(run.done, done)
+	} else if n := len(line); busy && q.mode == Collect && n > 0 {
 		line[n-1].text = strings.Join([]string{line[n-1].text, text}, "\n")
 		line[n-1].done = append(line[n-1].done, done)
 	} else {
@@ -82,7 +92,7 @@ func (q *Queue) work(session string) {
 			return
 		}
 		next := line[0]
-		q.sessions[session] = line[1:]
+		q.sessions[session], q.running[session] = line[1:], next
 		q.mu.Unlock()
 		var r result
 		if err := context.Cause(next.ctx); err != nil {
@@ -90,8 +100,12 @@ func (q *Queue) work(session string) {
 		} else {
 			r.out, r.err = q.run(next.ctx, session, next.text)
 		}
-		for _, done := range next.done {
-			done <- r
+		q.mu.Lock()
+		delete(q.running, session)
+		done := next.done
+		q.mu.Unlock()
+		for _, d := range done {
+			d <- r
 		}
 	}
 }

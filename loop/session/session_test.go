@@ -285,3 +285,54 @@ func TestQueueGivesUp(t *testing.T) {
 		}
 	})
 }
+
+// What the user says while a run is under way reaches it at its next turn, and
+// who said it gets the run's outcome.
+func TestQueueSteers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var live *loop.Live
+		var history []loop.Message
+		q := session.NewQueue(session.Steer, func(ctx context.Context, name, text string) (loop.Outcome, error) {
+			tool := loop.FuncTool(loop.ToolSpec{Name: "work"}, func(context.Context, struct{}) (string, error) {
+				time.Sleep(10 * time.Second)
+				return "done", nil
+			})
+			live = loop.NewLive(loop.Task{Text: text}, worker{}, []loop.Tool{tool}, loop.LiveOptions{})
+			m, err := loop.New(loop.Off(), loop.Task{Text: text}, live.Tools())
+			if err != nil {
+				return loop.Outcome{}, err
+			}
+			out, err := loop.Run(ctx, m, live)
+			history = m.History()
+			return out, err
+		})
+		q.SteerWith(func(name, text string) bool { return live.Say(text) })
+		var wg sync.WaitGroup
+		for _, text := range []string{"Begin.", "Use the blue one."} {
+			wg.Go(func() {
+				if out, err := q.Submit(context.Background(), "a", text); err != nil || out.Answer != "Done." {
+					t.Errorf("%s ended with %q, %v", text, out.Answer, err)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		var said []string
+		for _, m := range history {
+			said = append(said, fmt.Sprint(m.Ref, " ", m.Text))
+		}
+		if got, want := strings.Join(said, "|"), "u1 Begin.|m1 |c1 done|u2 Use the blue one.|m2 Done."; got != want {
+			t.Errorf("the history is %s, want %s", got, want)
+		}
+	})
+}
+
+// worker calls its tool once.
+type worker struct{}
+
+func (worker) Reply(_ context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {
+	if len(req.History) == 1 {
+		return loop.Reply{Calls: []loop.AskedCall{{ID: "a", Name: "work", Args: "{}"}}}, nil
+	}
+	return loop.Reply{Text: "Done."}, nil
+}
