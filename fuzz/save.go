@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
@@ -108,6 +105,24 @@ func (c *Case) YAML(name, description, comment string) []byte {
 	return appendBlock(b, m, "")
 }
 
+// Settings lists the settings of the config that differ from those of the preset
+// none, as a variant's file says them: limits.turns: 5.
+func (c *Case) Settings() []string {
+	var lines []string
+	var list func(prefix string, m mapping)
+	list = func(prefix string, m mapping) {
+		for _, e := range m {
+			if group, ok := e.value.(mapping); ok {
+				list(prefix+e.key+".", group)
+			} else {
+				lines = append(lines, string(appendFlow([]byte(prefix+e.key+": "), e.value)))
+			}
+		}
+	}
+	list("", configYAML(c.Config))
+	return lines
+}
+
 // configYAML gives the settings that differ from those of the preset none.
 func configYAML(cfg loop.Config) mapping {
 	off, on := scenarios.Variant{Config: loop.Off()}, scenarios.Variant{Config: cfg}
@@ -182,218 +197,4 @@ func treeOf(text json.RawMessage) any {
 		return s
 	}
 	return word(text)
-}
-
-func duration(d time.Duration) word {
-	if d == 0 {
-		return ""
-	}
-	return word(d.String())
-}
-
-// latency writes a span: 1s, 1s..2s, or 0s for no time at all.
-func latency(s fakes.Span) word {
-	switch {
-	case s == fakes.Span{}:
-		return ""
-	case s.Max > s.Min:
-		return word(s.Min.String() + ".." + s.Max.String())
-	}
-	return word(s.Min.String())
-}
-
-func dollars(nano int64) word {
-	if nano == 0 {
-		return ""
-	}
-	return word(fmt.Sprintf("%d.%09d", nano/1e9, nano%1e9))
-}
-
-func toolsYAML(tools []fakes.Tool) (out list) {
-	for i := range tools {
-		t := &tools[i]
-		var m mapping
-		m.must("name", t.Name)
-		m.put("description", t.Description)
-		m.put("version", t.Version)
-		m.put("permission", string(t.Permission))
-		m.put("idempotent", t.Idempotent)
-		m.put("timeout", duration(t.Timeout))
-		if t.Retries != 0 {
-			m.must("retries", int64(max(0, t.Retries)))
-		}
-		m.put("fallback", t.Fallback)
-		m.put("sub_run", t.SubRun)
-		if t.Rate.Calls > 0 {
-			m.must("rate", mapping{{"calls", int64(t.Rate.Calls)}, {"per", word(t.Rate.Per.String())}})
-		}
-		if t.Breaker.Failures > 0 {
-			m.must("breaker", mapping{{"failures", int64(t.Breaker.Failures)}, {"cooldown", word(t.Breaker.Cooldown.String())}})
-		}
-		m.put("ignores_cancel", t.IgnoresCancel)
-		m.put("latency", latency(t.Latency))
-		m.put("input", word(t.Input))
-		m.put("output", word(t.Output))
-		m.must("answers", answersYAML(t.Answers))
-		out = append(out, m)
-	}
-	return out
-}
-
-func answersYAML(answers []fakes.Answer) (out list) {
-	for i := range answers {
-		a := &answers[i]
-		var m mapping
-		m.put("when", whenYAML(a.When))
-		m.put("times", a.Times)
-		switch {
-		case a.Hang:
-			m.must("hang", true)
-		case a.Error != loop.None:
-			m.must("error", string(a.Error))
-			m.put("text", a.Text)
-		default:
-			m.must("result", a.Result)
-			m.put("result_chars", a.ResultChars)
-		}
-		m.put("latency", latency(a.Latency))
-		m.put("tokens_in", a.TokensIn)
-		m.put("tokens_out", a.TokensOut)
-		m.put("cost_usd", dollars(a.Cost))
-		m.put("used", a.Used)
-		m.put("failures", failuresYAML(a.Failures))
-		out = append(out, m)
-	}
-	return out
-}
-
-func failuresYAML(failures []fakes.Failure) (out list) {
-	for _, f := range failures {
-		var m mapping
-		if f.Hang {
-			m.must("hang", true)
-		} else {
-			m.put("error", string(f.Error))
-			m.put("text", f.Text)
-		}
-		m.put("latency", latency(f.Latency))
-		out = append(out, m)
-	}
-	return out
-}
-
-// whenYAML writes the arguments that something is for.
-func whenYAML(when map[string]any) (m mapping) {
-	for _, key := range slices.Sorted(maps.Keys(when)) {
-		text, err := json.Marshal(when[key])
-		if err == nil {
-			m.must(key, treeOf(text))
-		}
-	}
-	return m
-}
-
-func modelYAML(steps []fakes.Step) (out list) {
-	for i := range steps {
-		s := &steps[i]
-		var m mapping
-		m.put("when", string(s.When))
-		if s.Text != "" || len(s.Calls) == 0 {
-			m.must("text", s.Text)
-		}
-		m.put("calls", callsYAML(s.Calls))
-		m.put("finish", s.Finish)
-		if s.Repeat == fakes.Forever {
-			m.must("repeat", word("forever"))
-		} else if s.Repeat > 1 {
-			m.must("repeat", int64(s.Repeat))
-		}
-		m.put("tokens_in", s.TokensIn)
-		m.put("tokens_out", s.TokensOut)
-		m.put("cost_usd", dollars(s.Cost))
-		m.put("latency", latency(s.Latency))
-		m.put("chunks", s.Chunks)
-		m.put("first_token", duration(s.FirstToken))
-		m.put("failures", modelFailuresYAML(s.Failures))
-		m.put("fail_forever", s.FailForever)
-		out = append(out, m)
-	}
-	return out
-}
-
-func callsYAML(calls []fakes.StepCall) (out list) {
-	for _, c := range calls {
-		var m mapping
-		m.must("name", c.Name)
-		if c.ID != nil {
-			m.must("id", *c.ID)
-		}
-		m.must("args", c.Args)
-		if c.ID == nil && plainScalar.MatchString(c.Name) && c.Name != "name" {
-			m = mapping{{c.Name, c.Args}}
-		}
-		out = append(out, m)
-	}
-	return out
-}
-
-func modelFailuresYAML(failures []fakes.ModelFailure) (out list) {
-	for _, f := range failures {
-		var m mapping
-		m.put("status", f.Status)
-		m.put("retry_after", duration(f.RetryAfter))
-		m.put("text", f.Text)
-		m.put("hang", f.Hang)
-		m.put("chunks", f.Chunks)
-		m.put("latency", latency(f.Latency))
-		out = append(out, m)
-	}
-	return out
-}
-
-func userYAML(u *fakes.User) (m mapping) {
-	var permissions, replies, messages list
-	for _, p := range u.Permissions {
-		var e mapping
-		e.put("tool", p.Tool)
-		e.put("when", whenYAML(p.When))
-		e.put("times", p.Times)
-		if p.Hang {
-			e.must("hang", true)
-		} else {
-			e.must("answer", word(map[bool]string{true: "deny", false: "allow"}[p.Deny]))
-			e.put("text", p.Text)
-			e.put("after", latency(p.After))
-		}
-		permissions = append(permissions, e)
-	}
-	for _, r := range u.Replies {
-		var e mapping
-		e.put("times", r.Times)
-		e.put("hang", r.Hang)
-		e.put("text", r.Text)
-		if r.Deny {
-			e.must("answer", word("deny"))
-		} else if !r.Hang {
-			e.must("answer", word("allow"))
-		}
-		e.put("after", latency(r.After))
-		replies = append(replies, e)
-	}
-	for _, msg := range u.Messages {
-		e := mapping{{"text", msg.Text}}
-		e.put("after", duration(msg.After))
-		messages = append(messages, e)
-	}
-	m.put("permissions", permissions)
-	m.put("replies", replies)
-	m.put("messages", messages)
-	switch c := u.Cancel; {
-	case c == nil:
-	case c.Call > 0:
-		m.must("cancel", mapping{{"call", int64(c.Call)}})
-	default:
-		m.must("cancel", mapping{{"at", word(c.At.String())}})
-	}
-	return m
 }

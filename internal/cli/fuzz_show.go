@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -105,6 +106,9 @@ func (c *fuzzed) lines(small []*fuzz.Case, interrupted bool) []any {
 	}
 	h := o.Header(Version)
 	h.Kind, h.Scenarios, h.Trials = "fuzz", c.All.Runs, c.All.Runs
+	if h.Order == nil {
+		h.Order = []string{} // every case has a config of its own
+	}
 	lines := []any{h}
 	for _, t := range c.tallies() {
 		lines = append(lines, fuzzLine{"fuzz", t.kind, t.Runs, t.Survived, t.Recoverable, t.Done})
@@ -256,8 +260,10 @@ func rate(k, n int) string {
 	return fmt.Sprintf("%s (95 %% interval %s to %s)", percent(w.Value), percent(w.Lower), percent(w.Upper))
 }
 
+// percent writes a share with two decimals, cut off: 100 % is all of them.
 func percent(share float64) string {
-	return strings.TrimSuffix(strings.TrimSuffix(strconv.FormatFloat(100*share, 'f', 2, 64), "0"), ".0") + " %"
+	cut := math.Floor(share*1e4+1e-9) / 100
+	return strconv.FormatFloat(cut, 'f', -1, 64) + " %"
 }
 
 // failure says in words what broke, and how to see it again.
@@ -304,6 +310,6 @@ func describeCase(b *strings.Builder, c *fuzz.Case) {
 	section(b, "The user", describeUser(c.Script))
 	section(b, "The tools", describeTools(c.Script.Tools))
 	section(b, "The model", describeModel(c.Script.Model))
-	section(b, "The config", changes(loop.Off(), c.Config))
+	section(b, "The config", c.Settings())
 	section(b, "Also", c.Unsaid())
 }
