@@ -154,22 +154,35 @@ func withOutput(command, shown, now string) string {
 
 // renewed gives what a page should show instead of want: all that was printed,
 // or where want leaves lines out as many from the beginning and from the end as
-// it shows there.
+// it shows there; and between two … as many as it shows from the line on that
+// its first one is.
 func renewed(want, got string) string {
-	shows, prints := strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")
-	first := slices.Index(shows, "…\n")
-	if first < 0 {
-		return got
+	shows, prints := strings.Split(strings.TrimSuffix(want, "\n"), "\n"), strings.Split(strings.TrimSuffix(got, "\n"), "\n")
+	var out []string
+	for i, end := 0, 0; i < len(shows); i = end + 1 {
+		end = len(shows)
+		if n := slices.Index(shows[i:], "…"); n >= 0 {
+			end = i + n
+		}
+		n, from := end-i, 0
+		switch {
+		case n == 0:
+		case i == 0 && end == len(shows):
+			return got
+		case end == len(shows):
+			from = len(prints) - n
+		case i > 0:
+			from = slices.Index(prints, shows[i])
+		}
+		if from < 0 || from+n > len(prints) {
+			return got
+		}
+		out = append(out, prints[from:from+n]...)
+		if end < len(shows) {
+			out = append(out, "…")
+		}
 	}
-	last := len(shows) - 1
-	for shows[last] != "…\n" {
-		last--
-	}
-	tail := len(shows) - 1 - last
-	if first+tail > len(prints) {
-		return got
-	}
-	return strings.Join(prints[:first], "") + strings.Join(shows[first:last+1], "") + strings.Join(prints[len(prints)-tail:], "")
+	return strings.Join(out, "\n") + "\n"
 }
 
 // ourArguments gives the arguments of a command line that calls agentbench.
@@ -305,7 +318,8 @@ func TestRenewed(t *testing.T) {
 		{"x\n…\n", "a\n…\n"},
 		{"…\nx\ny\n", "…\nc\nd\n"},
 		{"x\n…\ny\n", "a\n…\nd\n"},
-		{"x\n…\nb\n…\ny\n", "a\n…\nb\n…\nd\n"},
+		{"x\n…\nb\ny\n…\ny\n", "a\n…\nb\nc\n…\nd\n"},
+		{"…\nb\ny\n…\n", "…\nb\nc\n…\n"},
 		{"1\n2\n3\n4\n5\n…\n", got},
 	} {
 		if now := renewed(c.want, got); now != c.renewed {
