@@ -264,6 +264,25 @@ func TestShellWords(t *testing.T) {
 	}
 }
 
+// What a flag is called is as hostile as any other text.
+func TestFlagsAreEscaped(t *testing.T) {
+	for _, flag := range []string{"--no\x1b[31m", "-\x1b"} {
+		code, _, stderr := session(t, "run", flag)
+		if code != exitUsage || stderr == "" || strings.Contains(stderr, "\x1b") {
+			t.Errorf("%q: exit code %d, %q", flag, code, stderr)
+		}
+	}
+}
+
+// The counts of explain tell each thing that the loop did about the calls: a
+// third equal call in a row is nudged under recommended, and only once.
+func TestCountsOfNudges(t *testing.T) {
+	code, stdout, stderr := session(t, "explain", "stuck-loops/same-call-forever", "--variant", "recommended")
+	if code != exitPassed || !strings.Contains(stdout, "6 vetoed, 1 nudge, 20.8s") {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+}
+
 func TestChanges(t *testing.T) {
 	to := loop.Default()
 	to.Limits.Turns = 10

@@ -195,6 +195,9 @@ func counts(r *scenarios.Result) string {
 			parts = append(parts, reports.Number(c.n)+" "+c.what)
 		}
 	}
+	if r.Nudges > 0 {
+		parts = append(parts, reports.Count(r.Nudges, "nudge"))
+	}
 	if r.TokensIn+r.TokensOut > 0 {
 		parts = append(parts, fmt.Sprintf("%d tokens read, %d written", r.TokensIn, r.TokensOut))
 	}
