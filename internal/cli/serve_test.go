@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/fakes/serve"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// A serving command is one under way.
+type serving struct {
+	t      *testing.T
+	stop   context.CancelFunc
+	out    *bufio.Reader
+	stderr bytes.Buffer
+	code   chan int
+	first  string // line of the output
+}
+
+// startServe starts `agentbench serve` and waits for its first line.
+func startServe(t *testing.T, args ...string) *serving {
+	t.Helper()
+	r, w, err := os.Pipe() // which takes a few lines before they are read
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	ctx, stop := context.WithCancel(context.Background())
+	s := &serving{t: t, stop: stop, out: bufio.NewReader(r), code: make(chan int, 1)}
+	go func() {
+		s.code <- run(ctx, append([]string{"serve"}, args...), strings.NewReader(""), w, &s.stderr)
+		w.Close()
+	}()
+	if s.first, err = s.out.ReadString('\n'); err != nil {
+		t.Fatalf("%v; exit code %d\n%s", err, <-s.code, s.stderr.String())
+	}
+	return s
+}
+
+// end interrupts the command and gives the rest of its output.
+func (s *serving) end() string {
+	s.t.Helper()
+	s.stop()
+	rest, err := io.ReadAll(s.out)
+	if code := <-s.code; err != nil || code != exitPassed || s.stderr.Len() > 0 {
+		s.t.Errorf("exit code %d, %v\n%s", code, err, s.stderr.String())
+	}
+	return string(rest)
+}
+
+func TestServe(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "served.jsonl")
+	s := startServe(t, "rate-limited-twice", "--speed", "1000000", "-o", file)
+	first := regexp.MustCompile(`^serving recovery/rate-limited-twice on (http://127\.0\.0\.1:\d+)/v1\n$`).FindStringSubmatch(s.first)
+	if first == nil {
+		t.Fatalf("the first line is %q", s.first)
+	}
+	client := &http.Client{Transport: &http.Transport{}}
+	for _, want := range []int{429, 429, 200} { // as its name says
+		resp, err := client.Post(first[1]+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"any","messages":[{"role":"user","content":"Hi"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("got %s, want %d", resp.Status, want)
+		}
+	}
+	want := "journal: " + first[1] + "/__agentbench/journal\nwaits are divided by 1e+06 (--speed)\nit takes connections from this machine only; Ctrl-C ends it\n" +
+		"3 requests: 2 faults fired, 0 refused, 0 with protocol faults of the client\n"
+	if got := s.end(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	client.CloseIdleConnections()
+	checkServed(t, file)
+}
+
+// checkServed reads the file of TestServe: a results file without trials, with a
+// line for each request.
+func checkServed(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var header *scenarios.Header
+	err = scenarios.ReadResults(bytes.NewReader(text), file, func(h *scenarios.Header) error { header = h; return nil },
+		func(*scenarios.Result) error { t.Error("there is a trial"); return nil })
+	if err != nil || header == nil || header.Kind != "serve" || header.Scenarios != 1 {
+		t.Errorf("%v, header %+v", err, header)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(lines) != 5 {
+		t.Fatalf("the file has %d lines, want a header, three requests and the sum:\n%s", len(lines), text)
+	}
+	var e serve.Entry
+	if err := json.Unmarshal([]byte(lines[2]), &e); err != nil || e.Type != "request" || e.N != 2 || e.Try != 2 || e.Fault != "status-429" {
+		t.Errorf("the second request is %s", lines[2])
+	}
+	if want := `{"type":"served","requests":3,"refused":0,"problems":0,"faults":{"status-429":2},"furthest":1}`; lines[4] != want {
+		t.Errorf("got  %s\nwant %s", lines[4], want)
+	}
+	if _, err := os.Stat(file + ".partial"); err == nil {
+		t.Error("the temporary file is left")
+	}
+}
+
+// Without a name all embedded scenarios are served, each under its own.
+func TestServeAll(t *testing.T) {
+	s := startServe(t, "--speed", "1000000")
+	first := regexp.MustCompile(`^serving \d+ scenarios on (http://127\.0\.0\.1:\d+)/run/SUITE/SCENARIO/SEED/v1\n$`).FindStringSubmatch(s.first)
+	if first == nil {
+		t.Fatalf("the first line is %q", s.first)
+	}
+	client := &http.Client{Transport: &http.Transport{}}
+	for path, want := range map[string]int{"/run/recovery/rate-limited-twice/7/v1/messages": 429, "/run/healthy/only-an-answer/7/v1/messages": 200, "/v1/messages": 404} {
+		resp, err := client.Post(first[1]+path, "application/json", strings.NewReader(`{"model":"any","messages":[{"role":"user","content":"Hi"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: got %s, want %d", path, resp.Status, want)
+		}
+	}
+	s.end()
+	client.CloseIdleConnections()
+}
+
+// A port that is taken is known before anything is written.
+func TestServePortTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "served.jsonl")
+	var stdout, stderr bytes.Buffer
+	code := run(context.Background(), []string{"serve", "only-an-answer", "--port", port, "-o", file}, strings.NewReader(""), &stdout, &stderr)
+	want := "error: cannot listen on port " + port + ": address already in use\nhint: --port 0 takes a free one\n"
+	if code != exitUsage || stderr.String() != want || stdout.Len() > 0 {
+		t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
+	}
+	if left, err := filepath.Glob(file + "*"); len(left) > 0 || err != nil {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
