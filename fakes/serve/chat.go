@@ -68,7 +68,7 @@ func chatMessage(q *question, at place, m value) error {
 	case "system", "developer":
 		return nil
 	case "user":
-		return q.user(at)
+		return q.user(at, said)
 	case "tool":
 		return q.result(at, id.text(), said, false)
 	case "assistant":

@@ -10,8 +10,8 @@
 // is one more than that of the assistant's messages before it. The conditions
 // ([fakes.When]) look at the results at the history's end: a result that begins
 // with "Error", or is a JSON object with an error, is a failed one (as is
-// Anthropic's is_error); denials and vetoes are known by the words of package
-// loop and of some SDKs. A reply that was cut off is known by the step that gave
+// Anthropic's is_error); denials, vetoes and nudges are known by the words of
+// package loop, denials by those of some SDKs as well. A reply that was cut off is known by the step that gave
 // it. System messages count for nothing.
 //
 // Three things leave no trace in a history, and are dealt with as follows.

@@ -60,8 +60,12 @@ func anthropicMessage(q *question, at place, m value) error {
 	}
 }
 
-// userBlocks reads a message of the user: results, and what else there is.
+// userBlocks reads a message of the user: results, and then what else there is.
 func userBlocks(q *question, at place, blocks value) error {
+	text, err := content(at, blocks)
+	if err != nil {
+		return err
+	}
 	said := !blocks.is('[')
 	for b := range blocks.items() {
 		if b.field("type").text() != "tool_result" {
@@ -79,7 +83,7 @@ func userBlocks(q *question, at place, blocks value) error {
 	if !said {
 		return nil
 	}
-	return q.user(at)
+	return q.user(at, text)
 }
 
 func assistantBlocks(q *question, at place, blocks value) error {

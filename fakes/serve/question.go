@@ -94,7 +94,9 @@ func (q *question) add(at place, m loop.Message) error {
 	return nil
 }
 
-func (q *question) user(at place) error { return q.add(at, loop.Message{Role: loop.User}) }
+func (q *question) user(at place, text string) error {
+	return q.add(at, loop.Message{Role: loop.User, Text: text})
+}
 
 // reply adds a message of the assistant; its calls follow.
 func (q *question) reply(at place, text string) error {

@@ -49,7 +49,7 @@ func (responses) read(body value) (*question, error) {
 		}
 	}
 	if input.is('"') {
-		return q, q.user(field("input"))
+		return q, q.user(field("input"), input.text())
 	}
 	if !input.is('[') {
 		return nil, want(field("input"), input, "text or a list")
@@ -104,7 +104,7 @@ func (r *itemReader) message(at place, v value) error {
 		return nil
 	case "user":
 		r.open = false
-		return r.user(at)
+		return r.user(at, text)
 	case "assistant":
 		return r.said(at, text)
 	default:

@@ -38,6 +38,12 @@ func vetoed(text string) bool {
 	return beginsWithOne(text, vetoes)
 }
 
+// nudged reports whether a message is one by which a detector of loop's tells
+// the model.
+func nudged(text string) bool {
+	return beginsWithOne(text, []string{"circuit breaker triggered:", "detector "}) && strings.Contains(text, " Do not repeat it: ")
+}
+
 // failedText reports whether a result reads like that of a call that failed: it
 // begins with "Error", as loop's own do, tells of a denial, or is a JSON object
 // with an error.

@@ -157,8 +157,8 @@ func (s *spot) try(earlier int) int {
 func look(history []loop.Message) fakes.Before {
 	var b fakes.Before
 	i := len(history) - 1
-	for i >= 0 && history[i].Role == loop.User {
-		i--
+	for ; i >= 0 && history[i].Role == loop.User; i-- {
+		b.Nudged = b.Nudged || nudged(history[i].Text)
 	}
 	for ; i >= 0 && history[i].Role == loop.ToolRole; i-- {
 		m := &history[i]
