@@ -268,12 +268,14 @@ const (
 func Off() Config {
 	return Config{
 		Scope:      ScopeRun,
+		Limits:     Limits{AtLimit: LimitStop},
 		Time:       Time{Grace: 2 * time.Second},
 		Errors:     Errors{Trip: TripReached, Batch: BatchAll, Kinds: ErrorKinds(), TextPrefix: "Error:", Normalize: true},
 		Retry:      Retry{Base: time.Second, Backoff: Linear, Cap: 60 * time.Second, Timeouts: true, Codes: []Code{Timeout, RetryableServer, RateLimited}},
 		ModelRetry: ModelRetry{Base: time.Second, Backoff: Exponential, Cap: 200 * time.Second, MaxWait: 200 * time.Second, Statuses: []string{"429", "5xx"}, EmptyReplies: 2},
 		History:    History{KeepFirst: true, MinGain: 0.1, CompactionsWithoutGain: 2},
 		Contracts:  Contracts{PageLimit: 100},
+		Policy:     Policy{OnFailure: FailureModel},
 	}
 }
 

@@ -224,7 +224,7 @@ func textDetected(f *detect.Finding, tool string) string {
 	if d.Record == detect.PerTurn || d.Record == detect.PerReply {
 		unit = "turns"
 	}
-	inARow := (d.Ends == "" || d.Ends == detect.EndsTurn || d.Ends == detect.EndsNext) && len(d.Key) == 0 && len(d.Counts) == 0 && !d.PriorOnly
+	inARow := (d.Ends == "" || d.Ends == detect.EndsTurn || d.Ends == detect.EndsNext) && len(d.Key) == 0 && len(d.IgnoreArgs) == 0 && len(d.Counts) == 0 && !d.PriorOnly
 	switch {
 	case d.Match == detect.Cycle:
 		return fmt.Sprintf("%s: the last %s go round in a circle, %d times now.", what, unit, f.Count)

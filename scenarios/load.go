@@ -93,7 +93,7 @@ func (l *loader) path(root string) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
-		case !d.IsDir() && isYAML(name) && d.Name() != projectFile:
+		case readable(d) && isYAML(name) && d.Name() != projectFile:
 			found = true
 			l.file(name)
 		}
@@ -234,3 +234,7 @@ func trailing(hint string) string {
 	}
 	return "; " + hint
 }
+
+// readable reports whether an entry of a folder is read: a file or a link, but
+// no pipe or device, which might never end.
+func readable(d fs.DirEntry) bool { return d.Type().IsRegular() || d.Type()&fs.ModeSymlink != 0 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"runtime"
 	"sync"
 
@@ -138,6 +139,9 @@ func (o *Options) check() error {
 			return fmt.Errorf("two variants are called %s", quoted(v.Name))
 		}
 		seen[v.Name] = true
+	}
+	if o.Seeds > 0 && uint64(o.Seeds)-1 > math.MaxUint64-o.Seed {
+		return fmt.Errorf("%d seeds from %d go beyond the largest seed", o.Seeds, o.Seed)
 	}
 	return nil
 }

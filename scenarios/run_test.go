@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -175,5 +176,16 @@ func TestUnjudged(t *testing.T) {
 		return nil
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Seeds do not start again from 0.
+func TestSeedsDoNotWrap(t *testing.T) {
+	err := Run(t.Context(), Options{Seed: math.MaxUint64, Seeds: 2}, func(*Result) error { return nil })
+	if err == nil || err.Error() != "2 seeds from 18446744073709551615 go beyond the largest seed" {
+		t.Errorf("got %v", err)
+	}
+	if err := Run(t.Context(), Options{Seed: math.MaxUint64, Seeds: 1}, func(*Result) error { return nil }); err != nil {
+		t.Errorf("the largest seed itself: %v", err)
 	}
 }

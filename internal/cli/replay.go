@@ -80,7 +80,7 @@ func (f *replayFlags) read(paths []string) (recordings []*cassettes.Recording, p
 
 // trials makes the replays, writes their results and shows what they come to.
 func (f *replayFlags) trials(cmd *cobra.Command, recordings []*cassettes.Recording, variants []scenarios.Variant, problems []*cassettes.Problem) error {
-	out, err := f.open(cmd, replayHeader(len(recordings), variants))
+	out, err := f.open(cmd, replayHeader(len(recordings), len(problems), variants))
 	if err != nil {
 		return err
 	}
@@ -110,10 +110,10 @@ func (f *replayFlags) trials(cmd *cobra.Command, recordings []*cassettes.Recordi
 	return nil
 }
 
-func replayHeader(recordings int, variants []scenarios.Variant) scenarios.Header {
+func replayHeader(recordings, skipped int, variants []scenarios.Variant) scenarios.Header {
 	o := scenarios.Options{Variants: variants}
 	h := o.Header(Version)
-	h.Kind, h.Scenarios, h.Trials = "replay", recordings, recordings*len(variants)
+	h.Kind, h.Scenarios, h.Trials, h.Skipped = "replay", recordings, recordings*len(variants), skipped
 	return h
 }
 
