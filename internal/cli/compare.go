@@ -28,7 +28,8 @@ stop, and who is not yet stopped after 2, 4, 8 and 16 calls. A PATH is a scenari
 file or a folder of them; without one the embedded suites run. Where a PATH ends
 in .jsonl all are results files, of run, compare or replay, and nothing is run.
 
-What counts is scenarios: the trials of one are averaged, so that more seeds make
+Each variant is tried as it is: what a scenario changes in the variant that it is
+meant for does not apply. What counts is scenarios: the trials of one are averaged, so that more seeds make
 its share more exact and are no further evidence. A scenario that draws no random
 number runs once. p values are of the exact sign test on scenarios, corrected for
 the number of variants. compare reports and does not judge: it ends with 0, or
@@ -70,6 +71,9 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
 			f.reference = v.Name
 		}
 	}
+	for i, s := range o.Scenarios {
+		o.Scenarios[i] = plain(s)
+	}
 	o.Keep = map[keep]scenarios.Keep{keepNone: scenarios.KeepNone, keepFailed: scenarios.KeepFailed, keepAll: scenarios.KeepAll}[f.keep]
 	return f.compare(cmd, o)
 }
@@ -102,7 +106,7 @@ func (f *compareFlags) chooseVariants() error {
 
 // compare makes the trials and shows what they come to.
 func (f *compareFlags) compare(cmd *cobra.Command, o scenarios.Options) error {
-	f.repeatTrial, f.reported = f.repeat, true
+	f.repeatTrial, f.reported = func(r *scenarios.Result) string { return asCompared(r, f.repeat(r)) }, true
 	out, err := f.open(cmd, f.header(&o))
 	if err != nil {
 		return err
@@ -130,6 +134,23 @@ func (f *compareFlags) compare(cmd *cobra.Command, o scenarios.Options) error {
 		out.tellInterrupt(cmd.ErrOrStderr())
 	}
 	return err
+}
+
+// plain gives a scenario that is meant for no variant: what it changes in its
+// own, and expects there, applies to none.
+func plain(s *scenarios.Scenario) *scenarios.Scenario {
+	p := *s
+	p.Variant = scenarios.Variant{}
+	return &p
+}
+
+// asCompared adds to the command that makes a trial again that compare made it,
+// which a result shows by not being judged.
+func asCompared(r *scenarios.Result, command string) string {
+	if r.Verdict == scenarios.Unjudged {
+		return command + " --plain"
+	}
+	return command
 }
 
 // compareFiles shows what results files come to.
@@ -179,5 +200,5 @@ func repeatResult(kind string, r *scenarios.Result) string {
 	if r.Random {
 		args = append(args, "--seed", fmt.Sprint(r.Seed))
 	}
-	return shellWords(args)
+	return asCompared(r, shellWords(args))
 }

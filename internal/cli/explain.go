@@ -17,6 +17,7 @@ import (
 
 type explainFlags struct {
 	variant string
+	plain   bool
 	seed    seed
 	noColor bool
 }
@@ -51,6 +52,7 @@ PATH is a file. The exit code is the verdict's.`,
 	}
 	cmd.Flags().StringVar(&f.variant, "variant", "", "run it under this `VARIANT`: a preset or a YAML file (default: the one it is meant for)")
 	completeVariant(cmd)
+	cmd.Flags().BoolVar(&f.plain, "plain", false, "leave out what the scenario changes in the variant that it is meant for, and expects there, as compare does")
 	cmd.Flags().Var(&f.seed, "seed", "the seed of what it draws at random")
 	addNoColor(cmd, &f.noColor)
 	return cmd
@@ -66,6 +68,9 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 		if trial.Variant, err = loadVariant(f.variant); err != nil {
 			return err
 		}
+	}
+	if f.plain {
+		trial.Scenario = plain(s)
 	}
 	result, trace := trial.Run(cmd.Context())
 	if cmd.Context().Err() != nil {
