@@ -34,16 +34,18 @@ type runFlags struct {
 	jobs         count
 	keep         keep
 	shard        shard
+	golden       goldenUse
 	failuresOnly bool
 	allowEmpty   bool
 
 	given     map[string]string     // a variant's name → what --variant said
 	fromFiles bool                  // the scenarios are not the embedded ones
 	chosen    []*scenarios.Scenario // of all shards
+	goldens   goldenRun
 }
 
 func newRun() *cobra.Command {
-	f := &runFlags{seeds: 1, seed: 1, keep: keepFailed}
+	f := &runFlags{seeds: 1, seed: 1, keep: keepFailed, golden: goldenCheck}
 	cmd := &cobra.Command{
 		Use:   "run [PATH…]",
 		Short: "Run scenarios and judge each",
@@ -54,7 +56,10 @@ Each scenario runs under the variant (the safety config) that it is meant for,
 and must end as it says it should. With --variant each runs under the variants
 that are named, and is judged by its label: what runs away must be stopped, what
 is healthy must finish. A scenario that draws no random number runs once,
-whatever --seeds says.`,
+whatever --seeds says.
+
+Where there is a golden, the stored trace of a trial, the trace must be that one:
+agentbench golden --help tells more.`,
 		Example: `  agentbench run
   agentbench run --suite stuck-loops --suite healthy
   agentbench run my-scenarios/ --filter '*/retry-*' -o results.jsonl
@@ -64,6 +69,7 @@ whatever --seeds says.`,
 	f.addTrials(cmd)
 	addVariants(cmd, &f.variants, "try each scenario under this `VARIANT`: a preset or a YAML file; can be repeated")
 	cmd.Flags().Var(&f.shard, "shard", "make only the I-th of N parts of the trials, such as 2/4; report and gate count the parts together")
+	addChoice(cmd, &f.golden, "golden", "check traces against the goldens that there are, update those (what changes is shown first), or off", goldenCheck, goldenUpdating, goldenOff)
 	f.outputFlags.add(cmd)
 	f.tellFlags.add(cmd)
 	cmd.Flags().BoolVar(&f.failuresOnly, "failures-only", false, "show the failures without the table")
@@ -98,6 +104,9 @@ func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
 // options reads what the trials are made of.
 func (f *runFlags) options(paths []string) (o scenarios.Options, err error) {
 	o = scenarios.Options{Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs), Keep: f.kept()}
+	if last := o.Seed + uint64(o.Seeds) - 1; last < o.Seed {
+		return o, misuse("begin with a smaller --seed", "%d seeds from %d go beyond the largest seed", o.Seeds, o.Seed)
+	}
 	if o.Variants, err = loadVariants(f.variants); err != nil {
 		return o, err
 	}
@@ -113,7 +122,8 @@ func (f *runFlags) options(paths []string) (o scenarios.Options, err error) {
 		return o, f.nothingSelected(paths)
 	}
 	o.Scenarios = f.shard.of(f.chosen)
-	return o, nil
+	o.Golden, err = f.goldens.begin(f)
+	return o, err
 }
 
 func (f *runFlags) check(cmd *cobra.Command) error {
@@ -123,6 +133,10 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	if f.failuresOnly && f.format != table {
 		return misuse("leave one of them out", "--failures-only is for the table: it contradicts --format %s", f.format)
 	}
+	if f.golden == goldenUpdating && f.ci {
+		return misuse("update goldens where a person looks at what changed, and commit them", "--golden update and --ci contradict each other")
+	}
+	f.goldens.said = cmd.Flags().Changed("golden")
 	return nil
 }
 
@@ -181,6 +195,9 @@ func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 	}
 	if interrupted {
 		out.tellInterrupt(cmd.ErrOrStderr())
+		return err
+	}
+	if err := f.goldens.end(f, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
 	return verdict(summary)
