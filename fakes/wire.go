@@ -62,6 +62,8 @@ func (f *ModelFailure) problem() string {
 		return "means nothing beside hang"
 	case f.Wire == WireNoFinish && f.Chunks > 0:
 		return "means nothing beside chunks: the whole reply comes"
+	case f.Wire == WireRetryAfterDate && f.Chunks > 0:
+		return "means nothing beside chunks: no header comes after a piece"
 	}
 	return ""
 }

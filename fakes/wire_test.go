@@ -54,6 +54,7 @@ func TestWiresThatCannotBeMeant(t *testing.T) {
 		{problemOf(Step{Wire: WireCutEvent}), `model[0].wire: must be one of stall-after-done, same-index, shuffled-index, not "cut-event"`},
 		{failureProblem(ModelFailure{Wire: "smoke"}), "model[0].failures[0].wire: must be one of retry-after-date, heartbeats, cut-event, ends-early, no-finish, error-event, not \"smoke\""},
 		{failureProblem(ModelFailure{Wire: WireRetryAfterDate, Status: 429}), "model[0].failures[0].wire: retry-after-date needs a status and retry_after"},
+		{failureProblem(ModelFailure{Wire: WireRetryAfterDate, Status: 429, RetryAfter: sec, Chunks: 1}), "model[0].failures[0].wire: retry-after-date means nothing beside chunks: no header comes after a piece"},
 		{failureProblem(ModelFailure{Wire: WireNoFinish, Chunks: 2}), "model[0].failures[0].wire: no-finish means nothing beside chunks: the whole reply comes"},
 		{failureProblem(ModelFailure{Wire: WireCutEvent, Status: 500}), "model[0].failures[0].wire: cut-event means nothing beside a status"},
 		{failureProblem(ModelFailure{Wire: WireErrorEvent, Hang: true}), "model[0].failures[0].wire: error-event means nothing beside hang"},

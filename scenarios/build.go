@@ -7,7 +7,10 @@ import (
 
 // script gives the world that a file describes.
 func (f *scenarioFile) script() fakes.Script {
-	out := fakes.Script{Task: f.Task}
+	out := fakes.Script{Task: f.Task, System: f.System, SafetyPrompt: f.SafetyPrompt, Planner: loop.Planner(f.Planner)}
+	if f.Critic == rulesWord {
+		out.Critic = loop.RuleCritic{}
+	}
 	for i := range f.Tools {
 		out.Tools = append(out.Tools, f.Tools[i].tool())
 	}
@@ -59,15 +62,15 @@ func (a *answerEntry) answer() fakes.Answer {
 }
 
 func (e *stepEntry) step() fakes.Step {
-	out := fakes.Step{When: fakes.When(e.When), Repeat: int(e.Repeat), Text: e.Text, Finish: e.Finish,
+	out := fakes.Step{When: fakes.When(e.When), Repeat: int(e.Repeat), State: e.State, Next: e.Next, Text: e.Text, Finish: e.Finish,
 		TokensIn: e.TokensIn, TokensOut: e.TokensOut, Cost: int64(e.CostUSD), Latency: fakes.Span(e.Latency),
-		Chunks: e.Chunks, FirstToken: e.FirstToken, FailForever: e.FailForever}
+		Chunks: e.Chunks, FirstToken: e.FirstToken, FailForever: e.FailForever, Wire: fakes.Wire(e.Wire)}
 	for _, c := range e.Calls {
 		out.Calls = append(out.Calls, fakes.StepCall{ID: c.ID, Name: c.Name, Args: string(c.Args)})
 	}
 	for _, f := range e.Failures {
 		out.Failures = append(out.Failures, fakes.ModelFailure{Status: f.Status, RetryAfter: f.RetryAfter, Text: f.Text,
-			Hang: f.Hang, Chunks: f.Chunks, Latency: fakes.Span(f.Latency)})
+			Hang: f.Hang, Chunks: f.Chunks, Latency: fakes.Span(f.Latency), Wire: fakes.Wire(f.Wire)})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -58,7 +59,9 @@ func TestDocumentedWords(t *testing.T) {
 	}
 	all := append(Events(), stops()...)
 	all = append(append(append(all, words(codes())...), words(endStates())...), words(whens())...)
-	for _, key := range append(planKeys[scenarioFile](), planKeys[toolEntry]()...) {
+	all = append(append(all, words(planners())...), words(critics())...)
+	all = append(append(all, words(stepWires())...), words(failureWires())...)
+	for _, key := range slices.Concat(planKeys[scenarioFile](), planKeys[toolEntry](), planKeys[stepEntry]()) {
 		all = append(all, key)
 	}
 	for _, word := range all {

@@ -29,6 +29,17 @@ type scenarioFile struct {
 	Config configNode `yaml:"config"`
 	// Task is the user's first message.
 	Task string `yaml:"task" jsonschema:"required"`
+	// System is the system prompt.
+	System string `yaml:"system"`
+	// SafetyPrompt adds the loop's safety text to it, with the tools and the
+	// limits.
+	SafetyPrompt bool `yaml:"safety_prompt"`
+	// Planner says how the model's decisions are read: native (the default) as
+	// calls, json as one JSON action in its text.
+	Planner plannerWord `yaml:"planner"`
+	// Critic judges what a turn brought: none (the default), or rules, by which
+	// each call that failed or found nothing is a gap.
+	Critic criticWord `yaml:"critic"`
 	// Tools are the tools that the model is told of, and how they behave.
 	Tools []toolEntry `yaml:"tools"`
 	// Model is what the model says. One entry answers one request, unless repeat
@@ -140,6 +151,12 @@ type stepEntry struct {
 	When whenWord `yaml:"when"`
 	// Repeat is the number of requests that it answers, or forever; 1 by default.
 	Repeat repeat `yaml:"repeat"`
+	// State makes it an entry of that state: behind the other entries the model is
+	// in the first state, whose entries answer in their order.
+	State string `yaml:"state"`
+	// Next are the states that may follow, each with its weight, on a state's last
+	// entry; without it the state begins again.
+	Next transitions `yaml:"next"`
 	// Text is what the model says.
 	Text string `yaml:"text"`
 	// Calls are what it asks for: {tool: arguments}, the arguments a mapping or
@@ -163,6 +180,8 @@ type stepEntry struct {
 	Failures []modelFailureEntry `yaml:"failures"`
 	// FailForever repeats the last failure without end.
 	FailForever bool `yaml:"fail_forever"`
+	// Wire is how the reply looks where it is served over HTTP.
+	Wire stepWireWord `yaml:"wire"`
 }
 
 // A modelFailureEntry is how one try of a request goes wrong. Without status
@@ -179,6 +198,8 @@ type modelFailureEntry struct {
 	Chunks int `yaml:"chunks" jsonschema:"minimum=1"`
 	// Latency is how long it takes until the failure; the entry's without it.
 	Latency latency `yaml:"latency"`
+	// Wire is how the failure looks where it is served over HTTP.
+	Wire failureWireWord `yaml:"wire"`
 }
 
 // A userEntry is what the user does.

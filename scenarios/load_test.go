@@ -49,8 +49,8 @@ tools:
 model:
   - {text: hi, calls: [{read: {b: 1, a: [x, 2.0, true]}}, {read: '{"a'}, {name: read, id: "", args: {}}, {name: {n: 1}}], finish: length, repeat: 3}
   - {when: failed, repeat: forever, text: "two\nlines", tokens_in: 1, tokens_out: 2, cost_usd: 0.0000015,
-     latency: 4s, chunks: 5, first_token: 300ms,
-     failures: [{status: 429, retry_after: 5s, text: slow}, {hang: true, chunks: 2, latency: 1s}], fail_forever: true}
+     latency: 4s, chunks: 5, first_token: 300ms, wire: stall-after-done,
+     failures: [{status: 429, retry_after: 5s, text: slow}, {hang: true, chunks: 2, latency: 1s}, {wire: no-finish}], fail_forever: true}
 user:
   permissions: [{tool: read, when: {n: 1}, times: 1, answer: deny, text: no, after: 3s}, {hang: true}]
   replies: [{times: 2, answer: deny, text: no, after: 1s}, {times: 1, hang: true}, go on]
@@ -93,8 +93,8 @@ expect:
 				{Text: "hi", Finish: "length", Repeat: 3, Calls: []fakes.StepCall{{Name: "read", Args: `{"b":1,"a":["x",2.0,true]}`}, {Name: "read", Args: `{"a`},
 					{ID: &empty, Name: "read", Args: "{}"}, {Name: "name", Args: `{"n":1}`}}},
 				{When: fakes.WhenFailed, Repeat: fakes.Forever, Text: "two\nlines", TokensIn: 1, TokensOut: 2, Cost: 1500, Latency: fakes.Span{Min: 4 * time.Second, Max: 4 * time.Second},
-					Chunks: 5, FirstToken: 300 * time.Millisecond, FailForever: true,
-					Failures: []fakes.ModelFailure{{Status: 429, RetryAfter: 5 * time.Second, Text: "slow"}, {Hang: true, Chunks: 2, Latency: fakes.Span{Min: time.Second, Max: time.Second}}}},
+					Chunks: 5, FirstToken: 300 * time.Millisecond, FailForever: true, Wire: fakes.WireStallAfterDone,
+					Failures: []fakes.ModelFailure{{Status: 429, RetryAfter: 5 * time.Second, Text: "slow"}, {Hang: true, Chunks: 2, Latency: fakes.Span{Min: time.Second, Max: time.Second}}, {Wire: fakes.WireNoFinish}}},
 			},
 			User: fakes.User{
 				Permissions: []fakes.PermissionAnswer{{Tool: "read", When: all[0].Script.User.Permissions[0].When, Times: 1, Deny: true, Text: "no", After: fakes.Span{Min: 3 * time.Second, Max: 3 * time.Second}}, {Hang: true}},

@@ -86,6 +86,9 @@ func schemaOf(t reflect.Type) *generator.Schema {
 		return either(object(), &generator.Schema{Type: "string"})
 	case reflect.TypeFor[configNode]():
 		return &generator.Schema{Ref: "#/$defs/Config"}
+	case reflect.TypeFor[transitions]():
+		weight := &generator.Schema{Type: "number", Minimum: "0.000001", Maximum: "1000000"}
+		return &generator.Schema{Type: "object", MinProperties: ptr(uint64(1)), AdditionalProperties: weight}
 	case reflect.TypeFor[callEntry]():
 		return callSchema()
 	case reflect.TypeFor[messageEntry]():
@@ -102,6 +105,8 @@ func schemaOf(t reflect.Type) *generator.Schema {
 	}
 	return nil
 }
+
+func ptr[T any](v T) *T { return &v }
 
 // callSchema is a call in its long form, or one tool and its arguments.
 func callSchema() *generator.Schema {
@@ -146,6 +151,14 @@ func vocabulary(t reflect.Type) []string {
 		return words(codes())
 	case reflect.TypeFor[whenWord]():
 		return words(whens())
+	case reflect.TypeFor[stepWireWord]():
+		return words(stepWires())
+	case reflect.TypeFor[failureWireWord]():
+		return words(failureWires())
+	case reflect.TypeFor[plannerWord]():
+		return words(planners())
+	case reflect.TypeFor[criticWord]():
+		return words(critics())
 	case reflect.TypeFor[allowWord]():
 		return []string{string(allow), string(deny)}
 	case reflect.TypeFor[endStateWord]():

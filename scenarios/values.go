@@ -75,10 +75,80 @@ type whenWord fakes.When
 
 func whens() []whenWord {
 	return []whenWord{whenWord(fakes.WhenDenied), whenWord(fakes.WhenVetoed), whenWord(fakes.WhenFailed),
-		whenWord(fakes.WhenOK), whenWord(fakes.WhenCut), whenWord(fakes.WhenNudged)}
+		whenWord(fakes.WhenOK), whenWord(fakes.WhenCut), whenWord(fakes.WhenNudged),
+		whenWord(fakes.WhenSummary), whenWord(fakes.WhenFinal)}
 }
 
 func (w *whenWord) decode(s *source, n ast.Node, what string) { decodeWord(s, n, what, w, whens()) }
+
+// Of a step and of a failure, the words for how it looks on the wire.
+type (
+	stepWireWord    fakes.Wire
+	failureWireWord fakes.Wire
+)
+
+func stepWires() []stepWireWord       { return wires[stepWireWord](fakes.StepWires()) }
+func failureWires() []failureWireWord { return wires[failureWireWord](fakes.FailureWires()) }
+
+func wires[W ~string](list []fakes.Wire) []W {
+	out := make([]W, len(list))
+	for i, w := range list {
+		out[i] = W(w)
+	}
+	return out
+}
+
+func (w *stepWireWord) decode(s *source, n ast.Node, what string) {
+	decodeWord(s, n, what, w, stepWires())
+}
+
+func (w *failureWireWord) decode(s *source, n ast.Node, what string) {
+	decodeWord(s, n, what, w, failureWires())
+}
+
+type plannerWord loop.Planner
+
+const nativeWord plannerWord = "native"
+
+func planners() []plannerWord { return []plannerWord{nativeWord, plannerWord(loop.PlannerJSON)} }
+
+func (w *plannerWord) decode(s *source, n ast.Node, what string) {
+	if decodeWord(s, n, what, w, planners()); *w == nativeWord {
+		*w = plannerWord(loop.PlannerNative)
+	}
+}
+
+type criticWord string
+
+const rulesWord criticWord = "rules"
+
+func critics() []criticWord { return []criticWord{"none", rulesWord} }
+
+func (w *criticWord) decode(s *source, n ast.Node, what string) { decodeWord(s, n, what, w, critics()) }
+
+// transitions are states and their weights, in the order of the file.
+type transitions []fakes.Transition
+
+// weightUnit makes whole numbers of weights, which have up to six decimals.
+const weightUnit = 1_000_000
+
+func (t *transitions) decode(s *source, n ast.Node, what string) {
+	m, ok := n.(*ast.MappingNode)
+	if !ok || len(m.Values) == 0 {
+		s.mismatch(n, what, "states and their weights such as {working: 0.7, stuck: 0.3}")
+		return
+	}
+	for _, entry := range m.Values {
+		name := entry.Key.GetToken().Value
+		f, ok := s.float(entry.Value, "the weight of "+quoted(name))
+		switch {
+		case ok && (f < 1.0/weightUnit || f > weightUnit):
+			s.fail(entry.Value, fmt.Sprintf("the weight of %s must be from 0.000001 to 1000000, not %v", quoted(name), f), "leave out what never comes")
+		case ok:
+			*t = append(*t, fakes.Transition{State: name, Weight: int64(math.Round(f * weightUnit))})
+		}
+	}
+}
 
 type allowWord string
 

@@ -215,24 +215,44 @@ func describeModel(steps []fakes.Step) []string {
 	for i := range steps {
 		s := &steps[i]
 		when := cmp.Or(conditions[s.When], "when "+string(s.When))
-		if s.When == fakes.WhenAlways {
+		if s.State != "" {
+			when = "in the state " + reports.Line(s.State) + times(max(0, s.Repeat))
+		} else if s.When == fakes.WhenAlways {
 			when = requests(next, s.Repeat)
 			next += max(1, s.Repeat)
 		} else if s.Repeat != fakes.Forever {
 			when += times(max(1, s.Repeat))
 		}
-		lines = append(lines, when+": "+describeStep(s))
+		lines = append(lines, when+": "+describeStep(s)+follows(s.Next))
 	}
 	return lines
 }
 
+// follows names the states that may come next, each with its share in percent.
+func follows(next []fakes.Transition) string {
+	total := 0.0
+	for _, t := range next {
+		total += float64(t.Weight)
+	}
+	var parts []string
+	for _, t := range next {
+		parts = append(parts, fmt.Sprintf("%s (%.3g %%)", reports.Line(t.State), 100*float64(t.Weight)/total))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; then " + strings.Join(parts, " or ")
+}
+
 var conditions = map[fakes.When]string{
-	fakes.WhenDenied: "right after a denial",
-	fakes.WhenVetoed: "right after a veto",
-	fakes.WhenFailed: "right after a failed call",
-	fakes.WhenOK:     "right after calls that all succeeded",
-	fakes.WhenCut:    "when told that its reply was cut off",
-	fakes.WhenNudged: "when told that it repeats itself",
+	fakes.WhenDenied:  "right after a denial",
+	fakes.WhenVetoed:  "right after a veto",
+	fakes.WhenFailed:  "right after a failed call",
+	fakes.WhenOK:      "right after calls that all succeeded",
+	fakes.WhenCut:     "when told that its reply was cut off",
+	fakes.WhenNudged:  "when told that it repeats itself",
+	fakes.WhenSummary: "asked for a summary",
+	fakes.WhenFinal:   "asked for a last word",
 }
 
 // requests names those that a step answers from first on.
@@ -283,6 +303,9 @@ func describeStep(s *fakes.Step) string {
 	if s.Cost > 0 {
 		line += ", for $" + dollars(float64(s.Cost)/1e9)
 	}
+	if s.Wire != fakes.WireUsual {
+		line += ", on the wire " + string(s.Wire)
+	}
 	return line + but(modelFailures(s))
 }
 
@@ -291,7 +314,7 @@ func modelFailures(s *fakes.Step) []string {
 	for i, f := range s.Failures {
 		how := ""
 		switch {
-		case f.Hang:
+		case f.Hangs():
 			how = "never ends"
 		case f.Status == 0:
 			how = "loses the connection"
@@ -306,6 +329,9 @@ func modelFailures(s *fakes.Step) []string {
 		}
 		if f.RetryAfter > 0 {
 			how += " (retry after " + f.RetryAfter.String() + ")"
+		}
+		if f.Wire != fakes.WireUsual {
+			how += ", on the wire " + string(f.Wire)
 		}
 		try := fmt.Sprintf("try %d ", i+1)
 		if s.FailForever && i == len(s.Failures)-1 {
