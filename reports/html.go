@@ -139,11 +139,11 @@ func (p *page) charts(order *choice) {
 	if s, ok := order.scatter(); ok {
 		replay := order.report.replay()
 		name := "The variants: " + runsOf(scenarios.Runaway, replay) + "s against " + runsOf(scenarios.Healthy, replay) + "s"
-		figure := draw(name, "Nearer to the upper left is better. A dotted line joins the variants that nothing beats in both rates; thin lines are 95 % intervals.", s)
+		figure := newFigure(name, "Nearer to the upper left is better. A dotted line joins the variants that nothing beats in both rates; thin lines are 95 % intervals.", s)
 		p.Scatter = &figure
 	}
 	for _, c := range order.curveCharts() {
-		p.Charts = append(p.Charts, draw(c.title, "Of runs that want one more call, the share not yet stopped, with 95 % bands; faint where fewer than five runs are at risk. Point at a curve, or use the arrow keys, to read values.", &c))
+		p.Charts = append(p.Charts, newFigure(c.title, "Of runs that want one more call, the share not yet stopped, with 95 % bands; faint where fewer than five runs are at risk. Point at a curve, or use the arrow keys, to read values.", &c))
 	}
 }
 
@@ -154,7 +154,7 @@ type chart interface {
 	draw(*drawing, layout)
 }
 
-func draw(title, note string, c chart) figureView {
+func newFigure(title, note string, c chart) figureView {
 	in := func(l layout, class string) template.HTML {
 		d := &drawing{}
 		d.svg(l.width, c.height(l), "chart "+class, title, c.about(), func() { c.draw(d, l) })

@@ -14,7 +14,7 @@ type layout struct {
 
 // The layouts: for a page beside another chart, and for a telephone.
 var (
-	wide   = layout{width: 720, left: 168, right: 18, top: 26, height: 290, ticks: 9}
+	wide   = layout{width: 720, left: 178, right: 18, top: 26, height: 290, ticks: 9}
 	narrow = layout{width: 335, left: 42, right: 12, top: 26, height: 220, ticks: 6, stacked: true}
 )
 

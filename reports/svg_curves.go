@@ -142,15 +142,20 @@ func (c *curveChart) about() string {
 	return strings.Join(parts, " ")
 }
 
-// draw draws the chart from the top left.
-func (c *curveChart) draw(d *drawing, l layout) {
+// longest is the number of calls of the longest run.
+func (c *curveChart) longest() float64 {
 	longest := 0.0
 	for _, s := range c.series {
 		for _, p := range s.curve.Points {
 			longest = max(longest, p.T)
 		}
 	}
-	axis := newCalls(l, longest)
+	return longest
+}
+
+// draw draws the chart from the top left.
+func (c *curveChart) draw(d *drawing, l layout) {
+	axis := newCalls(l, c.longest())
 	axis.frame(d)
 	for i := range c.series {
 		c.series[i].draw(d, &axis)

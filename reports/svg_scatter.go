@@ -97,7 +97,11 @@ func (s *scatter) spots(l layout) []spot {
 func (s *scatter) draw(d *drawing, l layout) {
 	l = s.fit(l)
 	shareAxis(d, &l)
-	for _, share := range []float64{0, .01, .05, .1, .2, .4, .6, .8, 1} {
+	marks := []float64{0, .01, .05, .1, .2, .4, .6, .8, 1}
+	if l.stacked {
+		marks = []float64{0, .05, .2, .5, 1}
+	}
+	for _, share := range marks {
 		if share > s.most {
 			break
 		}
@@ -110,8 +114,8 @@ func (s *scatter) draw(d *drawing, l layout) {
 	if replay {
 		verb = "stopped"
 	}
-	d.text(l.left, 14, "quiet", "↑ "+runsOf(scenarios.Runaway, replay)+"s "+verb+" (more is better)")
-	d.text(l.left+l.plotWidth()/2, l.bottom()+34, "mid quiet", "← "+runsOf(scenarios.Healthy, replay)+"s stopped (fewer is better; root scale)")
+	d.text(l.left, 14, "quiet", "↑ more "+runsOf(scenarios.Runaway, replay)+"s "+verb)
+	d.text(l.left+l.plotWidth()/2, l.bottom()+34, "mid quiet", "← fewer "+runsOf(scenarios.Healthy, replay)+"s stopped (root scale)")
 	spots := s.spots(l)
 	s.front(d, spots)
 	for i := len(spots) - 1; i >= 0; i-- {

@@ -1,9 +1,12 @@
 package reports
 
 import (
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"image/color"
+	"image/png"
 	"io"
 	"slices"
 	"strings"
@@ -13,8 +16,8 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// The axis of the wide layout is 720 − 168 − 18 = 534 pixels for 4 calls, and
-// 290 high from 26: one call is at 168 + 133.5, 75 % at 26 + 72.5.
+// The axis of the wide layout is 720 − 178 − 18 = 524 pixels for 4 calls, and
+// 290 high from 26: one call is at 178 + 131, 75 % at 26 + 72.5.
 func TestCurveSteps(t *testing.T) {
 	axis := newCalls(wide, 2)
 	points := []Point{
@@ -23,15 +26,15 @@ func TestCurveSteps(t *testing.T) {
 		{T: 4, AtRisk: 4, Events: 2, Survival: .5, Lower: Unknown(), Upper: Unknown()},
 	}
 	firm, faint := steps(points, &axis)
-	if want := "M168 26L301.5 26L301.5 98.5L435 98.5"; firm != want {
+	if want := "M178 26L309 26L309 98.5L440 98.5"; firm != want {
 		t.Errorf("firm: got %s, want %s", firm, want)
 	}
 	// four are fewer than five: from 2 calls on
-	if want := "M435 98.5L702 98.5L702 171"; faint != want {
+	if want := "M440 98.5L702 98.5L702 171"; faint != want {
 		t.Errorf("faint: got %s, want %s", faint, want)
 	}
 	// The band is known from 1 up to 4 calls: along the top, back along 50 %.
-	want := []string{"M301.5 26L435 26L435 26L702 26L702 171L435 171L435 171L301.5 171Z"}
+	want := []string{"M309 26L440 26L440 26L702 26L702 171L440 171L440 171L309 171Z"}
 	if got := bands(points, &axis); !slices.Equal(got, want) {
 		t.Errorf("bands: got %v, want %v", got, want)
 	}
@@ -118,5 +121,40 @@ func TestSVGWithoutTrials(t *testing.T) {
 	wellFormed(t, b.String())
 	if !strings.Contains(b.String(), "no trials") {
 		t.Errorf("got %s", b.String())
+	}
+}
+
+// The picture is as large as its charts: 8 × 3.8 inches of 144 dots each.
+func TestPNG(t *testing.T) {
+	r := folded(t, &Fold{}, slices.Concat(tried("a", 10, 4, 5, 10, 1), tried("b", 10, 9, 50, 10, 0))...)
+	var first, second bytes.Buffer
+	for _, b := range []*bytes.Buffer{&first, &second} {
+		if err := WritePNG(b, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("the same report gave other bytes")
+	}
+	picture, err := png.Decode(&first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := picture.Bounds().Size(); size.X != 1152 || size.Y < 1093 || size.Y > 1095 { // 2 × 547.2
+		t.Errorf("size %v", size)
+	}
+	colours := map[color.Color]bool{}
+	for y := range picture.Bounds().Dy() {
+		for x := range picture.Bounds().Dx() {
+			colours[color.NRGBAModel.Convert(picture.At(x, y))] = true
+		}
+	}
+	for i := range 2 {
+		if !colours[pngColours[i]] {
+			t.Errorf("no curve has the colour %v", pngColours[i])
+		}
+	}
+	if err := WritePNG(io.Discard, folded(t, &Fold{})); err != nil {
+		t.Errorf("without trials: %v", err)
 	}
 }
