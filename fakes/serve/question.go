@@ -10,7 +10,7 @@ import (
 
 // What a request may hold at most.
 const (
-	maxMessages = 20_000 // messages and calls
+	maxMessages = 12_000 // messages and calls
 	maxCalls    = 1_000  // calls of one message
 )
 

@@ -12,7 +12,7 @@ import (
 // and because the client dropped them.
 const (
 	maxSilent  = 8
-	maxDropped = 10_000
+	maxDropped = 5_000
 )
 
 // A scene is a scenario that is served.
@@ -27,6 +27,7 @@ type scene struct {
 // that it brings, and from nothing else.
 type spot struct {
 	*scene
+	model   fakes.Model // with the seed
 	history []loop.Message
 	course  fakes.Course
 	before  fakes.Before
@@ -38,8 +39,8 @@ type spot struct {
 
 // find goes through the script as the history says that it was gone through,
 // and gives each message and call its number.
-func (sc *scene) find(q *question) *spot {
-	s := &spot{scene: sc}
+func (sc *scene) find(q *question, seed uint64) *spot {
+	s := &spot{scene: sc, model: sc.model.Seeded(seed)}
 	var last []loop.Call
 	users := 0
 	for i := range q.history {

@@ -90,7 +90,7 @@ func (x *exchange) release(b *bytes.Buffer) {
 
 // answer finds out what the script says to a question.
 func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
-	at := x.scene.find(q)
+	at := x.scene.find(q, x.seed)
 	try, key := 1, uint64(0)
 	if at.counted() {
 		key = x.tries.key(x.scene.name, x.seed, x.api.name(), x.r.Header, body)
@@ -103,8 +103,7 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 		return nil, &refusal{http.StatusUnprocessableEntity, "script_ran_dry", at.missed()}
 	}
 	e.Step, e.Try = stepName(at.step), try
-	model := x.scene.model.Seeded(x.seed)
-	said, err := model.Say(at.step, fakes.Request{Ref: loop.Ref{Kind: loop.RefModel, N: at.n, Try: try}, Calls: at.asked, History: q.history})
+	said, err := at.model.Say(at.step, fakes.Request{Ref: loop.Ref{Kind: loop.RefModel, N: at.n, Try: try}, Calls: at.asked, History: q.history})
 	if err != nil {
 		return nil, &refusal{http.StatusUnprocessableEntity, "script_ran_dry", fmt.Sprintf("%s: %v", stepName(at.step), err)}
 	}

@@ -277,7 +277,7 @@ func TestBounds(t *testing.T) {
 		want       string
 	}{
 		{"as many messages as may be", ask(list(message, maxMessages)), 200, ""},
-		{"one more", ask(list(message, maxMessages+1)), 400, "messages[20000]: there are more than 20000 messages and calls"},
+		{"one more", ask(list(message, maxMessages+1)), 400, "messages[12000]: there are more than 12000 messages and calls"},
 		{"as many calls as may be", ask(fmt.Sprintf(assistant, list(`{}`, maxCalls))), 200, ""},
 		{"one call more", ask(fmt.Sprintf(assistant, list(`{}`, maxCalls+1))), 400, "messages[0].tool_calls: there are more than 1000 calls in a message"},
 		{"deep", ask(strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)), 400, "exceeded max depth"},
