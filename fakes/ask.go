@@ -72,20 +72,32 @@ func (w *World) choose(e *loop.Effect) *step {
 	return w.choice.step
 }
 
-// summary is what the world itself says to a request for a summary.
-var summary = step{Step: &Step{}, text: template{text: "What was said before, in a few words."}}
+// What the world itself says to a request for a summary, and as a last word,
+// where no step is for it.
+var (
+	summary  = step{Step: &Step{}, text: template{text: "What was said before, in a few words."}}
+	lastWord = step{Step: &Step{}, text: template{text: "I did not get any further."}}
+)
 
 func (w *World) find(e *loop.Effect) *step {
 	if e.For == loop.ForSummary {
 		w.summed++
+		if s := w.conditional(&w.course, &Before{For: e.For}); s != nil {
+			return s
+		}
 		return &summary
 	}
 	var b Before
 	if len(w.when) > 0 {
 		b = w.heard.look(e.History)
 	}
+	b.For = e.For
 	w.course.requests = e.Ref.N - w.summed - 1
-	return w.next(&w.course, &b)
+	s := w.next(&w.course, &b)
+	if s == nil && b.holds(WhenFinal) {
+		return &lastWord
+	}
+	return s
 }
 
 // ask answers a model request, or lets it fail.

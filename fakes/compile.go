@@ -26,8 +26,9 @@ type program struct {
 	tools   []tool
 	gates   []gate
 	replies []reply
-	covered int    // how many requests the plain steps answer
-	fresh   string // what the fresh call ids begin with
+	covered int     // how many requests the plain steps answer
+	states  []state // the first is the one that follows them
+	fresh   string  // what the fresh call ids begin with
 	random  bool
 }
 
@@ -96,14 +97,18 @@ func (r *reader) readModel(model []Step) {
 	for i := range model {
 		r.at = place{list: "model", i: i}
 		s := r.readStep(&model[i])
-		if s.When == WhenAlways {
-			r.covered = advance(r.covered, s.left)
-		} else {
+		switch {
+		case s.When != WhenAlways:
 			r.when = append(r.when, i)
+		case s.State != "":
+			r.enter(&model[i], i)
+		default:
+			r.covered = advance(r.covered, s.left)
 		}
 		s.index, s.last = i, r.covered
 		r.steps[i] = s
 	}
+	r.link(model)
 }
 
 // advance is the last of n numbers that follow last.
@@ -115,6 +120,7 @@ func advance(last, n int) int {
 }
 
 func (r *reader) readStep(s *Step) step {
+	r.at.sub = ""
 	if !s.When.known() {
 		r.wrong("when", "no such condition: %q", clip(string(s.When)))
 	}
@@ -156,7 +162,7 @@ func (r *reader) readStep(s *Step) step {
 
 func (w When) known() bool {
 	switch w {
-	case WhenAlways, WhenDenied, WhenVetoed, WhenFailed, WhenOK, WhenCut, WhenNudged:
+	case WhenAlways, WhenDenied, WhenVetoed, WhenFailed, WhenOK, WhenCut, WhenNudged, WhenSummary, WhenFinal:
 		return true
 	}
 	return false

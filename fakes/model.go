@@ -75,6 +75,7 @@ type Before struct {
 	Results                     bool // the history ends with a batch of results
 	Denied, Vetoed, Failed, Cut bool
 	Nudged                      bool
+	For                         loop.Purpose // what the request is for; "" = the next turn
 }
 
 func (b *Before) holds(c When) bool {
@@ -91,6 +92,10 @@ func (b *Before) holds(c When) bool {
 		return b.Cut
 	case WhenNudged:
 		return b.Nudged
+	case WhenSummary:
+		return b.For == loop.ForSummary
+	case WhenFinal:
+		return b.For == loop.ForFinal || b.For == loop.ForGrace
 	}
 	return false
 }
@@ -128,8 +133,24 @@ type seeded struct {
 }
 
 // next finds the step for the next request, nil if there is none.
-func (p *program) next(c *Course, b *Before) *step {
+func (p *seeded) next(c *Course, b *Before) *step {
 	c.requests++
+	if s := p.conditional(c, b); s != nil {
+		return s
+	}
+	// A When step covers nothing: the first that comes so far is a plain one.
+	at := sort.Search(len(p.steps), func(i int) bool { return p.steps[i].last >= c.requests })
+	switch {
+	case at < len(p.steps):
+		return &p.steps[at]
+	case len(p.states) > 0:
+		return p.inState(c.requests)
+	}
+	return nil
+}
+
+// conditional finds the When step that holds, nil if there is none.
+func (p *program) conditional(c *Course, b *Before) *step {
 	if c.used == nil && len(p.when) > 0 {
 		c.used = make([]int, len(p.when))
 	}
@@ -139,12 +160,7 @@ func (p *program) next(c *Course, b *Before) *step {
 			return s
 		}
 	}
-	// A When step covers nothing: the first that comes so far is a plain one.
-	at := sort.Search(len(p.steps), func(i int) bool { return p.steps[i].last >= c.requests })
-	if at == len(p.steps) {
-		return nil
-	}
-	return &p.steps[at]
+	return nil
 }
 
 // say gives what a step says. The calls of a reply that fails are left out

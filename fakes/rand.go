@@ -17,6 +17,8 @@ const (
 	forLatency = iota
 	forText
 	forArgs
+	forState
+	forFault
 )
 
 // golden is 2^64 divided by the golden ratio, made odd.

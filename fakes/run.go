@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/agentbench-go/agentbench/loop/contract"
 )
 
 // Run plays a script to a machine with that config, and returns how each run of
@@ -13,7 +12,7 @@ import (
 // the config cannot be meant, ctx ended); the last outcome then tells how far
 // its run came.
 func Run(ctx context.Context, s *Script, cfg loop.Config, seed uint64, trace *loop.Trace) ([]loop.Outcome, error) {
-	m, err := loop.New(cfg, loop.Task{Text: s.Task, Seed: seed, Schemas: contract.Compiler()}, s.Specs())
+	m, err := loop.New(cfg, s.LoopTask(seed), s.Specs())
 	if err != nil {
 		return nil, err
 	}

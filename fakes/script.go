@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/contract"
 )
 
 // The latencies of a fake that does not say otherwise.
@@ -33,10 +34,21 @@ const (
 // A Script is a world as data. It is read only while a [World] plays it, and
 // any number of worlds may play one script.
 type Script struct {
-	Task  string // the user's first message
-	Tools []Tool
-	Model []Step
-	User  User
+	Task   string // the user's first message
+	System string // the system prompt, "" = none
+	// Planner, Critic and SafetyPrompt are those of [loop.Task].
+	Planner      loop.Planner
+	Critic       loop.Critic
+	SafetyPrompt bool
+	Tools        []Tool
+	Model        []Step
+	User         User
+}
+
+// LoopTask gives what the loop is to do.
+func (s *Script) LoopTask(seed uint64) loop.Task {
+	return loop.Task{Text: s.Task, System: s.System, Seed: seed, Planner: s.Planner, Critic: s.Critic,
+		SafetyPrompt: s.SafetyPrompt, Schemas: contract.Compiler()}
 }
 
 // A Tool is a tool and how it behaves.
@@ -99,8 +111,17 @@ type Step struct {
 	// Forever has no end. The k-th request of a session is answered by the step
 	// whose span covers k; a request that a When step answered is counted too.
 	// Of When steps, the first one that holds answers, Repeat times in all. A
-	// request for a summary is not counted, and gets one from the world.
+	// request for a summary is not counted; one that no step is for, and a last
+	// word that no step has, comes from the world.
 	Repeat int
+	// State makes it a step of that state, "" = of none: after the last request
+	// that the other plain steps cover, the model is in the state of the first
+	// such step. The steps of a state answer in their order; then the next state
+	// is drawn, keyed by the number of the request.
+	State string
+	// Next are the states that may follow, on a state's last step. Without it the
+	// state begins again.
+	Next []Transition
 
 	Text   string // may hold ${…} values
 	Calls  []StepCall
@@ -122,6 +143,13 @@ type Step struct {
 	FailForever bool
 	// Wire is how the reply looks on the wire: one of [StepWires], or "".
 	Wire Wire
+}
+
+// A Transition is a state that may come next, and how likely it is beside the
+// others: the weights need not add up to anything.
+type Transition struct {
+	State  string
+	Weight int64 // above 0, at most 10^12
 }
 
 // Forever is a Repeat without end.
@@ -154,7 +182,7 @@ type ModelFailure struct {
 type When string
 
 // The conditions. Each looks at the last batch of results, or the last user
-// message, in the history.
+// message, in the history; the last two at what the request is for.
 const (
 	WhenAlways When = ""
 	WhenDenied When = "denied" // a gate denied one of the calls
@@ -163,6 +191,9 @@ const (
 	WhenOK     When = "ok"     // all calls succeeded, and there was one
 	WhenCut    When = "cut"    // the loop said that the reply was cut off
 	WhenNudged When = "nudged" // a detector told the model
+
+	WhenSummary When = "summary" // the loop asks for a summary of the history
+	WhenFinal   When = "final"   // the loop asks for a last word
 )
 
 // A User is what the user does.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/agentbench-go/agentbench/loop/contract"
 )
 
 // maxAudited is the length up to which a trace is audited, in records. The
@@ -16,13 +15,12 @@ const maxAudited = 500
 // checkTrace adds what no loop may do, whatever the scenario: a history that
 // chat APIs do not take, and every promise that the trace breaks.
 func (t *Trial) checkTrace(r *Result, trace loop.Trace) {
-	r.Findings = append(r.Findings, checkHistory(trace)...)
+	r.Findings = append(r.Findings, checkHistory(trace, t.Scenario.Script.Planner)...)
 	if len(trace) > maxAudited {
 		return
 	}
 	s := &t.Scenario.Script
-	task := loop.Task{Text: s.Task, Seed: t.Seed, Schemas: contract.Compiler()}
-	for _, v := range loop.Audit(*t.config(), task, s.Specs(), trace) {
+	for _, v := range loop.Audit(*t.config(), s.LoopTask(t.Seed), s.Specs(), trace) {
 		if v.Rule != "history" { // which checkHistory has looked at
 			r.compare("audit", fmt.Sprintf("line %d", v.Line), v.Rule+": "+v.Message, v.Want, v.Got)
 		}

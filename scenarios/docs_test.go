@@ -41,9 +41,27 @@ func TestDocumentedScenario(t *testing.T) {
 	}
 }
 
+// So does the one of states: what the model reads again is what catches it, and
+// how often that is depends on the seed.
+func TestDocumentedStates(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "states.yaml")
+	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[1]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	all, err := Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(20) {
+		if r, trace := (Trial{Scenario: all[0], Variant: all[0].Variant, Seed: seed}).Run(t.Context()); r.Verdict != Pass || !r.Random {
+			t.Errorf("seed %d: verdict %s, findings %+v\n%v", seed, r.Verdict, r.Findings, trace)
+		}
+	}
+}
+
 func TestDocumentedVariant(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[1]), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[2]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := LoadVariant(file); err != nil {

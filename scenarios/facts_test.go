@@ -163,7 +163,7 @@ func TestHistoryCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			for _, f := range checkHistory(trace) {
+			for _, f := range checkHistory(trace, loop.PlannerNative) {
 				got += f.At + " " + f.Message
 			}
 			if got != tt.want {

@@ -16,7 +16,9 @@ type ledger struct {
 	messages []entry
 	checked  int // messages before which all is well
 	users    int // user messages so far
-	calls    int // calls asked for so far
+	planner  loop.Planner
+	asked    loop.Purpose // of the last request
+	calls    int          // calls asked for so far
 	ids      map[string]bool
 	findings []Finding
 }
@@ -31,8 +33,8 @@ type entry struct {
 
 // checkHistory gives what is wrong with the history of a trace, the first
 // finding at each place.
-func checkHistory(trace loop.Trace) []Finding {
-	l := ledger{ids: map[string]bool{}}
+func checkHistory(trace loop.Trace, planner loop.Planner) []Finding {
+	l := ledger{ids: map[string]bool{}, planner: planner}
 	for i := range trace {
 		r := &trace[i]
 		if !ignored(r) {
@@ -54,13 +56,25 @@ func (l *ledger) input(r *loop.Record) {
 			l.say()
 		}
 	case loop.ModelReply:
-		l.messages = append(l.messages, entry{ref: loop.Ref{Kind: loop.RefModel, N: in.Ref.N}, first: l.calls + 1, calls: len(in.Calls),
-			empty: len(in.Calls) == 0 && strings.TrimSpace(in.Text) == ""})
-		for _, c := range in.Calls {
+		calls := l.askedFor(in)
+		l.messages = append(l.messages, entry{ref: loop.Ref{Kind: loop.RefModel, N: in.Ref.N}, first: l.calls + 1, calls: len(calls),
+			empty: len(calls) == 0 && strings.TrimSpace(in.Text) == ""})
+		for _, c := range calls {
 			l.calls++
 			l.useID(loop.Ref{Kind: loop.RefCall, N: l.calls}, newID(r, l.calls, c.ID))
 		}
 	}
+}
+
+// askedFor gives the calls of a reply. That of a planner stands in its text.
+func (l *ledger) askedFor(in *loop.Input) []loop.AskedCall {
+	if l.planner != loop.PlannerJSON || len(in.Calls) > 0 || l.asked != loop.ForReply || in.Finish == loop.FinishLength {
+		return in.Calls
+	}
+	if a, err := loop.ParseAction(in.Text); err != nil || a.Action != loop.ActionCall {
+		return nil
+	}
+	return []loop.AskedCall{{}}
 }
 
 // say adds what the user says.
@@ -96,6 +110,7 @@ func (l *ledger) effect(e *loop.Effect) {
 	case loop.Drop:
 		l.drop(e.Ref)
 	case loop.AskModel:
+		l.asked = e.For
 		l.check()
 		if e.For != loop.ForSummary && len(l.messages) != e.To {
 			l.find(e.Ref, "the history does not have the messages that the loop asks with", fmt.Sprint(len(l.messages)), fmt.Sprint(e.To))

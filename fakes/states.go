@@ -1,0 +1,115 @@
+package fakes
+
+import "github.com/agentbench-go/agentbench/loop"
+
+// maxWeight keeps the sum of a state's weights below 2^63.
+const maxWeight = 1_000_000_000_000
+
+// A state is a part of the model that answers some requests in a row, after
+// which the next one is drawn.
+type state struct {
+	name  string
+	steps []int        // in Script.Model
+	next  []transition // none = the state itself
+	total uint64       // of the weights
+}
+
+type transition struct {
+	to     int // in program.states
+	weight uint64
+}
+
+// enter adds step i to its state.
+func (r *reader) enter(s *Step, i int) {
+	at := r.state(s.State)
+	if at < 0 {
+		at = len(r.states)
+		r.states = append(r.states, state{name: s.State})
+	}
+	r.states[at].steps = append(r.states[at].steps, i)
+}
+
+// state finds a state, -1 if there is none of that name.
+func (p *program) state(name string) int {
+	for i := range p.states {
+		if p.states[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// link reads which states may follow one another, and reports what no state can
+// mean.
+func (r *reader) link(model []Step) {
+	for i := range model {
+		s := &model[i]
+		r.at = place{list: "model", i: i}
+		switch at := r.state(s.State); {
+		case s.When != WhenAlways && s.State != "":
+			r.wrong("state", "means nothing beside when: a step is for a state or for a condition")
+		case len(s.Next) == 0:
+		case s.State == "" || s.When != WhenAlways:
+			r.wrong("next", "means nothing without state")
+		case i != r.states[at].steps[len(r.states[at].steps)-1]:
+			r.wrong("next", "must stand on the last step of the state %q", clip(s.State))
+		default:
+			r.follow(&r.states[at], s.Next)
+		}
+	}
+	r.random = r.random || len(r.states) > 0 && r.draws()
+}
+
+func (r *reader) follow(s *state, next []Transition) {
+	for j, t := range next {
+		r.at.sub, r.at.j = "next", j
+		to := r.state(t.State)
+		switch {
+		case to < 0:
+			r.wrong("state", "there is no state %q", clip(t.State))
+		case t.Weight < 1 || t.Weight > maxWeight:
+			r.wrong("weight", "must be from 1 to %d, not %d", int64(maxWeight), t.Weight)
+		default:
+			s.next = append(s.next, transition{to, uint64(t.Weight)})
+			s.total += uint64(t.Weight)
+		}
+	}
+}
+
+// draws reports whether any state has more than one that may follow.
+func (p *program) draws() bool {
+	for i := range p.states {
+		if len(p.states[i].next) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// inState finds the step for a request behind those that the plain steps cover.
+// It walks from the first state on, so that it keeps nothing.
+func (p *seeded) inState(request int) *step {
+	s, last := &p.states[0], p.covered
+	for {
+		for _, i := range s.steps {
+			if last = advance(last, p.steps[i].left); request <= last {
+				return &p.steps[i]
+			}
+		}
+		if len(s.next) > 0 {
+			s = &p.states[s.draw(p.key.ref(loop.Ref{Kind: loop.RefModel, N: last + 1}).of(forState))]
+		}
+	}
+}
+
+// draw picks the state that follows.
+func (s *state) draw(k key) int {
+	at := k.below(s.total)
+	for _, t := range s.next {
+		if at < t.weight {
+			return t.to
+		}
+		at -= t.weight
+	}
+	return s.next[0].to // at is below the total
+}
