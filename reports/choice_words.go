@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/agentbench-go/agentbench/scenarios"
 )
@@ -155,10 +154,11 @@ func (c *choice) tell(variant string) string {
 	return ""
 }
 
+// clean makes foreign names fit for a line.
 func clean(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
-		out[i] = strings.TrimSpace(Line(n))
+		out[i] = Line(n)
 	}
 	return out
 }

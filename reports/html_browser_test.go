@@ -108,6 +108,16 @@ func TestBrowserTrace(t *testing.T) {
 	see(t, ctx, `[...document.querySelectorAll('.marks b')].map(i => i.title).join(', ')`, "nudge by cost-watch at 3 s, veto of charge at 4 s, halt: circuit-breaker at 4 s")
 }
 
+// Where lines were left out the calls that follow still find their own results.
+func TestBrowserTraceWithoutMiddle(t *testing.T) {
+	ctx := browser(t)
+	open(t, ctx, small(t), 1600)
+	text := "   0.000s started text=x\n          > ask m1#1 for=reply to=1\n… 7 lines left out\n   9.000s reply m9 call=i:a({}) call=j:b({}) finish=tool_calls\n" +
+		"          > call c42#1 name=b args={}\n  10.000s result c42#1 ok text=t\n          > put c41 why=vetoed text=no\n          > put c42 text=t\n"
+	see(t, ctx, fmt.Sprintf("traceView.read(%q).blocks.map(b => b.kind).join(' ')", text), "user gap turn")
+	see(t, ctx, fmt.Sprintf("traceView.read(%q).blocks[2].calls.map(c => [c.name, c.ref, c.why, c.put].join(' ')).join(', ')", text), "a c41 vetoed no, b c42  t")
+}
+
 // The values of a chart can be read with the keyboard.
 func TestBrowserChartKeys(t *testing.T) {
 	ctx := browser(t)
