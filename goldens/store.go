@@ -1,6 +1,7 @@
 package goldens
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -124,11 +125,14 @@ func (s *Store) Read(name string) (*Golden, error) {
 		return nil, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
-	if err != nil {
+	var data bytes.Buffer
+	if info, err := file.Stat(); err == nil {
+		data.Grow(int(min(info.Size(), maxBytes)) + bytes.MinRead)
+	}
+	if _, err := data.ReadFrom(io.LimitReader(file, maxBytes+1)); err != nil {
 		return nil, err
 	}
-	g, err := Parse(s.Path(name), data)
+	g, err := Parse(s.Path(name), data.Bytes())
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +154,7 @@ func (s *Store) Write(g *Golden) (name string, err error) {
 	case s.ReadOnly():
 		return "", errors.New("the embedded goldens cannot be written")
 	case len(data) > maxBytes:
-		return "", fmt.Errorf("%s would have more than %d bytes", s.Path(name), maxBytes)
+		return "", fmt.Errorf("it would have more than %d bytes; golden: {mode: off} in the scenario says that there is none", maxBytes)
 	}
 	if err := os.MkdirAll(s.dir, 0o777); err != nil {
 		return "", err

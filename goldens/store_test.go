@@ -71,7 +71,7 @@ func TestWriteIsWhole(t *testing.T) {
 		t.Errorf("the folder holds %v", files)
 	}
 	g.Trace = strings.Repeat("x", maxBytes)
-	if _, err := s.Write(g); err == nil || !strings.Contains(err.Error(), "would have more than 4194304 bytes") {
+	if _, err := s.Write(g); err == nil || !strings.Contains(err.Error(), "it would have more than 4194304 bytes") {
 		t.Errorf("got %v", err)
 	}
 }

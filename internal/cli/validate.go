@@ -59,7 +59,7 @@ func validate(cmd *cobra.Command, paths, variants []string) error {
 
 // validateScenarios checks scenario files and counts those that are fine.
 func validateScenarios(paths []string) (fine int, err error) {
-	all, err := scenarios.Load(paths...)
+	all, err := loadScenarios(paths)
 	var mistakes scenarios.Mistakes
 	switch {
 	case errors.As(err, &mistakes):
