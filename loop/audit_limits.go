@@ -106,9 +106,12 @@ func (b *auditBook) checkCallLimits(r *auditReply, n *auditCounts) (full *auditC
 			r.run.decide(StopSpawnLimit, rankCalls+i, r.rec, r.rec)
 		case b.refusedByTool(c):
 			c.stop(Refused, "rate")
-		case limits.Calls > 0 && n.open && c.refused():
+		case limits.Calls > 0 && n.open && c.refused() && len(c.gates) == 0:
 			c.stop(Refused, "call-limit")
 			full = cmp.Or(full, c)
+			if rec, ok := b.spent(r.run); ok && rec <= r.rec {
+				r.run.perhaps(StopTryLimit, r.rec) // it may be that which refused the call
+			}
 		default:
 			inTurn++
 			n.calls++
