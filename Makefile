@@ -1,6 +1,6 @@
 # What can be made. Every recipe is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help test race bench fuzz golden lint run
+.PHONY: help test race bench fuzz golden lint examples run
 
 GO ?= go
 FUZZTIME ?= 10s
@@ -15,7 +15,7 @@ race: ## all tests under the race detector
 	$(GO) test -race ./...
 
 bench: ## speed of the machine, the fakes and a run, beside a bare loop
-	$(GO) test -run '^$$' -bench . -benchmem ./loop ./fakes ./scenarios
+	$(GO) test -run '^$$' -bench . -benchmem ./loop ./fakes ./fakes/serve ./scenarios
 
 fuzz: ## every fuzz target for FUZZTIME (10s) each
 	@for pkg in $$($(GO) list ./...); do \
@@ -31,6 +31,12 @@ lint: ## format, vet and module tidiness
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w ."; exit 1; }
 	$(GO) vet ./...
 	$(GO) mod tidy -diff
+
+examples: ## official Node clients drive agentbench serve; skipped without Node 20
+	@if ! node -e 'process.exit(+(parseInt(process.versions.node) < 20))' 2>/dev/null; then \
+		echo "examples: skipped, because there is no Node 20 or later"; exit 0; fi; \
+	cd examples/node && npm ci --no-audit --no-fund --loglevel=error && \
+	$(GO) build -o node_modules/.bin/agentbench ../../cmd/agentbench && npm test
 
 run: ## the embedded suites
 	$(GO) run ./cmd/agentbench run

@@ -86,7 +86,7 @@ func sources(t *testing.T) map[string][]string {
 		switch name := d.Name(); {
 		case err != nil:
 			return err
-		case d.IsDir() && path != root && (name == "testdata" || strings.HasPrefix(name, ".")):
+		case d.IsDir() && path != root && (name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".")):
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
 			return nil

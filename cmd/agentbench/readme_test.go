@@ -260,7 +260,7 @@ func copyRepository(t *testing.T, from, to string) {
 			return err
 		}
 		switch target := filepath.Join(to, inside); {
-		case d.IsDir() && inside != "." && strings.HasPrefix(d.Name(), "."):
+		case d.IsDir() && inside != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
 			return fs.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(target, 0o777)
