@@ -128,6 +128,9 @@ func (f *Fold) Add(r *scenarios.Result) error {
 	if err := checkEndState(r.EndState); err != nil {
 		return err
 	}
+	if err := checkCounts(r); err != nil {
+		return err
+	}
 	if err := f.scenario(r); err != nil {
 		return err
 	}

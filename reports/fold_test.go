@@ -248,6 +248,11 @@ func TestWhatDoesNotFit(t *testing.T) {
 		}, `"s/a" is labelled "runaway" here and "healthy" before`},
 		{"a word that is no end state", func(f *Fold) error { return f.Add(endedIn("s/a", "v", "", 1, "done", 1)) },
 			`end_state must be one of BUDGET_EXCEEDED, CANCELLED, CEILING, CLARIFY_NEEDED, DONE, ERROR_LIMIT, LOOP_DETECTED, MODEL_FAILED, RECORDING_ENDED, UNRECOVERABLE_TOOL_CONTRACT, not "done"`},
+		{"a number that cannot be", func(f *Fold) error {
+			r := endedIn("s/a", "v", "", 1, loop.Done, 1)
+			r.Asked = -2
+			return f.Add(r)
+		}, `asked must be 0 or more, not -2`},
 		{"a variant of the same name", func(f *Fold) error {
 			f.Header(&scenarios.Header{Variants: config(`{"limits":{"turns":5}}`)})
 			return f.Header(&scenarios.Header{Variants: config(`{"limits":{"turns":6}}`)})

@@ -45,6 +45,23 @@ func checkEndState(s loop.EndState) error {
 	return fmt.Errorf("end_state must be one of %s, not %q", strings.Join(words, ", "), Cut(Line(string(s)), 40))
 }
 
+// checkCounts refuses what no trial can have used.
+func checkCounts(r *scenarios.Result) error {
+	for _, c := range []struct {
+		key   string
+		value float64
+	}{
+		{"asked", float64(r.Asked)}, {"calls", float64(r.Calls)}, {"tries", float64(r.Tries)}, {"schema_ok", float64(r.SchemaOK)},
+		{"repairs", float64(r.Repairs)}, {"repairs_ok", float64(r.RepairsOK)}, {"virtual_ms", float64(r.VirtualMS)},
+		{"tokens_in", float64(r.TokensIn)}, {"tokens_out", float64(r.TokensOut)}, {"cost_usd", r.CostUSD},
+	} {
+		if c.value < 0 {
+			return fmt.Errorf("%s must be 0 or more, not %g", c.key, c.value)
+		}
+	}
+	return nil
+}
+
 // wasStopped reports whether the loop stopped the run.
 func wasStopped(r *scenarios.Result) bool { return slices.Contains(stops, r.EndState) }
 
