@@ -11,7 +11,7 @@ import (
 
 // lineWords are the words of the lines of a trace.
 var lineWords = []string{"answer", "ask", "call", "cancel", "delta", "drop", "failure", "gate", "halt", "message", "note", "put",
-	"reply", "result", "started", "tick"}
+	"reply", "result", "started", "steer", "tick"}
 
 // A key says in which fields of [loop.Input], [loop.Effect] and [loop.Outcome]
 // the value behind it stands; "" = in none.
