@@ -117,6 +117,9 @@ func (w *World) ask(e *loop.Effect) {
 		w.fail(err)
 		return
 	}
+	for _, i := range said.struck {
+		w.fired[i] = true
+	}
 	for i, text := range Cut(said.Text, said.Of) {
 		if i == said.Pieces {
 			break

@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +27,8 @@ type program struct {
 	tools   []tool
 	gates   []gate
 	replies []reply
-	covered int     // how many requests the plain steps answer
+	covered int // how many requests the plain steps answer
+	faults  []Fault
 	states  []state // the first is the one that follows them
 	fresh   string  // what the fresh call ids begin with
 	random  bool
@@ -80,6 +82,7 @@ func compile(s *Script) (*program, error) {
 		p.tools[i] = r.readTool(&s.Tools[i])
 	}
 	r.readUser(&s.User)
+	r.readFaults(s.Faults)
 	return p, errors.Join(r.errs...)
 }
 
@@ -217,6 +220,19 @@ func (r *reader) readUser(u *User) {
 		r.within("cancel.call", u.Cancel.Call, math.MaxInt)
 	}
 }
+
+func (r *reader) readFaults(faults []Fault) {
+	for i := range faults {
+		if f, err := ParseFault(faults[i].String()); err != nil || f != faults[i] {
+			r.errs = append(r.errs, &loop.FieldError{Field: fmt.Sprintf("faults[%d]", i), Problem: fmt.Sprintf("cannot be meant: %v", cmp.Or(err, errMixed))})
+		}
+		r.random = r.random || faults[i].N == 0
+	}
+	r.faults = faults
+}
+
+// errMixed is what is wrong with a fault that has fields of another kind.
+var errMixed = errors.New("it has a field that it does not print")
 
 // freshPrefix makes sure that a fresh id is never one that the script gives to
 // another call.

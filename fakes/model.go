@@ -122,7 +122,8 @@ type Said struct {
 	// it comes at once. Of these, Pieces come before the reply is whole or fails.
 	Of, Pieces int
 
-	first time.Duration // until the first piece, 0 = as long as each
+	first  time.Duration // until the first piece, 0 = as long as each
+	struck []int         // the faults that did, by their place in the script
 }
 
 // seeded is a program with the seed that it is played with.
@@ -163,9 +164,17 @@ func (p *program) conditional(c *Course, b *Before) *step {
 	return nil
 }
 
-// say gives what a step says. The calls of a reply that fails are left out
-// unless all is wanted.
+// say gives what a step says, and the faults make of it. The calls of a reply
+// that fails are left out unless all is wanted.
 func (p *seeded) say(s *step, r *Request, b *scratch, all bool) (Said, error) {
+	said, err := p.saying(s, r, b, all)
+	if len(p.faults) > 0 {
+		p.spoil(&said, r)
+	}
+	return said, err
+}
+
+func (p *seeded) saying(s *step, r *Request, b *scratch, all bool) (Said, error) {
 	k := p.key.ref(r.Ref)
 	v := vars{turn: r.Ref.N, call: r.Calls + 1, seed: p.seed, key: k.of(forText), history: r.History}
 	said := Said{Text: b.say(&s.text, &v), Finish: s.finish(), first: s.FirstToken, Pieces: s.Chunks, Of: s.Chunks}

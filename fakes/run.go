@@ -12,9 +12,15 @@ import (
 // the config cannot be meant, ctx ended); the last outcome then tells how far
 // its run came.
 func Run(ctx context.Context, s *Script, cfg loop.Config, seed uint64, trace *loop.Trace) ([]loop.Outcome, error) {
+	runs, _, err := RunFaults(ctx, s, cfg, seed, trace)
+	return runs, err
+}
+
+// RunFaults is [Run], and tells which of the script's faults struck nothing.
+func RunFaults(ctx context.Context, s *Script, cfg loop.Config, seed uint64, trace *loop.Trace) (runs []loop.Outcome, idle []Fault, err error) {
 	m, err := loop.New(cfg, s.LoopTask(seed), s.Specs())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	w := NewWorld(s, seed)
 	var world loop.World = w
@@ -23,7 +29,7 @@ func Run(ctx context.Context, s *Script, cfg loop.Config, seed uint64, trace *lo
 	}
 	last, err := loop.Run(ctx, m, world)
 	if err != nil {
-		return append(w.Outcomes(), last), err
+		return append(w.Outcomes(), last), w.NotFired(), err
 	}
-	return w.Outcomes(), nil
+	return w.Outcomes(), w.NotFired(), nil
 }

@@ -43,6 +43,8 @@ type Script struct {
 	Tools        []Tool
 	Model        []Step
 	User         User
+	// Faults strike what the rest says.
+	Faults []Fault
 }
 
 // LoopTask gives what the loop is to do.

@@ -13,6 +13,7 @@ type openCall struct {
 	tool   *tool
 	answer *answer
 	before int // tries before the first of this tool
+	nth    int // which of the tool's calls it is; 0 where no fault counts them
 }
 
 // call answers a try, or lets it fail or hang.
@@ -33,9 +34,9 @@ func (w *World) call(e *loop.Effect) {
 	a, latency := c.answer, c.answer.Latency.or(c.tool.Latency).or(exactly(DefaultToolLatency))
 	k := w.key.ref(e.Ref).of(e.Ref.Try)
 	v := vars{turn: w.turn, call: e.Ref.N, seed: w.seed, key: k.of(forText)}
-	in := loop.Input{Kind: loop.ToolResult, Ref: e.Ref,
-		TokensIn: a.TokensIn, TokensOut: a.TokensOut, Cost: a.Cost, Used: a.Used}
-	hang := a.Hang
+	out := tryAnswer{hang: a.Hang, in: loop.Input{Kind: loop.ToolResult, Ref: e.Ref,
+		TokensIn: a.TokensIn, TokensOut: a.TokensOut, Cost: a.Cost, Used: a.Used}}
+	in := &out.in
 	switch i := max(e.Ref.Try-c.before, 1) - 1; {
 	case i < len(a.Failures):
 		f := &a.Failures[i]
@@ -43,18 +44,21 @@ func (w *World) call(e *loop.Effect) {
 		if f.Error == loop.None {
 			in.Code = loop.RetryableServer
 		}
-		hang, latency = f.Hang, f.Latency.or(latency)
-	case hang:
+		out.hang, latency = f.Hang, f.Latency.or(latency)
+	case out.hang:
 	case a.Error != loop.None:
 		in.Code, in.Text = a.Error, w.scratch.say(&a.text, &v)
 	default:
 		in.Text = w.success(a, v)
 	}
-	if hang {
-		return
+	out.after = latency.draw(k.of(forLatency))
+	if len(w.faults) > 0 {
+		w.spoilAnswer(&out, e, &c)
 	}
-	in.At = w.now + latency.draw(k.of(forLatency))
-	w.queue.push(in)
+	if !out.hang {
+		in.At = w.now + out.after
+		w.queue.push(*in)
+	}
 }
 
 // start finds the answer for a call.
@@ -68,7 +72,12 @@ func (w *World) start(e *loop.Effect) openCall {
 	for i := range t.answers {
 		if a := &t.answers[i]; a.fits(&args) {
 			a.left--
-			return openCall{tool: t, answer: a}
+			c := openCall{tool: t, answer: a}
+			if w.nth != nil {
+				w.nth[t.Name]++
+				c.nth = w.nth[t.Name]
+			}
+			return c
 		}
 	}
 	w.fail(&DryError{e.Ref, fmt.Sprintf("no answer of tool %s fits call %v with %s (it has %d)", clip(e.Name), e.Ref, clip(e.Args), len(t.answers))})

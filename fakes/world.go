@@ -52,6 +52,8 @@ type World struct {
 	bounded  bool             // the ceiling has ended the run, and with it the session
 	broken   error            // why nothing more can be said
 	outcomes []loop.Outcome   // of the runs so far
+	fired    []bool           // the faults that have struck, by their place in the script
+	nth      map[string]int   // calls of each tool so far; nil where no fault counts them
 	scratch  scratch
 }
 
@@ -61,6 +63,9 @@ func NewWorld(s *Script, seed uint64) *World {
 	p, err := compile(s)
 	w := &World{seeded: seeded{p, seed, newKey(seed)}, broken: err, user: s.User,
 		open: map[int]openCall{}, heard: heard{whys: map[int]loop.Why{}}}
+	if len(p.faults) > 0 {
+		w.fired, w.nth = make([]bool, len(p.faults)), map[string]int{}
+	}
 	if c := s.User.Cancel; c != nil && c.Call == 0 {
 		w.queue.push(loop.Input{At: c.At, Kind: loop.Cancel})
 	}

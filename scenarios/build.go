@@ -18,6 +18,9 @@ func (f *scenarioFile) script() fakes.Script {
 		out.Model = append(out.Model, f.Model[i].step())
 	}
 	out.User = f.User.user()
+	for _, x := range f.Faults {
+		out.Faults = append(out.Faults, fakes.Fault(x))
+	}
 	return out
 }
 

@@ -22,6 +22,7 @@ func (s *source) check(f *scenarioFile) {
 	s.checkTools(f.Tools)
 	s.checkModel(f.Model)
 	s.checkUser(f)
+	s.checkOverlay(f)
 }
 
 func (s *source) checkTools(tools []toolEntry) {
@@ -123,6 +124,19 @@ func (s *source) checkUser(f *scenarioFile) {
 	s.checkReplies(f.User.Replies)
 	if f.User.Cancel != nil {
 		s.oneKey("user.cancel", "cancel", "at", "call")
+	}
+}
+
+// checkOverlay looks for the tools of faults.
+func (s *source) checkOverlay(f *scenarioFile) {
+	var names []string
+	for i := range f.Tools {
+		names = append(names, f.Tools[i].Name)
+	}
+	for i := range f.Faults {
+		if tool := f.Faults[i].Tool; tool != "" && !slices.Contains(names, tool) {
+			s.failAt(fmt.Sprintf("faults[%d]", i), fmt.Sprintf("there is no tool %s", quoted(tool)), hintWord(tool, names))
+		}
 	}
 }
 

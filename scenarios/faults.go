@@ -8,7 +8,7 @@ import (
 )
 
 // A fault is a failure that a script plans: the failures of an answer or of a
-// model entry, and the user's cancel. An error that a tool answers with for
+// model entry, the user's cancel, and those of the overlay (see [fakes.Fault]). An error that a tool answers with for
 // good is none: it may well be there for calls that do not come.
 
 // checkFaults adds a finding for each fault that never fired: the trial then
@@ -38,6 +38,13 @@ func (t *Trial) checkFaults(r *Result, trace loop.Trace) {
 				r.find("not-fired", "", fmt.Sprintf("the failures of answer %d of tool %s never fired", j+1, quoted(tool.Name)))
 			}
 		}
+	}
+}
+
+// checkIdle adds a finding for each fault of the overlay that never fired.
+func checkIdle(r *Result, idle []fakes.Fault) {
+	for _, f := range idle {
+		r.find("not-fired", "", fmt.Sprintf("the fault %s never fired", quoted(f.String())))
 	}
 }
 

@@ -47,6 +47,8 @@ type scenarioFile struct {
 	Model []stepEntry `yaml:"model" jsonschema:"required"`
 	// User is what the user does beside the task.
 	User userEntry `yaml:"user"`
+	// Faults strike what all of this says, such as drop model 3.
+	Faults []faultEntry `yaml:"faults"`
 	// Expect is what must be true of the trace under the scenario's own variant.
 	Expect expectEntry `yaml:"expect"`
 	// Golden says how the trace is compared with the scenario's golden, under its

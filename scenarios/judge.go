@@ -3,13 +3,14 @@ package scenarios
 import (
 	"fmt"
 
+	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
 // judge gives the verdict on a trial, and adds what speaks against it to the
 // findings. A trial whose session broke off can only fail by its trace: what
 // it would have come to is not known.
-func (t *Trial) judge(r *Result, f facts, trace loop.Trace, err error) Verdict {
+func (t *Trial) judge(r *Result, f facts, trace loop.Trace, idle []fakes.Fault, err error) Verdict {
 	t.checkTrace(r, trace)
 	if err != nil {
 		failed := len(r.Findings) > 0
@@ -21,17 +22,20 @@ func (t *Trial) judge(r *Result, f facts, trace loop.Trace, err error) Verdict {
 		return Inconclusive
 	}
 	e := &t.Scenario.Expect
-	if t.Own() {
+	if t.asWritten() {
 		e.judge(r, f)
 	}
-	if !t.Own() || e.EndState == "" && e.Stop == "" {
+	if !t.asWritten() || e.EndState == "" && e.Stop == "" {
 		t.judgeLabel(r, f)
 	}
 	if len(r.Findings) > 0 {
 		return Fail
 	}
-	if t.Own() || endedWell(r.EndState) {
+	if t.asWritten() || endedWell(r.EndState) && len(t.Faults) == 0 {
 		t.checkFaults(r, trace)
+	}
+	if t.Own() || endedWell(r.EndState) || len(t.Faults) > 0 {
+		checkIdle(r, idle)
 	}
 	if len(r.Findings) > 0 {
 		return Inconclusive

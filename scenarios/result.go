@@ -27,6 +27,7 @@ type Header struct {
 	Variants  map[string]json.RawMessage `json:"variants"`        // their configs, with the keys of a variant
 	Scenarios int                        `json:"scenarios"`
 	Trials    int                        `json:"trials"`
+	Faults    []string                   `json:"faults,omitempty"`  // that struck every trial's world, see [fakes.Fault]
 	Skipped   int                        `json:"skipped,omitempty"` // of a replay: records and files that could not be read
 }
 

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -26,6 +27,8 @@ type Options struct {
 	// Workers is the number of trials at work at once; 0 = one a processor. It
 	// changes nothing that can be seen.
 	Workers int
+	// Faults strike the world of each trial: see [Trial].
+	Faults []fakes.Fault
 	// Keep says which results hold their trace: its text, of a long one the
 	// records of the first MiB.
 	Keep Keep
@@ -60,7 +63,7 @@ func (o *Options) trials() iter.Seq2[Trial, bool] {
 				variants = []Variant{s.Variant}
 			}
 			for _, v := range variants {
-				t := Trial{Scenario: s, Variant: v, Seed: o.Seed}
+				t := Trial{Scenario: s, Variant: v, Seed: o.Seed, Faults: o.Faults}
 				seeds, random := 1, t.random()
 				if random {
 					seeds = max(1, o.Seeds)
@@ -214,6 +217,9 @@ func traceText(trace loop.Trace) string {
 func (o *Options) Header(tool string) Header {
 	h := Header{Type: "header", Schema: ResultsSchema, Kind: "run", Tool: tool, Seed: o.Seed, Seeds: max(1, o.Seeds),
 		Variants: map[string]json.RawMessage{}, Scenarios: len(o.Scenarios)}
+	for _, f := range o.Faults {
+		h.Faults = append(h.Faults, f.String())
+	}
 	for _, v := range o.Variants {
 		h.add(v)
 	}

@@ -86,6 +86,8 @@ func schemaOf(t reflect.Type) *generator.Schema {
 		return either(object(), &generator.Schema{Type: "string"})
 	case reflect.TypeFor[configNode]():
 		return &generator.Schema{Ref: "#/$defs/Config"}
+	case reflect.TypeFor[faultEntry]():
+		return &generator.Schema{Type: "string"}
 	case reflect.TypeFor[transitions]():
 		weight := &generator.Schema{Type: "number", Minimum: "0.000001", Maximum: "1000000"}
 		return &generator.Schema{Type: "object", MinProperties: ptr(uint64(1)), AdditionalProperties: weight}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/fakes"
@@ -15,6 +16,9 @@ type Trial struct {
 	Scenario *Scenario
 	Variant  Variant
 	Seed     uint64
+	// Faults strike the scenario's world beside its own. What the scenario expects
+	// was written without them: the trial is judged by its label.
+	Faults []fakes.Fault
 }
 
 // config gives what the loop runs with: the scenario's own changes apply under
@@ -31,8 +35,11 @@ func (t *Trial) random() bool {
 	cfg := t.config()
 	return cfg.Retry.Max > 0 && jitters(cfg.Retry.Backoff) ||
 		cfg.ModelRetry.Max > 0 && jitters(cfg.ModelRetry.Backoff) ||
-		t.Scenario.Script.Random()
+		t.Scenario.Script.Random() || slices.ContainsFunc(t.Faults, func(f fakes.Fault) bool { return f.N == 0 })
 }
+
+// asWritten reports whether the trial is the one that the scenario describes.
+func (t *Trial) asWritten() bool { return t.Own() && len(t.Faults) == 0 }
 
 func jitters(b loop.Backoff) bool { return b == loop.FullJitter || b == loop.DecorrelatedJitter }
 
@@ -52,13 +59,15 @@ func (t *Trial) run(ctx context.Context, random bool, golden GoldenCheck) (*Resu
 // fill fills a result and the trace below it.
 func (t *Trial) fill(ctx context.Context, r *Result, trace *loop.Trace, golden GoldenCheck) {
 	defer t.recovered(r)
-	runs, err := fakes.Run(ctx, &t.Scenario.Script, *t.config(), t.Seed, trace)
+	script := t.Scenario.Script
+	script.Faults = append(slices.Clip(script.Faults), t.Faults...)
+	runs, idle, err := fakes.RunFaults(ctx, &script, *t.config(), t.Seed, trace)
 	facts := read(*trace)
 	r.count(runs, facts)
-	if err == nil && golden != nil {
+	if err == nil && golden != nil && len(t.Faults) == 0 {
 		t.checkGolden(r, *trace, golden)
 	}
-	r.Verdict = t.judge(r, facts, *trace, err)
+	r.Verdict = t.judge(r, facts, *trace, idle, err)
 }
 
 // checkGolden adds what a check found.

@@ -106,6 +106,21 @@ func (w *failureWireWord) decode(s *source, n ast.Node, what string) {
 	decodeWord(s, n, what, w, failureWires())
 }
 
+// A faultEntry is a fault as a text.
+type faultEntry fakes.Fault
+
+func (f *faultEntry) decode(s *source, n ast.Node, what string) {
+	text, ok := s.text(n, what)
+	if !ok {
+		return
+	}
+	fault, err := fakes.ParseFault(text)
+	if err != nil {
+		s.fail(n, fmt.Sprintf("%s is no fault: %v", quoted(text), err), "such as drop model 3, or error tool 4 RetryableServer")
+	}
+	*f = faultEntry(fault)
+}
+
 type plannerWord loop.Planner
 
 const nativeWord plannerWord = "native"

@@ -25,6 +25,7 @@ func describe(b *strings.Builder, s *scenarios.Scenario) {
 	section(b, "The user", describeUser(&s.Script))
 	section(b, "The tools", describeTools(s.Script.Tools))
 	section(b, "The model", describeModel(s.Script.Model))
+	section(b, "Faults", describeFaults(s.Script.Faults))
 	section(b, "Changes to "+reports.Line(s.Variant.Name), changes(s.Variant.Config, s.Config))
 	section(b, "Expected", []string{describeExpect(s)})
 }
@@ -79,6 +80,14 @@ func describePermission(p *fakes.PermissionAnswer) string {
 		line += ", saying " + quote(p.Text)
 	}
 	return line + after(p.After)
+}
+
+func describeFaults(faults []fakes.Fault) []string {
+	var lines []string
+	for _, f := range faults {
+		lines = append(lines, f.String())
+	}
+	return lines
 }
 
 // matching writes the arguments that something wants: " with path="a"".

@@ -17,6 +17,7 @@ import (
 
 type explainFlags struct {
 	variant string
+	faults  faults
 	plain   bool
 	seed    seed
 	noColor bool
@@ -54,6 +55,7 @@ PATH is a file. The exit code is the verdict's.`,
 	completeVariant(cmd)
 	cmd.Flags().BoolVar(&f.plain, "plain", false, "leave out what the scenario changes in the variant that it is meant for, and expects there, as compare does")
 	cmd.Flags().Var(&f.seed, "seed", "the seed of what it draws at random")
+	addFaults(cmd, &f.faults)
 	addNoColor(cmd, &f.noColor)
 	return cmd
 }
@@ -63,7 +65,7 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	trial := scenarios.Trial{Scenario: s, Variant: s.Variant, Seed: uint64(f.seed)}
+	trial := scenarios.Trial{Scenario: s, Variant: s.Variant, Seed: uint64(f.seed), Faults: f.faults}
 	if f.variant != "" {
 		if trial.Variant, err = loadVariant(f.variant); err != nil {
 			return err

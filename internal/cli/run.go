@@ -29,6 +29,7 @@ type runFlags struct {
 	outputFlags
 	tellFlags
 	variants     []string
+	faults       faults
 	seeds        count
 	seed         seed
 	jobs         count
@@ -68,6 +69,7 @@ agentbench golden --help tells more.`,
 	}
 	f.addTrials(cmd)
 	addVariants(cmd, &f.variants, "try each scenario under this `VARIANT`: a preset or a YAML file; can be repeated")
+	addFaults(cmd, &f.faults)
 	cmd.Flags().Var(&f.shard, "shard", "make only the I-th of N parts of the trials, such as 2/4; report and gate count the parts together")
 	addChoice(cmd, &f.golden, "golden", "check traces against the goldens that there are, update those (what changes is shown first), or off", goldenCheck, goldenUpdating, goldenOff)
 	f.outputFlags.add(cmd)
@@ -103,7 +105,7 @@ func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
 
 // options reads what the trials are made of.
 func (f *runFlags) options(paths []string) (o scenarios.Options, err error) {
-	o = scenarios.Options{Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs), Keep: f.kept()}
+	o = scenarios.Options{Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs), Keep: f.kept(), Faults: f.faults}
 	if last := o.Seed + uint64(o.Seeds) - 1; last < o.Seed {
 		return o, misuse("begin with a smaller --seed", "%d seeds from %d go beyond the largest seed", o.Seeds, o.Seed)
 	}
@@ -135,6 +137,9 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	}
 	if f.golden == goldenUpdating && f.ci {
 		return misuse("update goldens where a person looks at what changed, and commit them", "--golden update and --ci contradict each other")
+	}
+	if f.golden == goldenUpdating && len(f.faults) > 0 {
+		return misuse("update goldens without faults", "--golden update and --fault contradict each other")
 	}
 	f.goldens.said = cmd.Flags().Changed("golden")
 	return nil
@@ -245,6 +250,7 @@ func (f *runFlags) repeat(r *scenarios.Result) string {
 	if v := f.given[r.Variant]; v != "" {
 		args = append(args, "--variant", v)
 	}
+	args = append(args, f.faults.args()...)
 	if r.Random {
 		args = append(args, "--seed", fmt.Sprint(r.Seed))
 	}
