@@ -109,7 +109,7 @@ func (s *spent) run(p *play, r *runView) string {
 		s.cost += reply.in.Cost
 		next := r.asksAfter(reply)
 		switch {
-		case above(l.Turns, s.turns) && !asks && p.Task.Planner == loop.PlannerNative:
+		case above(l.Turns, s.turns) && !asks && p.Script.Planner == loop.PlannerNative:
 			return fmt.Sprintf("%d turns, and limits.turns is %d", s.turns, l.Turns)
 		case above(l.Calls, s.calls) && !asks:
 			return fmt.Sprintf("%d calls, and limits.calls is %d", s.calls, l.Calls)

@@ -19,8 +19,10 @@ type Case struct {
 	Attacks []Attack
 	Script  *fakes.Script
 	Config  loop.Config
-	Task    loop.Task // beside its text and seed, which are the script's and Seed
-	Strays  []Stray
+	// Task holds what a script cannot say of the task: hooks and the depth of a
+	// sub-run. The rest of it means nothing.
+	Task   loop.Task
+	Strays []Stray
 	// Recoverable says that the config has the means against every fault of the
 	// world: a right loop comes to its end, as DONE.
 	Recoverable bool
@@ -42,11 +44,8 @@ func (c *Case) has(a Attack) bool { return slices.Contains(c.Attacks, a) }
 
 // task gives the whole task.
 func (c *Case) task() loop.Task {
-	t := c.Task
-	t.Text, t.Seed = c.Script.Task, c.Seed
-	if c.Config.Contracts.Input || c.Config.Contracts.Output {
-		t.Schemas = schemas{}
-	}
+	t := c.Script.LoopTask(c.Seed)
+	t.Hooks, t.Depth, t.Schemas = c.Task.Hooks, c.Task.Depth, schemas{}
 	return t
 }
 

@@ -36,13 +36,13 @@ func generate(d dice, o Options) *Case {
 	m.config(o)
 	m.mild = m.mild && m.patient()
 	m.failing, m.hang, m.spare = m.mild && m.bearsFailure(), m.mild && m.Config.Time.Run == 0, m.Config.Time.Run-150*time.Second
+	if !m.plain {
+		m.bits()
+	}
 	m.tools()
 	m.model()
 	m.user()
 	m.prompt()
-	if !m.plain {
-		m.bits()
-	}
 	if m.has(Protocol) && !m.mild {
 		m.strays()
 	}
@@ -52,18 +52,20 @@ func generate(d dice, o Options) *Case {
 
 // bits draws what the task is beside its text.
 func (m *maker) bits() {
-	t := &m.Task
 	hook := func() bool { return m.one(8) }
-	t.Hooks = loop.Hooks{BeforeRun: hook(), BeforeCall: hook(), AfterCall: hook(), AfterRun: hook()}
-	t.SafetyPrompt = m.one(6)
+	m.Task.Hooks = loop.Hooks{BeforeRun: hook(), BeforeCall: hook(), AfterCall: hook(), AfterRun: hook()}
+	m.Script.SafetyPrompt = m.one(6)
 	if m.one(6) {
-		t.Critic = loop.RuleCritic{}
+		m.Script.System = m.hostile()
+	}
+	if m.one(6) {
+		m.Script.Critic = loop.RuleCritic{}
 	}
 	if m.one(4) && !m.mild {
-		t.Depth = m.below(3)
+		m.Task.Depth = m.below(3)
 	}
 	if m.one(6) && !m.mild {
-		t.Planner = loop.PlannerJSON
+		m.Script.Planner = loop.PlannerJSON
 	}
 }
 

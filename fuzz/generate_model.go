@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -32,9 +33,13 @@ func (m *maker) model() {
 		last.Repeat = fakes.Forever
 	}
 	m.Script.Model = append(m.Script.Model, last)
+	if m.has(ModelLoop) && m.one(3) {
+		m.states()
+		return
+	}
 	if m.one(4) && !m.mild {
 		s := m.step()
-		s.When = pick(m.dice, fakes.WhenDenied, fakes.WhenVetoed, fakes.WhenFailed, fakes.WhenOK, fakes.WhenCut)
+		s.When = pick(m.dice, fakes.WhenDenied, fakes.WhenVetoed, fakes.WhenFailed, fakes.WhenOK, fakes.WhenCut, fakes.WhenNudged, fakes.WhenSummary, fakes.WhenFinal)
 		s.Repeat = 1 + m.below(3)
 		m.Script.Model = append(m.Script.Model, s)
 	}
@@ -49,6 +54,16 @@ func (m *maker) circle() {
 	for range 1 + m.below(6) {
 		m.Script.Model = append(m.Script.Model, round...)
 	}
+}
+
+// states puts a model in the place of the last step that goes from state to
+// state as chance has it.
+func (m *maker) states() {
+	s := m.Script
+	working, stuck, last := m.asks(), m.asks(), fakes.Step{Text: "All done.", State: "done"}
+	working.State, working.Next = "working", []fakes.Transition{{State: "working", Weight: 3e6}, {State: "stuck", Weight: 2e6}, {State: "done", Weight: 1e6}}
+	stuck.State, stuck.Next = "stuck", []fakes.Transition{{State: "stuck", Weight: 4e6}, {State: "working", Weight: 1e6}}
+	s.Model = append(s.Model[:len(s.Model)-1], working, stuck, last)
 }
 
 // step draws one reply, with what may go wrong on its way.
@@ -72,10 +87,29 @@ func (m *maker) reply() fakes.Step {
 	switch {
 	case m.has(ModelOutput) && m.one(3):
 		return m.malformed()
-	case m.Task.Planner == loop.PlannerJSON, !m.plain && !m.mild && m.one(8):
+	case m.Script.Planner == loop.PlannerJSON && !m.one(4):
+		return fakes.Step{Text: m.action()}
+	case !m.plain && !m.mild && m.one(8):
 		return fakes.Step{Text: m.hostile()}
 	}
 	return m.asks()
+}
+
+// action draws what a planner may write.
+func (m *maker) action() string {
+	switch m.below(6) {
+	case 0:
+		return `{"action":"replan","subgoals":["look"]}`
+	case 1:
+		return `{"action":"ask_user","question":"Which?","missing_fields":["path"]}`
+	case 2:
+		return m.hostile()
+	}
+	call := m.call()
+	if !json.Valid([]byte(call.Args)) {
+		call.Args = "{}"
+	}
+	return fmt.Sprintf(`{"action":"call_tool","name":%q,"args":%s}`, call.Name, call.Args)
 }
 
 // malformed draws a reply that is no use, or hardly any.

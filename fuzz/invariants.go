@@ -231,7 +231,7 @@ func checkBlocked(p *play) (string, bool) {
 					return fmt.Sprintf("the call c%d ran, and its result says %s", c.n, c.puts[0].e.Why), true
 				case len(c.tries) == 0 && len(c.puts) > 0 && c.puts[0].e.Why == loop.Executed:
 					return fmt.Sprintf("the call c%d never ran, and has the result of one that did", c.n), true
-				case len(c.tries) > 0 && t == nil && p.Task.Planner == loop.PlannerNative:
+				case len(c.tries) > 0 && t == nil && p.Script.Planner == loop.PlannerNative:
 					return fmt.Sprintf("the call c%d of %q ran, which is no tool", c.n, c.name), true
 				}
 			}

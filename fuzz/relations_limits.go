@@ -75,7 +75,7 @@ var bounds = []bound{
 // checkRaised: a limit that is not reached, raised, changes nothing, where no
 // hint tells the model how much is left.
 func checkRaised(p *play) (string, bool) {
-	if p.Config.Limits.Near > 0 || p.Task.Planner != loop.PlannerNative {
+	if p.Config.Limits.Near > 0 || p.Script.Planner != loop.PlannerNative {
 		return "", false
 	}
 	higher := p.Case.clone()
@@ -178,7 +178,7 @@ func (u *used) record(r *loop.Record) {
 // the run simply stops, the trace is the same up to that stop.
 func checkStricter(p *play) (string, bool) {
 	l := &p.Config.Limits
-	if l.AtLimit != loop.LimitStop && l.AtLimit != "" || l.Near > 0 || p.Task.Planner != loop.PlannerNative || p.Config.Time.PauseForUser {
+	if l.AtLimit != loop.LimitStop && l.AtLimit != "" || l.Near > 0 || p.Script.Planner != loop.PlannerNative || p.Config.Time.PauseForUser {
 		return "", false
 	}
 	u := p.used()

@@ -89,7 +89,7 @@ func (e *plainErrors) turn(counted, failed int) bool {
 // checkBreaker: every detector that only counts identical calls and stops trips
 // exactly when the plain model says so.
 func checkBreaker(p *play) (problem string, judged bool) {
-	if p.Task.Planner != loop.PlannerNative {
+	if p.Script.Planner != loop.PlannerNative {
 		return "", false
 	}
 	for i := range p.Config.Detectors {
@@ -212,7 +212,7 @@ func (p *play) stoppedAt(r *runView, reply *replyView, by string) string {
 // checkErrorLimit: the error limit trips exactly when the plain model says so.
 func checkErrorLimit(p *play) (string, bool) {
 	cfg := &p.Config.Errors
-	if cfg.MaxConsecutive == 0 || p.Task.Planner != loop.PlannerNative || p.Config.Contracts.Output {
+	if cfg.MaxConsecutive == 0 || p.Script.Planner != loop.PlannerNative || p.Config.Contracts.Output {
 		return "", false
 	}
 	e := plainErrors{most: cfg.MaxConsecutive, exceeded: cfg.Trip == loop.TripExceeded, any: cfg.Batch == loop.BatchAny}

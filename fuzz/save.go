@@ -59,9 +59,6 @@ func (c *Case) Unsaid() []string {
 	}
 	t := &c.Task
 	say(t.Hooks != (loop.Hooks{}), "hooks")
-	say(t.Planner != loop.PlannerNative, "a planner")
-	say(t.Critic != nil, "a critic")
-	say(t.SafetyPrompt, "the safety prompt")
 	say(t.Depth > 0, "the depth of a sub-run")
 	say(len(c.Strays) > 0, "answers that nobody asked for")
 	say(c.Seed != 1 && c.random(), fmt.Sprintf("the seed (run it with --seed %d)", c.Seed))
@@ -86,6 +83,12 @@ func (c *Case) YAML(name, description, comment string) []byte {
 	m.must("variant", word("none"))
 	m.put("config", configYAML(c.Config))
 	m.must("task", c.Script.Task)
+	m.put("system", c.Script.System)
+	m.put("safety_prompt", c.Script.SafetyPrompt)
+	m.put("planner", string(c.Script.Planner))
+	if c.Script.Critic != nil {
+		m.must("critic", word("rules"))
+	}
 	m.put("tools", toolsYAML(c.Script.Tools))
 	m.must("model", modelYAML(c.Script.Model))
 	m.put("user", userYAML(&c.Script.User))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
@@ -127,6 +128,7 @@ func modelYAML(steps []fakes.Step) (out list) {
 		s := &steps[i]
 		var m mapping
 		m.put("when", string(s.When))
+		m.put("state", s.State)
 		if s.Text != "" || len(s.Calls) == 0 {
 			m.must("text", s.Text)
 		}
@@ -145,9 +147,18 @@ func modelYAML(steps []fakes.Step) (out list) {
 		m.put("first_token", duration(s.FirstToken))
 		m.put("failures", modelFailuresYAML(s.Failures))
 		m.put("fail_forever", s.FailForever)
+		m.put("next", nextYAML(s.Next))
 		out = append(out, m)
 	}
 	return out
+}
+
+// nextYAML writes states and their weights, which are counted in millionths.
+func nextYAML(next []fakes.Transition) (m mapping) {
+	for _, t := range next {
+		m.must(t.State, word(strconv.FormatFloat(float64(t.Weight)/1e6, 'f', -1, 64)))
+	}
+	return m
 }
 
 func callsYAML(calls []fakes.StepCall) (out list) {

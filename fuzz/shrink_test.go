@@ -131,11 +131,11 @@ func TestGen(t *testing.T) {
 // its comment what no scenario can say.
 func TestSaved(t *testing.T) {
 	c := Number(1, 4, Options{})
-	c.Task.Planner, c.Strays = loop.PlannerJSON, []Stray{{After: 1}}
+	c.Task.Depth, c.Strays = 1, []Stray{{After: 1}}
 	if got := len(c.Unsaid()); got < 2 {
-		t.Errorf("%d things are unsaid, want the planner and the strays at least: %v", got, c.Unsaid())
+		t.Errorf("%d things are unsaid, want the depth and the strays at least: %v", got, c.Unsaid())
 	}
-	c.Task.Planner, c.Strays, c.Seed = loop.PlannerNative, nil, 1
+	c.Task, c.Strays, c.Seed = loop.Task{}, nil, 1
 	file := filepath.Join(t.TempDir(), "saved.yaml")
 	if err := os.WriteFile(file, c.YAML("saved", "a case", "two\nlines \x1b[31m"), 0o600); err != nil {
 		t.Fatal(err)

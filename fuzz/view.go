@@ -132,6 +132,9 @@ func (r *reading) input(i int, in *loop.Input) {
 
 func (r *reading) reply(i int, in *loop.Input) {
 	reply := &replyView{rec: i, in: in, to: r.asks[in.Ref]}
+	if reply.to == loop.ForSummary {
+		in = &loop.Input{} // calls in a summary mean nothing, and have no number
+	}
 	for _, asked := range in.Calls {
 		c := &callView{n: len(r.calls) + 1, name: strings.TrimSpace(asked.Name), args: asked.Args}
 		r.calls = append(r.calls, c)

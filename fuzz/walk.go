@@ -61,6 +61,9 @@ func (w *walk) all() {
 	w.value(s.FieldByName("User"), reflect.Value{})
 	w.value(s.FieldByName("Tools"), reflect.Value{})
 	w.value(s.FieldByName("Model"), reflect.Value{})
+	for _, field := range []string{"System", "Planner", "Critic", "SafetyPrompt"} {
+		w.set(s.FieldByName(field), reflect.Zero(s.FieldByName(field).Type()))
+	}
 	w.set(s.FieldByName("Task"), reflect.ValueOf("Go."))
 }
 
@@ -115,7 +118,7 @@ func (w *walk) merge() {
 	steps := reflect.ValueOf(w.Script).Elem().FieldByName("Model")
 	for i := 0; i+1 < steps.Len(); {
 		a, b := w.Script.Model[i], w.Script.Model[i+1]
-		if a.When != b.When {
+		if a.When != b.When || a.State != b.State {
 			i++
 			continue
 		}
