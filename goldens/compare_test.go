@@ -276,3 +276,57 @@ func TestCompareChangesNothing(t *testing.T) {
 		t.Error("the trace or the golden was changed")
 	}
 }
+
+// Permissions are asked in the order of the calls: with another order they have
+// other numbers, which unordered does not mind. Who was denied, it does.
+func TestUnorderedGates(t *testing.T) {
+	run := func(first, second, deny string) string {
+		var b strings.Builder
+		answer := func(path string) string {
+			if path == deny {
+				return "deny"
+			}
+			return "allow"
+		}
+		fmt.Fprintf(&b, "   0.000s started text=go\n          > ask m1#1 for=reply to=1\n"+
+			"   2.000s reply m1 call=call_1:read(`{\"path\":%q}`) call=call_2:read(`{\"path\":%q}`) finish=tool_calls\n", first, second)
+		for i, path := range []string{first, second} {
+			fmt.Fprintf(&b, "          > gate g%d of=c%d name=read args=`{\"path\":%q}`\n   %d.000s gate g%d %s\n", i+1, i+1, path, i+3, i+1, answer(path))
+		}
+		for i, path := range []string{first, second} {
+			if path != deny {
+				fmt.Fprintf(&b, "%s   5.000s result c%d#1 ok text=%s\n", callLine(fmt.Sprintf("c%d#1", i+1), path), i+1, path)
+			}
+		}
+		for i, path := range []string{first, second} {
+			if path == deny {
+				fmt.Fprintf(&b, "          > put c%d code=Forbidden why=denied text=no\n", i+1)
+			} else {
+				fmt.Fprintf(&b, "          > put c%d text=%s\n", i+1, path)
+			}
+		}
+		b.WriteString("          > ask m2#1 for=reply to=4\n")
+		return b.String()
+	}
+	g := &Golden{Mode: Unordered, Trace: run("a", "b", "b"), Allow: rules(t, "field gate.time")} // the first one asked is answered first
+	if d := g.Compare(parseTrace(t, run("b", "a", "b"))); d != nil {
+		t.Errorf("want a match, got\n%s", d)
+	}
+	if d := g.Compare(parseTrace(t, run("b", "a", "a"))); d == nil {
+		t.Error("the other call was denied, and it matches")
+	}
+}
+
+// A reply that was ignored has no results: its calls stay as they are.
+func TestUnorderedIgnored(t *testing.T) {
+	late := func(first, second string) string {
+		return batch + fmt.Sprintf("   9.000s reply m2 call=x:read(%s) call=y:read(%s)\n          > note m2 event=ignored\n", first, second)
+	}
+	g := &Golden{Mode: Unordered, Trace: late("1", "2")}
+	if d := g.Compare(parseTrace(t, late("1", "2"))); d != nil {
+		t.Errorf("want a match, got\n%s", d)
+	}
+	if d := g.Compare(parseTrace(t, late("2", "1"))); d == nil || d.Line != g.headerLines()+17 {
+		t.Errorf("want a difference in the late reply, got %v", d)
+	}
+}
