@@ -224,9 +224,30 @@ func (c *auditCall) since(n int) int {
 // the tool's fallback.
 func (b *auditBook) fallsBack(c *auditCall, n int) bool {
 	t := c.tries[n-1]
+	other := b.tools[b.spec(t).Fallback]
+	if !b.cfg.Policy.Fallbacks || other == nil || c.standIn != "" || c.since(n) != 0 || c.reply.run.broken(t.ended.rec) || !b.replaceable(t) {
+		return false
+	}
+	if schema := b.schema(other.Input); b.cfg.Contracts.Input && schema != nil {
+		if _, _, problem, _ := schema.Check(c.sent, 0); problem != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// replaceable reports whether a try ended in a way that a fallback helps
+// against: what another tool would not understand either, or what the policy
+// table does not let it try, it does not.
+func (b *auditBook) replaceable(t *auditTry) bool {
 	_, code := b.result(t)
-	failed := b.timedOut(t) || code.Failed()
-	return b.cfg.Policy.Fallbacks && c.standIn == "" && b.spec(t).Fallback != "" && failed && c.since(n) == 0 && !c.reply.run.broken(t.ended.rec)
+	if b.timedOut(t) {
+		code = Timeout
+	}
+	if b.cfg.Policy.OnFailure == FailureTable {
+		return slices.Contains([]Code{Timeout, RateLimited, RetryableServer, OutputSchemaMismatch, ToolBug, NotFound}, code)
+	}
+	return code.Failed() && code != InvalidInput
 }
 
 // result gives what a try ended with: its text, mended where that keeps the

@@ -117,3 +117,37 @@ func TestAuditPolicyTable(t *testing.T) {
 		t.Errorf("nothing is found where the model decides and the try is not made again\n%s", trace)
 	}
 }
+
+// TestAuditFallbackThatDoesNotHelp: a call that failed for its arguments does not
+// fall back, so that the try limit keeps nothing from being made and the run goes
+// on; one that failed for its tool does, and the run is stopped.
+func TestAuditFallbackThatDoesNotHelp(t *testing.T) {
+	cfg := Off()
+	cfg.Policy.Fallbacks, cfg.Limits.Tries = true, 1
+	tools := []ToolSpec{{Name: "tool", Fallback: "other"}, {Name: "other"}}
+	for _, c := range []struct {
+		on       OnFailure
+		code     Code
+		requests int // 1 where the run is stopped
+	}{
+		{FailureModel, InvalidInput, 2}, {FailureModel, NotFound, 1}, {FailureModel, Unauthorized, 1},
+		{FailureTable, NotFound, 1}, {FailureTable, ToolBug, 1},
+	} {
+		cfg.Policy.OnFailure = c.on
+		trace := toolTrace(t, cfg, tools, []string{"{}"}, map[string][]Input{"tool": {{Code: c.code}}, "other": {{}}})
+		requests := 0
+		for _, r := range trace {
+			for _, e := range r.Effects {
+				if e.Kind == AskModel {
+					requests++
+				}
+			}
+		}
+		if requests != c.requests {
+			t.Errorf("%s, %s: %d requests, want %d\n%s", c.on, c.code, requests, c.requests, trace)
+		}
+		for _, v := range Audit(cfg, Task{Text: "go"}, tools, trace) {
+			t.Errorf("%s, %s: %v\n%s", c.on, c.code, v, trace)
+		}
+	}
+}
