@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/goldens"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// writeFiles writes files below a folder, and makes it the working directory.
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	return dir
+}
+
+const goModule = "module " + modulePath + "\n\ngo 1.26\n"
+
+// In a checkout of agentbench the goldens of the embedded scenarios are the files
+// there, from whatever folder.
+func TestGoldensInACheckout(t *testing.T) {
+	const id = "stuck-loops/same-call-forever"
+	stored, err := goldens.Embedded().Read(id + ".hpd-agent.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := string(stored.Format())
+	wrong := strings.Replace(right, "Buy milk", "Buy soap", 1)
+	dir := writeFiles(t, map[string]string{"go.mod": goModule, "goldens/" + id + ".hpd-agent.golden": wrong, "docs/x": ""})
+	for _, here := range []string{dir, filepath.Join(dir, "docs")} {
+		t.Chdir(here)
+		shown := "goldens/"
+		if here != dir {
+			shown = "../goldens/"
+		}
+		code, stdout, _ := session(t, "run", "--filter", id, "--failures-only")
+		if code != exitFailed || !strings.Contains(stdout, "\n  "+shown+id+".hpd-agent.golden:11: the trace differs ") {
+			t.Errorf("in %s: code %d\n%s", here, code, stdout)
+		}
+		// The others are missing, since there are goldens.
+		code, stdout, _ = session(t, "run", "--filter", "stuck-loops/", "--ci", "--failures-only")
+		if code != exitFailed || !strings.Contains(stdout, "there is no golden "+shown+"stuck-loops/five-iteration-walk.hpd-agent.golden") {
+			t.Errorf("in %s: code %d\n%s", here, code, stdout)
+		}
+	}
+	if code, stdout, stderr := session(t, "golden", "update", "--filter", id, "-q"); code != exitPassed || stdout+stderr != "" {
+		t.Errorf("update: code %d\n%s%s", code, stdout, stderr)
+	}
+	if now, err := os.ReadFile(filepath.Join(dir, "goldens", id+".hpd-agent.golden")); err != nil || string(now) != right {
+		t.Errorf("written is\n%s\nerror %v, want\n%s", now, err, right)
+	}
+}
+
+// Where the golden of a scenario lies.
+func TestGoldenPlaces(t *testing.T) {
+	inside := writeFiles(t, map[string]string{"checkout/go.mod": goModule, "other/go.mod": "module example.org/other\n", "checkout/mine/x": ""})
+	for _, c := range []struct {
+		here, file, dir string // the working directory, the scenario's file ("" = embedded), what -o says
+		want            string
+	}{
+		{"other", "", "", "goldens"}, // the embedded ones
+		{"checkout", "", "", "goldens"},
+		{"checkout/mine", "", "", "../goldens"},
+		{"checkout", "scenarios/limits/a.yaml", "", "goldens"},
+		{"checkout/mine", "../scenarios/limits/a.yaml", "", "../goldens"},
+		{"checkout", "mine/limits/a.yaml", "", "mine/goldens"},
+		{"other", "scenarios/limits/a.yaml", "", "scenarios/goldens"},
+		{"other", "a.yaml", "", "../goldens"},
+		{"other", "mine/a.yaml", "", "goldens"},
+		{"other", "mine/a.yaml", "there", "there"},
+		{"checkout", "", "there", "there"},
+	} {
+		t.Chdir(filepath.Join(inside, c.here))
+		p := newGoldenPlaces(c.dir, c.file == "")
+		s := &scenarios.Scenario{Suite: "limits", Name: "a", File: c.file}
+		place := p.of(s)
+		if got := place.Path("x"); got != c.want+"/x" {
+			t.Errorf("in %s, %q with -o %q: got %s, want %s/x", c.here, c.file, c.dir, got, c.want)
+		}
+		if again := p.of(s); again != place {
+			t.Errorf("%q has two places", c.file)
+		}
+		if got, want := place.ReadOnly(), c.here == "other" && c.file == "" && c.dir == ""; got != want {
+			t.Errorf("in %s, %q with -o %q: read only is %v", c.here, c.file, c.dir, got)
+		}
+	}
+}
+
+// Which paths hold a suite as a whole.
+func TestPlaceCovers(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"checks/loops/a.yaml": "", "checks/limits/b.yaml": "", "elsewhere/c.yaml": ""})
+	place := &goldenPlace{Store: goldens.Dir("checks/goldens"), suites: filepath.Join(dir, "checks")}
+	for _, c := range []struct {
+		suite string
+		paths string
+		want  bool
+	}{
+		{"loops", "", true},
+		{"loops", "checks", true},
+		{"loops", "checks/loops", true},
+		{"loops", "checks/loops/a.yaml", false},
+		{"loops", "checks/limits", false},
+		{"loops", "checks/limits checks/loops", true},
+		{"loops", ".", true},
+		{"loops", dir, true},
+		{"loops", "elsewhere", false},
+		{"gone", "checks", true},
+		{"gone", "checks/loops", false},
+		{"loops", "nowhere", false},
+	} {
+		if got := place.covers(c.suite, strings.Fields(c.paths)); got != c.want {
+			t.Errorf("%q and %s: got %v", c.paths, c.suite, got)
+		}
+	}
+	elsewhere := &goldenPlace{Store: goldens.Dir("there")}
+	if elsewhere.covers("loops", []string{"checks"}) || !elsewhere.covers("loops", nil) {
+		t.Error("of a folder that -o names only the embedded suites are known to be whole")
+	}
+}
+
+// What a scenario says of its golden counts under its own variant only.
+func TestGoldenSpec(t *testing.T) {
+	own := scenarios.Variant{Name: "hpd-agent"}
+	s := &scenarios.Scenario{Suite: "a", Name: "b", Variant: own, Golden: &scenarios.Golden{Mode: "actions"}}
+	if goldenSpec(&scenarios.Trial{Scenario: s, Variant: own}) != s.Golden {
+		t.Error("its own variant")
+	}
+	if goldenSpec(&scenarios.Trial{Scenario: s, Variant: scenarios.Variant{Name: "none"}}) != nil {
+		t.Error("another variant")
+	}
+	for _, c := range []struct {
+		spec, golden string
+		want         bool
+	}{{"actions", "actions", true}, {"", "strict", true}, {"strict", "actions", false}} {
+		g := &goldens.Golden{Mode: goldens.Mode(c.golden)}
+		if got := sameHeader(g, &scenarios.Golden{Mode: c.spec}); got != c.want {
+			t.Errorf("%q and %q: got %v", c.spec, c.golden, got)
+		}
+	}
+}
+
+// A random trial is compared for the seed of its golden, any other for all.
+func TestGoldenSeeds(t *testing.T) {
+	file := scenario(t) // draws at random
+	if code, stdout, _ := session(t, "golden", "update", file); code != exitPassed || !strings.Contains(stdout, "1 new") {
+		t.Fatalf("code %d\n%s", code, stdout)
+	}
+	words := func(args ...string) string {
+		t.Helper()
+		_, stdout, _ := session(t, append([]string{"run", file, "--format", "jsonl"}, args...)...)
+		var found []string
+		for line := range strings.Lines(stdout) {
+			if _, rest, ok := strings.Cut(line, `"golden":"`); ok {
+				word, _, _ := strings.Cut(rest, `"`)
+				found = append(found, word)
+			}
+		}
+		return strings.Join(found, " ")
+	}
+	for _, c := range []struct{ args, want string }{
+		{"", "match"},
+		{"--seeds 3", "match off off"},
+		{"--seed 5", "off"},
+		{"--seed 0 --seeds 2", "off match"},
+		{"--variant none", "off"},
+		{"--golden off", "off"},
+	} {
+		if got := words(strings.Fields(c.args)...); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.args, got, c.want)
+		}
+	}
+	// The golden keeps its seed when the first seed is another.
+	if code, _, stderr := session(t, "run", file, "--seed", "5", "--golden", "update"); code != exitPassed || !strings.Contains(stderr, "0 goldens written") {
+		t.Errorf("code %d\n%s", code, stderr)
+	}
+	if err := os.RemoveAll(filepath.Join(filepath.Dir(filepath.Dir(file)), "goldens")); err != nil {
+		t.Fatal(err)
+	}
+	if got := words("--seeds", "3", "--golden", "check"); got != "missing off off" {
+		t.Errorf("without a golden: got %s", got)
+	}
+	if got := words("--seed", "5", "--seeds", "2", "--golden", "update"); got != "match off" {
+		t.Errorf("a new golden: got %s", got)
+	}
+	if got := words("--seed", "4", "--seeds", "3"); got != "off match off" {
+		t.Errorf("with the golden of seed 5: got %s", got)
+	}
+	if code, stdout, _ := session(t, "golden", "check", file); code != exitPassed {
+		t.Errorf("golden check takes the golden's seed: code %d\n%s", code, stdout)
+	}
+}
