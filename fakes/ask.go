@@ -117,7 +117,7 @@ func (w *World) ask(e *loop.Effect) {
 		w.fail(err)
 		return
 	}
-	for _, i := range said.struck {
+	for _, i := range said.Struck {
 		w.fired[i] = true
 	}
 	for i, text := range Cut(said.Text, said.Of) {

@@ -122,8 +122,10 @@ type Said struct {
 	// it comes at once. Of these, Pieces come before the reply is whole or fails.
 	Of, Pieces int
 
-	first  time.Duration // until the first piece, 0 = as long as each
-	struck []int         // the faults that did, by their place in the script
+	// Struck are the faults that did, by their place in [Script.Faults].
+	Struck []int
+
+	first time.Duration // until the first piece, 0 = as long as each
 }
 
 // seeded is a program with the seed that it is played with.

@@ -23,7 +23,7 @@ func (p *seeded) strikes(i int, ref loop.Ref, try, n int) bool {
 func (p *seeded) spoil(said *Said, r *Request) {
 	for i := range p.faults {
 		if f := &p.faults[i]; f.At == loop.RefModel && p.strikes(i, r.Ref, max(r.Ref.Try, 1), r.Ref.N) && f.spoilReply(said) {
-			said.struck = append(said.struck, i)
+			said.Struck = append(said.Struck, i)
 		}
 	}
 }

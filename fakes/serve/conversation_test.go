@@ -268,3 +268,77 @@ func TestResultTexts(t *testing.T) {
 		}
 	}
 }
+
+// Who has called tools and may not any more asks for a last word.
+func TestLastWord(t *testing.T) {
+	steps := []fakes.Step{at(fakes.Step{Repeat: fakes.Forever, Calls: []fakes.StepCall{call("f", "{}")}}), at(fakes.Step{When: fakes.WhenFinal, Text: "bye", Repeat: fakes.Forever})}
+	called := []loop.Message{hi, replied("", "call_1"), result("call_1", "fine")}
+	tools := []object{{"type": "function"}}
+	tests := []struct {
+		name    string
+		history []loop.Message
+		fields  object
+		want    string
+	}{
+		{"no tools at the beginning", []loop.Message{hi}, nil, ""},
+		{"tools", called, object{"tools": tools}, ""},
+		{"no tools", called, nil, "bye"},
+		{"an empty list", called, object{"tools": []object{}}, "bye"},
+		{"tools that may not be called", called, object{"tools": tools, "tool_choice": "none"}, "bye"},
+		{"the same in Anthropic's words", called, object{"tools": tools, "tool_choice": object{"type": "none"}}, "bye"},
+		{"tools that may be called", called, object{"tools": tools, "tool_choice": "auto"}, ""},
+	}
+	for _, tt := range tests {
+		each(t, func(t *testing.T, c client, stream bool) {
+			body := c.body(tt.history, false)
+			for name, v := range tt.fields {
+				body[name] = v
+			}
+			text, err := json.Marshal(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.read(t, post(serveSteps(t, steps...), c.path, string(text)).Body.Bytes()); got.Text != tt.want {
+				t.Errorf("%s: got %+v, want %q", tt.name, got, tt.want)
+			}
+		})
+	}
+}
+
+// What is drawn for a step depends on the seed of the request, and on nothing
+// else.
+func TestStatesBySeed(t *testing.T) {
+	step := func(state string, next ...fakes.Transition) fakes.Step {
+		return at(fakes.Step{State: state, Text: state, Next: next})
+	}
+	to := []fakes.Transition{{State: "a", Weight: 1}, {State: "b", Weight: 1}}
+	script := &fakes.Script{Model: []fakes.Step{step("a", to...), step("b", to...)}}
+	s, err := New([]Scenario{{"test/one", script}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	history := []loop.Message{hi}
+	for range 9 {
+		history = append(history, replied("x"), hi)
+	}
+	c, seen := clients["chat"], map[string]int{}
+	for seed := range uint64(40) {
+		model, err := fakes.NewModel(script, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var course fakes.Course
+		want := 0
+		for range 10 {
+			want = model.Next(&course, fakes.Before{})
+		}
+		got := c.read(t, post(s, fmt.Sprintf("/run/test/one/%d%s", seed, c.path), c.json(history, false)).Body.Bytes()).Text
+		if got != script.Model[want].State {
+			t.Errorf("seed %d: got %s, want %s", seed, got, script.Model[want].State)
+		}
+		seen[got]++
+	}
+	if len(seen) != 2 {
+		t.Errorf("all seeds give the same: %v", seen)
+	}
+}

@@ -44,10 +44,13 @@ func (x *exchange) prepare(said *fakes.Said, r *reply, streamed bool) *plan {
 	p.out.b, p.out.marks, p.out.sequence = p.out.b[:0], p.out.marks[:0], 0
 	x.entry.Finish, x.entry.Calls = r.finish, len(r.calls)
 	f := said.Failure
-	if f != nil {
+	switch {
+	case f != nil:
 		x.entry.Finish, x.entry.Calls = "", 0
 		x.entry.Fault = faultName(f)
-	} else if streamed && r.odd() {
+	case len(said.Struck) > 0:
+		x.entry.Fault = string(x.scene.script.Faults[said.Struck[0]].Kind)
+	case streamed && r.odd():
 		x.entry.Fault = string(r.wire)
 	}
 	switch {

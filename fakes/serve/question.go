@@ -19,6 +19,7 @@ type question struct {
 	model   string
 	stream  bool
 	usage   bool           // a stream is to end with what was used
+	tools   bool           // the model may call tools
 	history []loop.Message // without system messages: they are no part of a conversation
 	calls   int            // in the messages of the assistant
 }
@@ -68,8 +69,16 @@ func (q *question) common(body value) error {
 	if !body.is('{') {
 		return &mistake{problem: "the body must be a JSON object, not " + body.kind()}
 	}
+	forbidden := false
 	for name, v := range body.fields() {
 		switch string(name) {
+		case "tools":
+			for range v.items() {
+				q.tools = true
+				break
+			}
+		case "tool_choice":
+			forbidden = v.text() == "none" || v.field("type").text() == "none"
 		case "model":
 			if !v.is('"') {
 				return want(field("model"), v, "text")
@@ -79,6 +88,7 @@ func (q *question) common(body value) error {
 			q.stream = v.is('t')
 		}
 	}
+	q.tools = q.tools && !forbidden
 	if q.model == "" {
 		return &mistake{field("model"), "is missing"}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/agentbench-go/agentbench/loop/contract"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -28,6 +28,7 @@ type served struct {
 	stream bool
 	wants  map[loop.Ref]loop.Input // what the server said
 	same   int
+	dry    *refusal // that the script had nothing to say
 }
 
 func (w *served) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
@@ -38,7 +39,9 @@ func (w *served) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
 	w.World.Do(ctx, in, effects)
 	for i := range effects {
 		if e := &effects[i]; e.Kind == loop.AskModel && e.For != loop.ForSummary {
-			w.wants[e.Ref] = w.ask(e)
+			if in, ok := w.ask(e); ok {
+				w.wants[e.Ref] = in
+			}
 		}
 	}
 }
@@ -48,6 +51,8 @@ func (w *served) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
 func (w *served) compare(server, world loop.Input) {
 	w.same++
 	switch {
+	case world.Kind == loop.ModelFailure && world.Status == 0 && server.Text == "": // nobody is there to say it
+		world.Text = ""
 	case w.client.path == "/v1/responses" && server.Finish == "":
 		world.Finish = ""
 	case w.client.path == "/v1/messages":
@@ -67,8 +72,16 @@ func (w *served) compare(server, world loop.Input) {
 }
 
 // ask asks the server, and takes its plan without waiting for it.
-func (w *served) ask(e *loop.Effect) loop.Input {
-	r := httptest.NewRequest("POST", "http://localhost"+w.path+w.client.path, strings.NewReader(w.client.json(e.History, w.stream)))
+func (w *served) ask(e *loop.Effect) (in loop.Input, ok bool) {
+	body := w.client.body(e.History, w.stream)
+	if e.For != loop.ForFinal {
+		body["tools"] = []object{{"type": "function"}}
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r := httptest.NewRequest("POST", "http://localhost"+w.path+w.client.path, strings.NewReader(string(text)))
 	x := &exchange{Server: w.server, w: httptest.NewRecorder(), r: r, entry: &Entry{}}
 	rest, err := x.scenario(r.URL.Path)
 	if err != nil {
@@ -76,14 +89,18 @@ func (w *served) ask(e *loop.Effect) loop.Input {
 	}
 	x.api = apis[rest]
 	p, refused := x.plan()
+	if refused != nil && e.For != loop.ForReply {
+		return in, false // the world has a last word of its own
+	}
 	if refused != nil {
-		w.t.Fatalf("%v: %+v", e.Ref, refused)
+		w.dry = refused
+		return in, false
 	}
 	if len(x.entry.Problems) > 0 {
 		w.t.Errorf("%v: %q", e.Ref, x.entry.Problems)
 	}
-	if x.entry.Fault != "" {
-		return failed(p, e.Ref)
+	if x.entry.Finish == "" {
+		return failed(p, e.Ref), true
 	}
 	var a answer
 	if w.stream {
@@ -91,7 +108,7 @@ func (w *served) ask(e *loop.Effect) loop.Input {
 	} else {
 		a = w.client.read(w.t, p.out.b)
 	}
-	return loop.Input{Kind: loop.ModelReply, Ref: e.Ref, Text: a.Text, Calls: a.Calls, Finish: a.Finish}
+	return loop.Input{Kind: loop.ModelReply, Ref: e.Ref, Text: a.Text, Calls: a.Calls, Finish: a.Finish}, true
 }
 
 // failed is a plan's failure as the loop would be told of it.
@@ -132,7 +149,7 @@ func TestTheServerPlaysTheScenarios(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/stream=%v", api.name, api.stream), func(t *testing.T) {
 			same := 0
 			for _, s := range all {
-				same += playScenario(t, s, clients[api.name], api.stream)
+				same += playScenario(t, s, s.Script, clients[api.name], api.stream)
 			}
 			if same < 1000 {
 				t.Errorf("only %d answers were compared", same)
@@ -141,24 +158,53 @@ func TestTheServerPlaysTheScenarios(t *testing.T) {
 	}
 }
 
-func playScenario(t *testing.T, s *scenarios.Scenario, c client, stream bool) (same int) {
+// The same with faults that strike at random: what they strike follows from the
+// request as well.
+func TestTheServerPlaysFaults(t *testing.T) {
+	all, err := scenarios.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var faults []fakes.Fault
+	for _, text := range []string{"error model 10% 503", "cut model 5% after 2", "drop model 3%", "duplicate model 10%", "swap-ids model 10%", "reorder model 10%", "empty model 5%", "malform model 5%"} {
+		f, err := fakes.ParseFault(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults = append(faults, f)
+	}
+	same := 0
+	for _, s := range all {
+		if s.Suite == "history" {
+			continue // ids that are spoilt do not tell what was dropped
+		}
+		script := s.Script
+		script.Faults = faults
+		same += playScenario(t, s, script, clients["chat"], false)
+	}
+	if same < 500 {
+		t.Errorf("only %d answers were compared", same)
+	}
+}
+
+func playScenario(t *testing.T, s *scenarios.Scenario, script fakes.Script, c client, stream bool) (same int) {
 	if s.ID() == "history/trimmed-over-three-messages" {
 		return 0 // it drops a reply without calls, which no history can show
 	}
 	t.Run(s.ID(), func(t *testing.T) {
-		server, err := New([]Scenario{{s.ID(), &s.Script}}, Options{})
+		server, err := New([]Scenario{{s.ID(), &script}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		const seed = 3
-		w := &served{World: fakes.NewWorld(&s.Script, seed), t: t, server: server, wants: map[loop.Ref]loop.Input{},
+		w := &served{World: fakes.NewWorld(&script, seed), t: t, server: server, wants: map[loop.Ref]loop.Input{},
 			path: fmt.Sprintf("/run/%s/%d", s.ID(), seed), client: c, stream: stream}
-		m, err := loop.New(s.Config, loop.Task{Text: s.Script.Task, Seed: seed, Schemas: contract.Compiler()}, s.Script.Specs())
+		m, err := loop.New(s.Config, script.LoopTask(seed), script.Specs())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := loop.Run(context.Background(), m, w); err != nil {
-			t.Fatal(err)
+		if _, err := loop.Run(context.Background(), m, w); (w.dry != nil) != errors.Is(err, loop.ErrDry) || err != nil && w.dry == nil {
+			t.Errorf("the server says %+v, the world %v", w.dry, err)
 		}
 		same = w.same
 	})

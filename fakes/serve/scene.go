@@ -2,6 +2,7 @@ package serve
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/fakes"
@@ -21,6 +22,7 @@ type scene struct {
 	script      *fakes.Script
 	model       *fakes.Model
 	conditional bool // some step has a When
+	struck      bool // by faults of the script
 }
 
 // A spot is where in a script a request stands: that follows from the history
@@ -35,6 +37,7 @@ type spot struct {
 	n       int  // the number of the request
 	step    int  // the index of the step that answers it, -1 = there is none
 	asked   int  // calls asked for before it
+	final   bool // the request asks for a last word
 }
 
 // find goes through the script as the history says that it was gone through,
@@ -57,6 +60,8 @@ func (sc *scene) find(q *question, seed uint64) *spot {
 		}
 	}
 	s.history = q.history
+	// Who has called tools and may not any more is to come to an end.
+	s.final = !q.tools && s.asked > 0
 	s.next()
 	return s
 }
@@ -73,38 +78,51 @@ func numbered(calls []loop.Call, id string) loop.Ref {
 
 // replied goes on to the request that a message of the assistant answered.
 func (s *spot) replied(m *loop.Message) {
-	s.catchUp(m.Calls)
+	s.catchUp(s.askedBefore(m.Calls))
 	s.next()
-	silent := len(m.Calls) == 0 && strings.TrimSpace(m.Text) == ""
+	said := len(m.Calls) > 0 || !blank(m.Text)
 	for range maxSilent {
-		if silent || !s.silent() {
+		if !said || !s.silent() {
 			break
 		}
 		s.next()
 	}
 	m.Ref = loop.Ref{Kind: loop.RefModel, N: s.n}
 	for i := range m.Calls {
-		s.asked = max(s.asked+1, s.model.CallNumber(m.Calls[i].ID))
+		s.asked++
 		m.Calls[i].N = s.asked
 	}
 }
 
-// catchUp passes over replies that the client has dropped from its history: the
-// fresh ids of those that are left tell how many calls were asked for before.
-func (s *spot) catchUp(calls []loop.Call) {
-	if len(calls) == 0 {
-		return
+// askedBefore gives how many calls were asked for before some, as far as fresh
+// ids among them tell: a client may have dropped the replies that did.
+func (s *spot) askedBefore(calls []loop.Call) int {
+	before := math.MaxInt
+	for i := range calls {
+		if n := s.model.CallNumber(calls[i].ID); n > 0 {
+			before = min(before, n-1-i)
+		}
 	}
-	first, history := s.model.CallNumber(calls[0].ID), s.history
+	if before == math.MaxInt {
+		return 0
+	}
+	return before
+}
+
+// catchUp passes over the steps that asked for calls which are not in the
+// history.
+func (s *spot) catchUp(asked int) {
+	history := s.history
 	defer func() { s.history = history }()
 	s.history = nil // what they came right after is not known any more
-	for dropped := 0; s.asked < first-1 && dropped < maxDropped; dropped++ {
+	for dropped := 0; s.asked < asked && dropped < maxDropped; dropped++ {
 		s.next()
 		if s.step < 0 {
-			return
+			break
 		}
 		s.asked += len(s.script.Model[s.step].Calls)
 	}
+	s.asked = max(s.asked, asked)
 }
 
 // next goes on to the next request, which is asked with the history.
@@ -115,6 +133,9 @@ func (s *spot) next() {
 	if s.conditional {
 		s.before = look(s.history)
 		s.before.Cut = s.cut
+		if s.final {
+			s.before.For = loop.ForFinal
+		}
 	}
 	s.step = s.model.Next(&s.course, s.before)
 }
@@ -125,33 +146,49 @@ func (s *spot) silent() bool {
 	if s.step < 0 {
 		return false
 	}
-	step := &s.script.Model[s.step]
-	return len(step.Calls) == 0 && strings.TrimSpace(step.Text) == ""
+	if step := &s.script.Model[s.step]; !s.struck {
+		return len(step.Calls) == 0 && blank(step.Text)
+	}
+	for try := range maxSilent {
+		if said, _ := s.say(try + 1); said.Failure == nil {
+			return silent(&said)
+		}
+	}
+	return false
 }
+
+func silent(said *fakes.Said) bool {
+	return said.Failure == nil && len(said.Calls) == 0 && blank(said.Text)
+}
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // counted reports whether it matters how often the request was made before.
 func (s *spot) counted() bool {
-	return s.step >= 0 && len(s.script.Model[s.step].Failures) > 0 || s.silent()
+	return s.struck || s.step >= 0 && len(s.script.Model[s.step].Failures) > 0 || s.silent()
 }
 
-// try finds out which try the request is, of which the same was asked so many
-// times before: each failure was one, and so was each reply that said nothing,
-// after which comes the next request.
-func (s *spot) try(earlier int) int {
-	for s.step >= 0 {
-		step := &s.script.Model[s.step]
-		failures := len(step.Failures)
-		if earlier < failures || failures > 0 && step.FailForever {
-			return earlier + 1
-		}
-		earlier -= failures
-		if earlier == 0 || !s.silent() {
-			return failures + 1
+// say gives what is said to a try.
+func (s *spot) say(try int) (fakes.Said, error) {
+	return s.model.Say(s.step, fakes.Request{Ref: loop.Ref{Kind: loop.RefModel, N: s.n, Try: try}, Calls: s.asked, History: s.history})
+}
+
+// answer gives what is said to the request, of which the same was asked so many
+// times before, and which try it is: each failure was a try, and after a reply
+// that said nothing came the next request.
+func (s *spot) answer(earlier int) (said fakes.Said, try int, err error) {
+	for try = 1; s.step >= 0; try++ {
+		said, err = s.say(try)
+		if earlier == 0 || err != nil || said.Failure == nil && !silent(&said) {
+			break
 		}
 		earlier--
-		s.next()
+		if said.Failure == nil {
+			s.next()
+			try = 0
+		}
 	}
-	return 1
+	return said, try, err
 }
 
 // look tells what the end of a history shows.

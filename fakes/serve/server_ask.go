@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -91,11 +90,12 @@ func (x *exchange) release(b *bytes.Buffer) {
 // answer finds out what the script says to a question.
 func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	at := x.scene.find(q, x.seed)
-	try, key := 1, uint64(0)
+	earlier, key := 0, uint64(0)
 	if at.counted() {
 		key = x.tries.key(x.scene.name, x.seed, x.api.name(), x.r.Header, body)
-		try = at.try(x.tries.add(key))
+		earlier = x.tries.add(key)
 	}
+	said, try, err := at.answer(earlier)
 	e := x.entry
 	e.Scenario, e.Seed, e.Request, e.Messages, e.Stream = x.scene.name, x.seed, at.n, len(q.history), q.stream
 	e.Problems = problems(q.history)
@@ -103,14 +103,13 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 		return nil, &refusal{http.StatusUnprocessableEntity, "script_ran_dry", at.missed()}
 	}
 	e.Step, e.Try = stepName(at.step), try
-	said, err := at.model.Say(at.step, fakes.Request{Ref: loop.Ref{Kind: loop.RefModel, N: at.n, Try: try}, Calls: at.asked, History: q.history})
 	if err != nil {
 		return nil, &refusal{http.StatusUnprocessableEntity, "script_ran_dry", fmt.Sprintf("%s: %v", stepName(at.step), err)}
 	}
-	step := &x.scene.script.Model[at.step]
-	if said.Failure == nil && key != 0 && !at.silent() {
+	if key != 0 && said.Failure == nil && !silent(&said) {
 		x.tries.forget(key)
 	}
+	step := &x.scene.script.Model[at.step]
 	return x.prepare(&said, &reply{n: at.n, model: q.model, text: said.Text, calls: said.Calls, finish: said.Finish,
 		in: step.TokensIn, out: step.TokensOut, usage: q.usage, of: said.Of, wire: step.Wire}, q.stream), nil
 }

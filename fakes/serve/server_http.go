@@ -98,7 +98,7 @@ func (s *Server) add(sc Scenario) error {
 	if s.scenes[sc.Name] != nil {
 		return fmt.Errorf("there are two scenarios %s", sc.Name)
 	}
-	out := &scene{name: sc.Name, script: sc.Script, model: model}
+	out := &scene{name: sc.Name, script: sc.Script, model: model, struck: len(sc.Script.Faults) > 0}
 	for i := range sc.Script.Model {
 		out.conditional = out.conditional || sc.Script.Model[i].When != fakes.WhenAlways
 	}

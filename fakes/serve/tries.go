@@ -56,7 +56,7 @@ func (t *tries) add(key uint64) int {
 }
 
 // maxTries bounds the counting of one request.
-const maxTries = 10_000
+const maxTries = 1000
 
 // forget begins anew: the request was answered.
 func (t *tries) forget(key uint64) {
