@@ -3,7 +3,6 @@ package fuzz
 import (
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/agentbench-go/agentbench/fakes"
@@ -163,14 +162,6 @@ func checkPayloads(p *play) (string, bool) {
 		}
 	}
 	return "", true
-}
-
-// elapsed is how long a session took.
-func (p *play) elapsed() time.Duration {
-	if len(p.trace) == 0 {
-		return 0
-	}
-	return p.trace[len(p.trace)-1].In.At
 }
 
 // tool gives a tool of a script, nil if there is none of that name.

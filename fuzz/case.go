@@ -12,17 +12,16 @@ import (
 	"github.com/leanovate/gopter"
 )
 
-// A Case is one world, and the config and task that the loop has in it. It is
+// A Case is one world, and the config that the loop has in it. It is
 // read only: what changes it makes a new one.
 type Case struct {
 	Seed    uint64 // of the world's random numbers and of jitter
 	Attacks []Attack
 	Script  *fakes.Script
 	Config  loop.Config
-	// Task holds what a script cannot say of the task: hooks and the depth of a
-	// sub-run. The rest of it means nothing.
-	Task   loop.Task
-	Strays []Stray
+	Hooks   loop.Hooks
+	Depth   int // of the session among sub-runs
+	Strays  []Stray
 	// Recoverable says that the config has the means against every fault of the
 	// world: a right loop comes to its end, as DONE.
 	Recoverable bool
@@ -45,7 +44,7 @@ func (c *Case) has(a Attack) bool { return slices.Contains(c.Attacks, a) }
 // task gives the whole task.
 func (c *Case) task() loop.Task {
 	t := c.Script.LoopTask(c.Seed)
-	t.Hooks, t.Depth, t.Schemas = c.Task.Hooks, c.Task.Depth, schemas{}
+	t.Hooks, t.Depth, t.Schemas = c.Hooks, c.Depth, schemas{}
 	return t
 }
 

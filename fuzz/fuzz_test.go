@@ -65,7 +65,7 @@ func TestNumber(t *testing.T) {
 
 // shown shows all of a case.
 func shown(c *Case) string {
-	return fmt.Sprintf("%v %+v %+v %d\n%s", c.Attacks, c.Task, c.Strays, c.Seed, c.YAML("case", "one case", ""))
+	return fmt.Sprintf("%v %+v %d %+v %d\n%s", c.Attacks, c.Hooks, c.Depth, c.Strays, c.Seed, c.YAML("case", "one case", ""))
 }
 
 // TestVariant: with a variant every case has its config.

@@ -53,7 +53,7 @@ func generate(d dice, o Options) *Case {
 // bits draws what the task is beside its text.
 func (m *maker) bits() {
 	hook := func() bool { return m.one(8) }
-	m.Task.Hooks = loop.Hooks{BeforeRun: hook(), BeforeCall: hook(), AfterCall: hook(), AfterRun: hook()}
+	m.Hooks = loop.Hooks{BeforeRun: hook(), BeforeCall: hook(), AfterCall: hook(), AfterRun: hook()}
 	m.Script.SafetyPrompt = m.one(6)
 	if m.one(6) {
 		m.Script.System = m.hostile()
@@ -62,7 +62,7 @@ func (m *maker) bits() {
 		m.Script.Critic = loop.RuleCritic{}
 	}
 	if m.one(4) && !m.mild {
-		m.Task.Depth = m.below(3)
+		m.Depth = m.below(3)
 	}
 	if m.one(6) && !m.mild {
 		m.Script.Planner = loop.PlannerJSON

@@ -67,7 +67,7 @@ func (m *maker) spendTime(d time.Duration) bool {
 
 // mildFault makes the first tries of a call fail, as often as it may be tried
 // again.
-func (m *maker) mildFault(t *fakes.Tool, a *fakes.Answer) {
+func (m *maker) mildFault(a *fakes.Answer) {
 	r := &m.Config.Retry
 	if len(r.Codes) == 0 || r.Base > 2*time.Second {
 		return
@@ -77,14 +77,14 @@ func (m *maker) mildFault(t *fakes.Tool, a *fakes.Answer) {
 		if code == loop.Timeout && !r.Timeouts {
 			continue
 		}
-		if m.spendTime(40 * (200*time.Millisecond + m.longest(r.Base, len(a.Failures)+1))) {
+		if m.spendTime(40 * (200*time.Millisecond + longest(r.Base, len(a.Failures)+1))) {
 			a.Failures = append(a.Failures, fakes.Failure{Error: code, Text: "503"})
 		}
 	}
 }
 
 // mildDelay makes an answer late, or lets its first try hang.
-func (m *maker) mildDelay(t *fakes.Tool, a *fakes.Answer) {
+func (m *maker) mildDelay(a *fakes.Answer) {
 	r, limit := &m.Config.Retry, m.Config.Time.Tool
 	if limit > 0 && len(a.Failures) < r.Max && r.Timeouts && slices.Contains(r.Codes, loop.Timeout) && m.one(2) && m.spendHang() {
 		a.Failures = append(a.Failures, fakes.Failure{Hang: true})
@@ -96,7 +96,7 @@ func (m *maker) mildDelay(t *fakes.Tool, a *fakes.Answer) {
 }
 
 // longest is the longest wait before retry n of any formula.
-func (m *maker) longest(base time.Duration, n int) time.Duration {
+func longest(base time.Duration, n int) time.Duration {
 	for range n {
 		base *= 3
 	}
@@ -134,7 +134,7 @@ func (m *maker) mildFailures(s *fakes.Step) {
 		if m.one(3) && (r.MaxWait == 0 || r.MaxWait >= 5*time.Second) {
 			f.RetryAfter = time.Duration(1+m.below(5)) * time.Second
 		}
-		if m.spendTime(f.Latency.Min + max(f.RetryAfter, m.longest(r.Base, len(s.Failures)+1))) {
+		if m.spendTime(f.Latency.Min + max(f.RetryAfter, longest(r.Base, len(s.Failures)+1))) {
 			s.Failures = append(s.Failures, f)
 		}
 	}

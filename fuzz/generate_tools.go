@@ -105,10 +105,10 @@ func (m *maker) answer(t *fakes.Tool) fakes.Answer {
 		m.payload(&a)
 	}
 	if m.has(ToolFault) && m.one(2) {
-		m.fault(t, &a)
+		m.fault(&a)
 	}
 	if m.has(ToolHang) {
-		m.delay(t, &a)
+		m.delay(&a)
 	}
 	if !m.plain && m.one(6) {
 		a.TokensIn, a.TokensOut, a.Cost, a.Used = int64(10*m.below(4)), int64(5*m.below(3)), int64(500*m.below(5)), m.below(3)
@@ -153,9 +153,9 @@ func (m *maker) payload(a *fakes.Answer) {
 }
 
 // fault makes an answer fail, for a while or for good.
-func (m *maker) fault(t *fakes.Tool, a *fakes.Answer) {
+func (m *maker) fault(a *fakes.Answer) {
 	if m.mild {
-		m.mildFault(t, a)
+		m.mildFault(a)
 		return
 	}
 	for range m.below(4) {
@@ -177,10 +177,10 @@ func (m *maker) code() loop.Code {
 }
 
 // delay makes an answer late, or makes it hang.
-func (m *maker) delay(t *fakes.Tool, a *fakes.Answer) {
+func (m *maker) delay(a *fakes.Answer) {
 	switch {
 	case m.mild:
-		m.mildDelay(t, a)
+		m.mildDelay(a)
 	case m.one(5):
 		*a = fakes.Answer{Hang: true}
 	case m.one(3):

@@ -57,9 +57,8 @@ func (c *Case) Unsaid() []string {
 			out = append(out, what)
 		}
 	}
-	t := &c.Task
-	say(t.Hooks != (loop.Hooks{}), "hooks")
-	say(t.Depth > 0, "the depth of a sub-run")
+	say(c.Hooks != (loop.Hooks{}), "hooks")
+	say(c.Depth > 0, "the depth of a sub-run")
 	say(len(c.Strays) > 0, "answers that nobody asked for")
 	say(c.Seed != 1 && c.random(), fmt.Sprintf("the seed (run it with --seed %d)", c.Seed))
 	return out

@@ -16,7 +16,7 @@ func TestYAML(t *testing.T) {
 	n := 0
 	for k := range 400 {
 		c := Number(7, k, Options{})
-		c.Strays, c.Task = nil, loop.Task{}
+		c.Strays, c.Hooks, c.Depth = nil, loop.Hooks{}, 0
 		if !playable(c) {
 			continue
 		}

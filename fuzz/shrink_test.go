@@ -102,8 +102,8 @@ func TestShrinkRecovers(t *testing.T) {
 	rules = []rule{{Recovers, func(p *play) (string, bool) { return "not done", true }}}
 	c := Number(1, 3, Options{})
 	small := Shrink(c, Recovers)
-	if !reflect.DeepEqual(small.Config, c.Config) || !reflect.DeepEqual(small.Task, c.Task) {
-		t.Error("the config or the task was changed")
+	if !reflect.DeepEqual(small.Config, c.Config) || small.Hooks != c.Hooks {
+		t.Error("the config or the hooks were changed")
 	}
 	if len(small.Script.Model) != 1 {
 		t.Errorf("%d steps are left, want the one that the model ends with", len(small.Script.Model))
@@ -131,11 +131,11 @@ func TestGen(t *testing.T) {
 // its comment what no scenario can say.
 func TestSaved(t *testing.T) {
 	c := Number(1, 4, Options{})
-	c.Task.Depth, c.Strays = 1, []Stray{{After: 1}}
+	c.Depth, c.Strays = 1, []Stray{{After: 1}}
 	if got := len(c.Unsaid()); got < 2 {
 		t.Errorf("%d things are unsaid, want the depth and the strays at least: %v", got, c.Unsaid())
 	}
-	c.Task, c.Strays, c.Seed = loop.Task{}, nil, 1
+	c.Depth, c.Hooks, c.Strays, c.Seed = 0, loop.Hooks{}, nil, 1
 	file := filepath.Join(t.TempDir(), "saved.yaml")
 	if err := os.WriteFile(file, c.YAML("saved", "a case", "two\nlines \x1b[31m"), 0o600); err != nil {
 		t.Fatal(err)

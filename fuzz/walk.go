@@ -52,12 +52,12 @@ func (w *walk) all() {
 	for _, group := range []string{"Contracts", "Policy", "History", "Limits", "Time", "Errors", "Retry", "ModelRetry", "Parallel"} {
 		w.set(reflect.ValueOf(&w.Config).Elem().FieldByName(group), reflect.ValueOf(off).FieldByName(group))
 	}
-	w.set(reflect.ValueOf(&w.Task).Elem(), reflect.ValueOf(loop.Task{}))
 	w.set(reflect.ValueOf(&w.Script.User).Elem(), reflect.ValueOf(fakes.User{}))
 	w.set(reflect.ValueOf(&w.Seed).Elem(), reflect.ValueOf(uint64(1)))
 	w.merge()
 	w.value(reflect.ValueOf(&w.Config).Elem(), reflect.ValueOf(off))
-	w.value(reflect.ValueOf(&w.Task).Elem(), reflect.Value{})
+	w.value(reflect.ValueOf(&w.Hooks).Elem(), reflect.Value{})
+	w.value(reflect.ValueOf(&w.Depth).Elem(), reflect.Value{})
 	w.value(s.FieldByName("User"), reflect.Value{})
 	w.value(s.FieldByName("Tools"), reflect.Value{})
 	w.value(s.FieldByName("Model"), reflect.Value{})
