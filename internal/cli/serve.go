@@ -22,6 +22,7 @@ type serveFlags struct {
 	port   port
 	seed   seed
 	speed  speed
+	faults faults
 	output string
 }
 
@@ -49,7 +50,7 @@ which ends it with the exit code 0. Replies take as long as they do in the
 script, 2s where it says nothing; --speed 100 makes that 20ms.`,
 		Example: `  agentbench serve rate-limited-twice
   agentbench serve --port 8080 --speed 100
-  agentbench serve my-scenarios/ -o results.jsonl`,
+  agentbench serve my-scenarios/ --fault 'error model 10% 503' -o results.jsonl`,
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 			return startingWith(start, embeddedNames()), cobra.ShellCompDirectiveDefault
 		},
@@ -58,6 +59,7 @@ script, 2s where it says nothing; --speed 100 makes that 20ms.`,
 	cmd.Flags().Var(&f.port, "port", "listen on this port; 0 takes a free one")
 	cmd.Flags().Var(&f.seed, "seed", "the seed of what is drawn at random where the path names none")
 	cmd.Flags().Var(&f.speed, "speed", "divide all waits by this")
+	cmd.Flags().Var(&f.faults, "fault", "let this go wrong in each conversation, whatever its script says: such as 'error model 10% 503'; can be repeated")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write what the journal tells to `FILE`.jsonl as well")
 	return cmd
 }
@@ -101,7 +103,7 @@ func (f *serveFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	out := &servedFile{}
-	server, err := serve.New(scripts(chosen), serve.Options{Seed: uint64(f.seed), Speed: float64(f.speed), Observe: out.add})
+	server, err := serve.New(f.scripts(chosen), serve.Options{Seed: uint64(f.seed), Speed: float64(f.speed), Observe: out.add})
 	if err != nil {
 		return badInput(err)
 	}
@@ -155,10 +157,13 @@ func servedScenarios(names []string) ([]*scenarios.Scenario, error) {
 	return append(chosen, more...), badInput(err)
 }
 
-func scripts(chosen []*scenarios.Scenario) []serve.Scenario {
+// scripts gives what is served, with the faults laid over it.
+func (f *serveFlags) scripts(chosen []*scenarios.Scenario) []serve.Scenario {
 	list := make([]serve.Scenario, len(chosen))
 	for i, s := range chosen {
-		list[i] = serve.Scenario{Name: s.ID(), Script: &s.Script}
+		script := s.Script
+		script.Faults = slices.Concat(script.Faults, f.faults)
+		list[i] = serve.Scenario{Name: s.ID(), Script: &script}
 	}
 	return list
 }

@@ -138,6 +138,27 @@ func TestServeAll(t *testing.T) {
 	client.CloseIdleConnections()
 }
 
+// Faults are laid over every scenario.
+func TestServeFaults(t *testing.T) {
+	s := startServe(t, "only-an-answer", "--speed", "1000000", "--fault", "error model 1 418")
+	first := regexp.MustCompile(`http://127\.0\.0\.1:\d+/v1`).FindString(s.first)
+	client := &http.Client{Transport: &http.Transport{}}
+	for _, want := range []int{418, 200} {
+		resp, err := client.Post(first+"/responses", "application/json", strings.NewReader(`{"model":"any","input":"Hi"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("got %s, want %d", resp.Status, want)
+		}
+	}
+	if rest := s.end(); !strings.Contains(rest, "2 requests: 1 fault fired, ") {
+		t.Errorf("it says\n%s", rest)
+	}
+	client.CloseIdleConnections()
+}
+
 // A port that is taken is known before anything is written.
 func TestServePortTaken(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
