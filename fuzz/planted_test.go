@@ -130,7 +130,7 @@ func TestHunt(t *testing.T) {
 			return nil
 		}
 		small := Shrink(v.Case, v.Breach.Invariant)
-		p := prey{v.Breach.Invariant, v.Number + 1, small.Size(), string(small.YAML("planted", "a planted bug", Check(small).Breach.Problem))}
+		p := prey{v.Breach.Invariant, v.Number + 1, small.Size(), string(small.YAML("planted", "a planted bug", v.Breach.Problem))}
 		line, err := json.Marshal(p)
 		t.Logf("found %s", line)
 		return errors.Join(enough, err)
