@@ -252,7 +252,7 @@ func TestResultTexts(t *testing.T) {
 		{`{"a":{"error":"x"}}`, false, false, false},
 		{`{"error":"x"`, false, false, false},
 		{"Error: Permission denied by the user: no", true, true, false},
-		{"Tool execution denied.", true, true, false},
+		{"Tool call execution denied.", true, true, false},
 		{"bash: permission denied", false, false, false},
 		{"Error: Circuit breaker triggered: f was asked for 5 times in a row with the same arguments.", true, false, true},
 		{"Error: search is disabled after 3 failures in a row; try again in 30s.", true, false, true},

@@ -11,8 +11,10 @@
 // ([fakes.When]) look at the results at the history's end: a result that begins
 // with "Error", or is a JSON object with an error, is a failed one (as is
 // Anthropic's is_error); denials, vetoes and nudges are known by the words of
-// package loop, denials by those of some SDKs as well. A reply that was cut off is known by the step that gave
-// it. System messages count for nothing.
+// package loop, denials by those of some SDKs as well. A reply that was cut off is
+// known by the step that gave it, and a request for a last word by this: calls
+// were made, and no tools are offered any more. What asks for a summary cannot be
+// told from other requests. System messages count for nothing.
 //
 // Three things leave no trace in a history, and are dealt with as follows.
 //

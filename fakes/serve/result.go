@@ -5,7 +5,7 @@ import "strings"
 // What a result says that was not executed. A denial: in loop's own words, and
 // in those of agents and SDKs that are in use.
 var denials = []string{
-	"permission denied by the user", "tool execution denied", "tool execution was not approved",
+	"permission denied by the user", "tool call execution denied", "tool execution denied", "tool execution was not approved",
 	"user rejected", "the user doesn't want to proceed", "the user denied",
 }
 
