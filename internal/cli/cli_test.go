@@ -73,6 +73,18 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 	visit(newRoot())
 }
 
+// quotedFields splits as a shell does what has words in single quotes.
+func quotedFields(line string) (words []string) {
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+		} else {
+			words = append(words, strings.Fields(part)...)
+		}
+	}
+	return words
+}
+
 // The examples of the help must be commands that there are, with flags that
 // there are.
 func TestExamplesParse(t *testing.T) {
@@ -86,7 +98,7 @@ func TestExamplesParse(t *testing.T) {
 			if cmd.Name() == "agentbench" {
 				args, _, _ = strings.Cut(args, "  ") // what it is for stands behind
 			}
-			target, rest, err := newRoot().Find(strings.Fields(args))
+			target, rest, err := newRoot().Find(quotedFields(args))
 			if err == nil {
 				err = target.ParseFlags(rest)
 			}
