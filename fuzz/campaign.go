@@ -32,9 +32,9 @@ type Breach struct {
 
 // A Verdict is what came of one case.
 type Verdict struct {
-	Number int   // of the case in its campaign
-	Case   *Case //
-	Judged []bool
+	Number int // of the case in its campaign
+	Case   *Case
+	Judged []bool  // by the order of [Invariants]: which said something about it
 	Breach *Breach // nil: it kept every invariant
 }
 
@@ -45,8 +45,6 @@ func (v *Verdict) Done() bool {
 }
 
 // Check plays a case and checks every invariant, up to the first that it breaks.
-// Judged tells by the order of [Invariants] which of them said something about
-// it.
 func Check(c *Case) (v *Verdict) {
 	v = &Verdict{Case: c, Judged: make([]bool, 1+len(rules))}
 	v.Judged[0] = true

@@ -13,21 +13,18 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// Scenario gives a case as a scenario, as [Case.YAML] writes it: meant for the
-// preset none, with the config's settings as changes to it.
-func (c *Case) Scenario(name string) *scenarios.Scenario {
-	s := &scenarios.Scenario{Suite: "fuzz", Name: name, Label: scenarios.Runaway, Variant: scenarios.Variant{Name: "none", Config: loop.Off()},
-		Config: c.Config, Script: *c.Script}
+// ending gives how the last run of a case ends, "" where it does not, and the
+// label that goes with it.
+func (c *Case) ending() (loop.EndState, scenarios.Label) {
 	p := safely(c)
 	if p == nil || len(p.outcomes) == 0 {
-		return s
+		return "", scenarios.Runaway
 	}
 	end := p.outcomes[len(p.outcomes)-1].End
 	if end == loop.Done || end == loop.ClarifyNeeded {
-		s.Label = scenarios.Healthy
+		return end, scenarios.Healthy
 	}
-	s.Expect.EndState = end
-	return s
+	return end, scenarios.Runaway
 }
 
 // Trace plays a case and gives the trace; nil if that panics.
@@ -71,14 +68,15 @@ func (c *Case) random() bool {
 }
 
 // YAML writes a scenario of a case, for a file that `agentbench run` takes as it
-// is. Its expectation is what came of the case: that is no more than what
+// is: meant for the preset none, with the config's settings as changes to it. Its
+// expectation is what came of the case: that is no more than what
 // happened. comment stands at its head.
 func (c *Case) YAML(name, description, comment string) []byte {
-	s := c.Scenario(name)
+	end, label := c.ending()
 	var m mapping
 	m.must("name", word(name))
 	m.must("description", description)
-	m.must("label", word(s.Label))
+	m.must("label", word(label))
 	m.must("variant", word("none"))
 	m.put("config", configYAML(c.Config))
 	m.must("task", c.Script.Task)
@@ -91,8 +89,8 @@ func (c *Case) YAML(name, description, comment string) []byte {
 	m.put("tools", toolsYAML(c.Script.Tools))
 	m.must("model", modelYAML(c.Script.Model))
 	m.put("user", userYAML(&c.Script.User))
-	if s.Expect.EndState != "" {
-		m.must("expect", mapping{{"end_state", word(s.Expect.EndState)}})
+	if end != "" {
+		m.must("expect", mapping{{"end_state", word(end)}})
 	}
 	var b []byte
 	for line := range strings.SplitSeq(strings.TrimSpace(comment), "\n") {
