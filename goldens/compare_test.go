@@ -330,3 +330,35 @@ func TestUnorderedIgnored(t *testing.T) {
 		t.Errorf("want a difference in the late reply, got %v", d)
 	}
 }
+
+// Whatever the traces and the rule: a trace equals itself, a comparison does not
+// panic, and what it says cannot steer a terminal.
+func FuzzCompare(f *testing.F) {
+	for i, rule := range []string{"field *.time within 0.1s", "argument * $[*]", "text *.text \"[0-9]+\"", "retries", "added tick", "missing note.limit-near", ""} {
+		f.Add(batch, swapped, rule, uint8(i))
+		f.Add(walk, batch, rule, uint8(i+1))
+	}
+	f.Fuzz(func(t *testing.T, a, b, rule string, mode uint8) {
+		trace, err := loop.ParseTrace(a)
+		if err != nil {
+			return
+		}
+		g := &Golden{Mode: Modes()[int(mode)%len(Modes())], Trace: a}
+		if r, err := ParseRule(rule); err == nil {
+			g.Allow = []Allowance{{Rule: r, Reason: "x"}}
+		}
+		if d := g.Compare(trace); d != nil {
+			t.Errorf("a trace differs from itself:\n%s", d)
+		}
+		g.Trace = strings.Replace(a, "1", "2", 1)
+		check := func(d *Difference) {
+			if d != nil && (d.Problem == "" || strings.ContainsFunc(strings.ReplaceAll(d.String(), "\n", ""), hidden) && !strings.Contains(a+b, "\uFFFD")) {
+				t.Errorf("a difference says nothing, or too much: %q", d)
+			}
+		}
+		check(g.Compare(trace))
+		g.Trace = b
+		check(g.Compare(trace))
+		g.Unused(trace)
+	})
+}

@@ -99,7 +99,8 @@ func Parse(file string, data []byte) (*Golden, error) {
 type parser struct {
 	golden *Golden
 	rest   string
-	line   int // the one that was read last
+	line   int  // the one that was read last
+	ended  bool // it had no newline
 }
 
 func (p *parser) fail(hint, format string, args ...any) error {
@@ -127,6 +128,9 @@ func (p *parser) parse(size int) error {
 			return err
 		}
 	}
+	if p.ended {
+		return p.fail("", "the file ends before the empty line behind the header")
+	}
 	p.golden.Trace = p.rest
 	return nil
 }
@@ -134,8 +138,8 @@ func (p *parser) parse(size int) error {
 // next gives the next line, "" at the end.
 func (p *parser) next() string {
 	p.line++
-	line, rest, _ := strings.Cut(p.rest, "\n")
-	p.rest = rest
+	line, rest, whole := strings.Cut(p.rest, "\n")
+	p.rest, p.ended = rest, !whole
 	return line
 }
 

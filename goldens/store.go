@@ -73,7 +73,10 @@ func split(scenario string) (suite, name string, err error) {
 	if !ok {
 		return "", "", fmt.Errorf("the scenario must be suite/name and not %s", shown(scenario))
 	}
-	return suite, name, errors.Join(checkName("suite", suite), checkName("scenario", name))
+	if err = checkName("suite", suite); err == nil {
+		err = checkName("scenario", name)
+	}
+	return suite, name, err
 }
 
 const maxName = 200
