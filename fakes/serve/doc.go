@@ -22,7 +22,8 @@
 //     message with something in its place, the step is passed over.
 //   - Messages that a client dropped. The ids call_1, call_2 … of calls tell how
 //     many calls were asked for before the ones that are left; steps are passed
-//     over until that many were. Dropped replies without calls cannot be known.
+//     over until that many were. Which replies without calls were dropped cannot
+//     be known.
 //   - Tries. The k-th time that a request comes with the same scenario, seed, API
 //     and body is its k-th try, until it is answered; then it begins anew. Who has
 //     several conversations that say the same at once gives each a seed, an API
