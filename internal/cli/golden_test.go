@@ -205,3 +205,31 @@ func TestGoldenSeeds(t *testing.T) {
 		t.Errorf("golden check takes the golden's seed: code %d\n%s", code, stdout)
 	}
 }
+
+// In an agentbench.yaml golden is both: a flag of run, and a command with flags.
+func TestGoldenInTheProjectFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"golden: off\n":   `"golden":"off"`,
+		"golden: check\n": `"golden":"missing"`,
+		"golden: {goldens: there}\nscenarios: a\n": `"golden":"off"`,
+		"run: {golden: check}\n":                   `"golden":"missing"`,
+	} {
+		file, err := os.ReadFile(scenario(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFiles(t, map[string]string{projectName: text, "a/loops/same.yaml": string(file)})
+		if code, stdout, stderr := session(t, "run", "a", "--format", "jsonl"); code != exitPassed || !strings.Contains(stdout, want) {
+			t.Errorf("%s: code %d\n%s%s", text, code, stdout, stderr)
+		}
+		if !strings.Contains(text, "there") {
+			continue
+		}
+		if code, _, stderr := session(t, "golden", "update"); code != exitPassed {
+			t.Errorf("%s: code %d\n%s", text, code, stderr)
+		}
+		if _, err := os.Stat("there/loops/same.hpd-agent.golden"); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -30,7 +30,7 @@ const maxProject = 16 << 10
 // pathFlags are the flags that take paths, and variantFlags those that take
 // presets as well. In the file a path is seen from its folder.
 var (
-	pathFlags    = []string{"baseline", "output", "scenarios"}
+	pathFlags    = []string{"baseline", "goldens", "output", "scenarios"}
 	variantFlags = []string{"reference", "variant"}
 )
 
@@ -171,15 +171,21 @@ func (p *project) read(body ast.Node, root *cobra.Command) {
 	}
 	p.each(body, func(k *ast.MappingValueNode, name string) {
 		cmd, _, err := root.Find([]string{name})
-		switch {
+		switch isCommand := err == nil && cmd != root; {
+		case isCommand && isMapping(k.Value): // golden is a flag as well
+			p.command(cmd, k.Value)
 		case flags[name] != nil && !slices.Contains(notInProject, name):
 			p.set("", flags[name], k.Value)
-		case err == nil && cmd != root:
+		case isCommand:
 			p.command(cmd, k.Value)
 		default:
 			p.mistake(k.Key.GetToken().Position, didYouMean(name, words, "a key is the name of a flag, with _ for -, or of a command"), "unknown key %q", name)
 		}
 	})
+}
+
+func isMapping(node ast.Node) bool {
+	return node.Type() == ast.MappingType || node.Type() == ast.MappingValueType
 }
 
 // key is the name of a flag as a key of the file.
