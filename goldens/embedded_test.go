@@ -3,6 +3,7 @@ package goldens_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +33,10 @@ func trials(t *testing.T) (list []trial, orphans []string) {
 		t.Fatal(err)
 	}
 	for _, s := range all {
-		variants := []scenarios.Variant{s.Variant}
+		var variants []scenarios.Variant
+		if s.Golden == nil || s.Golden.Mode != "off" {
+			variants = append(variants, s.Variant)
+		}
 		for _, preset := range scenarios.Presets() {
 			if name := goldenName(t, s.ID(), preset); preset != s.Variant.Name && slices.Contains(orphans, name) {
 				v, err := scenarios.LoadVariant(preset)
@@ -60,14 +64,24 @@ func goldenName(t *testing.T, scenario, variant string) string {
 	return name
 }
 
-// golden is what a trial's golden would be now; it keeps the mode and the
-// allowances of the golden that is there.
+// golden is what a trial's golden would be now, with the mode and the allowances
+// of the scenario, else those of the golden that is there.
 func (tr *trial) golden(t *testing.T) *goldens.Golden {
 	t.Helper()
 	_, trace := tr.Run(context.Background())
 	g := &goldens.Golden{Scenario: tr.Scenario.ID(), Variant: tr.Variant.Name, Seed: tr.Seed, Trace: trace.String()}
 	if old, err := goldens.Dir(".").Read(tr.name); err == nil {
 		g.Mode, g.Allow = old.Mode, old.Allow
+	}
+	if spec := tr.Scenario.Golden; spec != nil && tr.Own() {
+		g.Mode, g.Allow = goldens.Mode(spec.Mode), nil
+		for _, text := range spec.Allow {
+			a, err := goldens.ParseAllowance(text.Text)
+			if err != nil {
+				t.Errorf("%s: %v", tr.Scenario.File, err)
+			}
+			g.Allow = append(g.Allow, a)
+		}
 	}
 	return g
 }
@@ -115,5 +129,20 @@ func TestEmbeddedStore(t *testing.T) {
 	}
 	if list, _ := trials(t); len(names) < len(list) {
 		t.Errorf("%d goldens are embedded, want the %d of the embedded scenarios", len(names), len(list))
+	}
+}
+
+// The scenario language knows every mode, and off.
+func TestScenariosKnowTheModes(t *testing.T) {
+	for _, mode := range append(goldens.Modes(), "off") {
+		file := filepath.Join(t.TempDir(), "s.yaml")
+		text := "name: s\ndescription: it ends\nlabel: healthy\ntask: go\nmodel: [{text: a}]\ngolden: {mode: " + string(mode) + "}\n"
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		all, err := scenarios.Load(file)
+		if err != nil || all[0].Golden == nil || all[0].Golden.Mode != string(mode) {
+			t.Errorf("%s: got %v, error %v", mode, all, err)
+		}
 	}
 }
