@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 const (
@@ -123,7 +125,7 @@ func matrix(t *testing.T) string {
 			cells[r.Variant+r.Suite] = c
 		}
 		switch {
-		case r.Verdict == Inconclusive:
+		case r.Verdict == Inconclusive || r.Stop == loop.StopCancelled:
 		case r.Label == Runaway:
 			c.runaways++
 			if r.Verdict == Pass {
