@@ -59,8 +59,8 @@ func uses(n ast.Node, at keyPath, used map[keyPath]bool) {
 	}
 }
 
-// Each key of the language stands in an embedded scenario; those of a config may
-// stand in a preset instead.
+// Each key of the language stands in an embedded scenario, or in the one of the
+// documentation, which is run as well; those of a config may stand in a preset.
 func TestEachKeyIsUsed(t *testing.T) {
 	all, err := Load()
 	if err != nil {
@@ -71,6 +71,8 @@ func TestEachKeyIsUsed(t *testing.T) {
 		name := strings.TrimPrefix(s.File, "scenarios/")
 		uses(opener(embedded.Open).read(name, s.File).root, "", used)
 	}
+	documented := write(t, t.TempDir(), "s.yaml", yamlBlocks(t, "../docs/scenarios.md")[0])
+	uses(opener(osOpen).read(documented, documented).root, "", used)
 	for _, name := range Presets() {
 		uses(opener(embedded.Open).read(presetFile(name), name).root, "config", used)
 	}
