@@ -75,10 +75,15 @@ func (b *auditBook) checkQuestions(r *auditRun) {
 	}
 }
 
-// answered reports whether the last reply of a run is an answer.
+// answered reports whether the last reply of a run is an answer, or the action
+// with which a planner stops.
 func (r *auditRun) answered() bool {
 	n := len(r.replies)
-	return n > 0 && r.replies[n-1].sort == auditAnswer
+	if n == 0 {
+		return false
+	}
+	last := r.replies[n-1]
+	return last.sort == auditAnswer || last.sort == auditAction && strings.Contains(last.in.Text, `"`+ActionStop+`"`)
 }
 
 // purpose gives what is asked for at a limit.

@@ -54,3 +54,32 @@ func TestPlannerTurnsWithoutCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestPlannerStopsAtTheLimit: the step that is the last is the planner's own
+// stop, which needs no last word. A call with its batch is two steps, the stop
+// the third.
+func TestPlannerStopsAtTheLimit(t *testing.T) {
+	cfg := Off()
+	cfg.Limits.Steps, cfg.Limits.AtLimit = 3, LimitFinal
+	task, tools := Task{Text: "go", Planner: PlannerJSON}, []ToolSpec{{Name: "read"}}
+	m, err := New(cfg, task, tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trace Trace
+	for i, in := range []Input{
+		m.Begin(),
+		{Kind: ModelReply, Ref: Ref{RefModel, 1, 1}, Text: `{"action":"call_tool","name":"read","args":{}}`},
+		{Kind: ToolResult, Ref: Ref{RefCall, 1, 1}, Text: "fine"},
+		{Kind: ModelReply, Ref: Ref{RefModel, 2, 1}, Text: `{"action":"stop","reason":"Enough."}`},
+	} {
+		in.At = time.Duration(i) * time.Second
+		trace.Append(in, m.Step(in))
+	}
+	if out := m.Outcome(); !m.Halted() || out.Stop != StopTurnLimit {
+		t.Errorf("the run ends as %+v, want the turn limit\n%s", out, trace)
+	}
+	for _, v := range Audit(cfg, task, tools, trace) {
+		t.Errorf("%v\n%s", v, trace)
+	}
+}
