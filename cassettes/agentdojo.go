@@ -13,7 +13,7 @@ var agentDojo = format{
 	name:  "agentdojo",
 	looks: `{"messages": [messages], "metadata": {"success": true}} a line`,
 	fits:  func(keys map[string]json.RawMessage) bool { return isAgentDojo(keys["metadata"]) },
-	read:  readAgentDojo,
+	read:  single(readAgentDojo),
 }
 
 // isAgentDojo reports whether metadata is that of a run or that of the first

@@ -21,14 +21,19 @@ type wireMessage struct {
 	ToolCalls    []wireCall      `json:"tool_calls"`
 	FunctionCall *wireFunction   `json:"function_call"` // the form before tool_calls
 	ToolCallID   json.RawMessage `json:"tool_call_id"`
-	Error        json.RawMessage `json:"error"`
+	// In tau2 a result's own id is that of its call.
+	ID        json.RawMessage `json:"id"`
+	Requestor json.RawMessage `json:"requestor"`
+	Error     json.RawMessage `json:"error"`
 }
 
-// A wireCall has its function as an object, or as a bare name beside args.
+// A wireCall has its function as an object, or as a bare name beside args, or
+// it is such an object itself.
 type wireCall struct {
 	ID       json.RawMessage `json:"id"`
 	Function json.RawMessage `json:"function"`
 	Args     json.RawMessage `json:"args"`
+	wireFunction
 }
 
 type wireFunction struct {
@@ -75,6 +80,9 @@ func readMessage(raw json.RawMessage) (message, error) {
 		}
 	case "tool", "function":
 		m.role = tool
+		if given(w.Requestor) && m.id == "" {
+			m.id = scalar(w.ID)
+		}
 	case "":
 		return m, errors.New("it has no role")
 	default:
@@ -107,7 +115,11 @@ func (w *wireCall) read() (*Call, error) {
 		c.Args = arguments(w.Args)
 		return c, nil
 	}
-	var f wireFunction
+	f := w.wireFunction
+	if f.Name != "" && !given(w.Function) {
+		c.Name, c.Args = f.Name, arguments(f.Arguments)
+		return c, nil
+	}
 	if !isObject(w.Function) || json.Unmarshal(w.Function, &f) != nil {
 		return nil, errors.New("it has no function with a name and arguments")
 	}

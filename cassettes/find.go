@@ -10,9 +10,10 @@ import (
 )
 
 // Find expands paths into the files to read: a file stands for itself, a folder
-// for the *.json and *.jsonl files in it and below (without those whose name,
-// or whose folder's, begins with a dot), and a glob for what it matches, again
-// without hidden files. Each file comes once, in the order of the paths, those
+// for the *.json, *.jsonl and *.traj files in it and below (without those whose
+// name, or whose folder's, begins with a dot, and without labels.json and
+// manifest.json, which tell of recordings), and a glob for what it matches,
+// again without these. Each file comes once, in the order of the paths, those
 // of a folder sorted.
 func Find(paths []string) ([]string, []*Problem) {
 	var f finder
@@ -69,15 +70,21 @@ func (f *finder) folder(root string) {
 	if err != nil {
 		f.problem(root, "%v", withoutPath(err))
 	} else if !found {
-		f.problem(root, "no *.json or *.jsonl file in this folder")
+		f.problem(root, "no *.json, *.jsonl or *.traj file in this folder")
 	}
 }
 
 func hidden(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") }
 
+// isCompanion reports whether a file tells of recordings beside it.
+func isCompanion(name string) bool { return name == "labels.json" || name == "manifest.json" }
+
 func isRecording(name string) bool {
+	if isCompanion(name) {
+		return false
+	}
 	switch strings.ToLower(filepath.Ext(name)) {
-	case ".json", ".jsonl":
+	case ".json", ".jsonl", ".traj":
 		return true
 	}
 	return false
@@ -92,7 +99,7 @@ func (f *finder) glob(pattern string) {
 		f.problem(pattern, "no file matches")
 	}
 	for _, m := range matches {
-		if !hidden(m) || hidden(pattern) {
+		if (!hidden(m) || hidden(pattern)) && !isCompanion(filepath.Base(m)) {
 			f.add(m)
 		}
 	}

@@ -13,13 +13,29 @@ type format struct {
 	looks string // what a file of it looks like, for people
 	// fits reports whether an object with these keys looks like a record of it.
 	fits func(keys map[string]json.RawMessage) bool
-	// read decodes a record. It gives nil for one that is no run.
-	read func(raw json.RawMessage) (*Recording, error)
+	// read decodes a record into its recordings. It gives none for one that is
+	// no run.
+	read func(raw json.RawMessage) ([]*Recording, error)
+	// joined says that the records of a file make up recordings only together:
+	// read gets them all, as one array.
+	joined bool
+}
+
+// single is read for a format whose records are a recording each, or nil.
+func single(read func(json.RawMessage) (*Recording, error)) func(json.RawMessage) ([]*Recording, error) {
+	return func(raw json.RawMessage) ([]*Recording, error) {
+		r, err := read(raw)
+		if r == nil || err != nil {
+			return nil, err
+		}
+		return []*Recording{r}, nil
+	}
 }
 
 // formats lists the most particular ones first: that is how they are told
 // apart.
-var formats = []*format{&tauBench, &agentDojo, &openAIChat}
+var formats = []*format{&tauBench, &tau2, &agentDojo, &agentDojoNative, &toolathlon, &miniSWEAgent, &sweAgent,
+	&sentinel, &openAIChat}
 
 // Formats lists the names of the formats that [Read] knows.
 func Formats() []string {

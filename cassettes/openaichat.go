@@ -14,7 +14,7 @@ var openAIChat = format{
 	name:  "openai-chat",
 	looks: `[{"role": …, "content": …}, …] or {"messages": [messages]}, one a file or one a line`,
 	fits:  func(keys map[string]json.RawMessage) bool { return isArray(keys["messages"]) },
-	read:  readOpenAIChat,
+	read:  single(readOpenAIChat),
 }
 
 func readOpenAIChat(raw json.RawMessage) (*Recording, error) {

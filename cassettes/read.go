@@ -55,6 +55,7 @@ func Read(path, format string) ([]*Recording, []*Problem) {
 		r.problem(0, "%v", err)
 	} else {
 		r.read(data)
+		r.label(filepath.Dir(path))
 	}
 	return r.recordings, r.problems
 }
@@ -127,6 +128,9 @@ func (r *reader) read(data []byte) {
 		r.problem(0, "no recorded run in it, but %s; expected one of %s", describe(records[0]), expected())
 		return
 	}
+	if r.format.joined {
+		records = r.join(records)
+	}
 	for _, rec := range records {
 		r.record(rec)
 	}
@@ -135,22 +139,45 @@ func (r *reader) read(data []byte) {
 	}
 }
 
+// join makes one record of all that can be decoded, and complains about the
+// others.
+func (r *reader) join(records []record) []record {
+	all := record{raw: []byte("["), line: records[0].line}
+	for _, rec := range records {
+		if why := rec.invalid(); why != "" {
+			r.problem(rec.line, "%s", why)
+			continue
+		}
+		if len(all.raw) > 1 {
+			all.raw = append(all.raw, ',')
+		}
+		all.raw = append(all.raw, rec.raw...)
+	}
+	if len(all.raw) == 1 {
+		return nil
+	}
+	all.raw = append(all.raw, ']')
+	return []record{all}
+}
+
 func (r *reader) record(rec record) {
 	if why := rec.invalid(); why != "" {
 		r.problem(rec.line, "%s", why)
 		return
 	}
 	got, err := r.format.read(rec.raw)
-	switch {
-	case err != nil:
+	if err != nil {
 		r.problem(rec.line, "no %s record: %v", r.format.name, err)
-	case got == nil:
-	case len(got.Runs) == 0:
-		r.problem(rec.line, "nothing to replay: no message of a user and no call")
-	default:
-		got.File, got.Line = r.file, rec.line
-		got.Name = r.unique(got.Name, rec.line)
-		r.recordings = append(r.recordings, got)
+	}
+	for _, rc := range got {
+		if len(rc.Runs) == 0 {
+			r.problem(rec.line, "nothing to replay: no message of a user and no call")
+			continue
+		}
+		rc.File, rc.Line = r.file, rec.line
+		rc.key = rc.Name
+		rc.Name = r.unique(rc.Name, rec.line)
+		r.recordings = append(r.recordings, rc)
 	}
 }
 

@@ -115,14 +115,13 @@ func TestReadProblems(t *testing.T) {
 		{"blank", "", " \n\t\n", 0, []string{": the file is empty"}},
 		{"prose", "", "Once upon a time\n", 0, []string{
 			": no recorded run in it, but invalid JSON: invalid character 'O' looking for beginning of value (line 1, byte 1); expected one of " +
-				`tau-bench ([{"traj": [messages], "reward": 1}, …]), agentdojo ({"messages": [messages], "metadata": {"success": true}} a line), ` +
-				`openai-chat ([{"role": …, "content": …}, …] or {"messages": [messages]}, one a file or one a line)`}},
-		{"another format", "", `{"simulations": [], "info": {}}`, 0, []string{`: no recorded run in it, but an object with "info", "simulations"; expected one of`}},
+				`tau-bench ([{"traj": [messages], "reward": 1}, …]), tau2 (`}},
+		{"another format", "", `{"pages": [], "info": {}}`, 0, []string{`: no recorded run in it, but an object with "info", "pages"; expected one of`}},
 		{"many keys", "", `{"g":1,"f":1,"e":1,"d":1,"c":1,"b":1,"a":1}`, 0, []string{`an object with "a", "b", "c", "d", "e", "f", …; expected`}},
 		{"a number", "", "17", 0, []string{": no recorded run in it, but a number; expected one of"}},
 		{"nothing", "", "[]", 0, []string{": no recorded run in it, but an empty array; expected one of"}},
 		{"numbers", "", "[1, 2]", 0, []string{": no recorded run in it, but a number; expected one of"}},
-		{"unknown format", "csv", goodChat, 0, []string{`: unknown format "csv" (want tau-bench, agentdojo, openai-chat)`}},
+		{"unknown format", "csv", goodChat, 0, []string{`: unknown format "csv" (want tau-bench, tau2, agentdojo, `}},
 		{"wrong format", "tau-bench", goodDojo, 0, []string{":1: no tau-bench record: it has no array traj"}},
 		{"the first line of AgentDojo alone", "", `{"metadata": {"benchmark": "agent-dojo"}}`, 0, []string{
 			`: no recorded run in it; expected {"messages": [messages], "metadata": {"success": true}} a line`}},
@@ -221,7 +220,7 @@ func TestNames(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, name := range []string{"runs/b.jsonl", "runs/a.json", "runs/README.md", "runs/index.tsv", "runs/deep/c.JSON",
+	for _, name := range []string{"runs/b.jsonl", "runs/a.json", "runs/README.md", "runs/index.tsv", "runs/deep/c.JSON", "runs/deep/f.traj", "runs/labels.json", "runs/deep/manifest.json",
 		"runs/.git/d.json", "runs/.e.json", "docs/README.md", "one [1].json"} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			t.Fatal(err)
@@ -235,13 +234,13 @@ func TestFind(t *testing.T) {
 		paths           []string
 		files, problems []string
 	}{
-		{"a folder", []string{"runs"}, []string{"runs/a.json", "runs/b.jsonl", "runs/deep/c.JSON"}, nil},
+		{"a folder", []string{"runs"}, []string{"runs/a.json", "runs/b.jsonl", "runs/deep/c.JSON", "runs/deep/f.traj"}, nil},
 		{"a file of any name", []string{"runs/index.tsv"}, []string{"runs/index.tsv"}, nil},
 		{"a glob, and each file once", []string{"runs/b.jsonl", "runs/*.json*", "./runs/a.json"}, []string{"runs/b.jsonl", "runs/a.json"}, nil},
-		{"a glob of folders", []string{"run?"}, []string{"runs/a.json", "runs/b.jsonl", "runs/deep/c.JSON"}, nil},
+		{"a glob of folders", []string{"run?"}, []string{"runs/a.json", "runs/b.jsonl", "runs/deep/c.JSON", "runs/deep/f.traj"}, nil},
 		{"a name that looks like a glob", []string{"one [1].json"}, []string{"one [1].json"}, nil},
 		{"what is not there", []string{"none", "none/*.json", "runs/a.json", "[", "docs"}, []string{"runs/a.json"}, []string{
-			"none: no such file", "none/*.json: no file matches", "[: bad pattern: a bracket is not closed", "docs: no *.json or *.jsonl file in this folder"}},
+			"none: no such file", "none/*.json: no file matches", "[: bad pattern: a bracket is not closed", "docs: no *.json, *.jsonl or *.traj file in this folder"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files, problems := Find(c.paths)

@@ -32,6 +32,8 @@ type Recording struct {
 
 	Messages int // messages in the source, of all roles
 	Dropped  int // results that answer no call
+
+	key string // the source's own name of it
 }
 
 // A Label says whether the recorded agent reached its goal, in the source's

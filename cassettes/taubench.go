@@ -13,7 +13,7 @@ var tauBench = format{
 	name:  "tau-bench",
 	looks: `[{"traj": [messages], "reward": 1}, …]`,
 	fits:  func(keys map[string]json.RawMessage) bool { return isArray(keys["traj"]) },
-	read:  readTauBench,
+	read:  single(readTauBench),
 }
 
 func readTauBench(raw json.RawMessage) (*Recording, error) {

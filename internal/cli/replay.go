@@ -25,8 +25,8 @@ func newReplay() *cobra.Command {
 		Use:   "replay PATH…",
 		Short: "Ask what a variant would have done to recorded runs",
 		Long: `Feed the replies and results of recorded runs to the loop and see which runs
-each variant would have stopped. A PATH is a file, a folder (its *.json and
-*.jsonl files) or a glob. The formats that are known: ` + strings.Join(cassettes.Formats(), ", ") + `.
+each variant would have stopped. A PATH is a file, a folder (its *.json, *.jsonl
+and *.traj files) or a glob. The formats that are known: ` + strings.Join(cassettes.Formats(), ", ") + `.
 
 A recording is replayed as it stands: what was recorded next follows, whatever
 the variant did before, and its errors are final, so that no retry and no
