@@ -14,7 +14,7 @@ type format struct {
 	// fits reports whether an object with these keys looks like a record of it.
 	fits func(keys map[string]json.RawMessage) bool
 	// read decodes a record into its recordings. It gives none for one that is
-	// no run.
+	// no run; an error does not hide what could be read.
 	read func(raw json.RawMessage) ([]*Recording, error)
 	// joined says that the records of a file make up recordings only together:
 	// read gets them all, as one array.
@@ -25,17 +25,17 @@ type format struct {
 func single(read func(json.RawMessage) (*Recording, error)) func(json.RawMessage) ([]*Recording, error) {
 	return func(raw json.RawMessage) ([]*Recording, error) {
 		r, err := read(raw)
-		if r == nil || err != nil {
+		if r == nil {
 			return nil, err
 		}
-		return []*Recording{r}, nil
+		return []*Recording{r}, err
 	}
 }
 
 // formats lists the most particular ones first: that is how they are told
 // apart.
 var formats = []*format{&tauBench, &tau2, &agentDojo, &agentDojoNative, &toolathlon, &miniSWEAgent, &sweAgent,
-	&sentinel, &openAIChat}
+	&sentinel, &openHands, &openHandsEvents, &claudeCode, &otlp, &openAIChat}
 
 // Formats lists the names of the formats that [Read] knows.
 func Formats() []string {
