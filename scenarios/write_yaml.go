@@ -1,4 +1,4 @@
-package fuzz
+package scenarios
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 // This file writes YAML: as much of it as scenarios need.
 
 // A mapping is a YAML mapping whose keys keep their order.
-type mapping []entry
+type mapping []pair
 
-type entry struct {
+type pair struct {
 	key   string
 	value any // mapping, list, string, word, int64 or bool
 }
@@ -56,11 +56,11 @@ func (m *mapping) put(key string, value any) {
 			return
 		}
 	}
-	*m = append(*m, entry{key, value})
+	*m = append(*m, pair{key, value})
 }
 
 // must adds a key whatever its value.
-func (m *mapping) must(key string, value any) { *m = append(*m, entry{key, value}) }
+func (m *mapping) must(key string, value any) { *m = append(*m, pair{key, value}) }
 
 // appendBlock writes a mapping with a key a line, lists of mappings an entry a
 // line, and everything below on one line.

@@ -1,4 +1,4 @@
-package fuzz
+package scenarios
 
 import (
 	"encoding/json"
@@ -21,8 +21,8 @@ func duration(d time.Duration) word {
 	return word(d.String())
 }
 
-// latency writes a span: 1s, 1s..2s, or 0s for no time at all.
-func latency(s fakes.Span) word {
+// latencyYAML writes a span: 1s, 1s..2s, or 0s for no time at all.
+func latencyYAML(s fakes.Span) word {
 	switch {
 	case s == fakes.Span{}:
 		return ""
@@ -32,7 +32,7 @@ func latency(s fakes.Span) word {
 	return word(s.Min.String())
 }
 
-func dollars(nano int64) word {
+func dollarsYAML(nano int64) word {
 	if nano == 0 {
 		return ""
 	}
@@ -61,7 +61,7 @@ func toolsYAML(tools []fakes.Tool) (out list) {
 			m.must("breaker", mapping{{"failures", int64(t.Breaker.Failures)}, {"cooldown", word(t.Breaker.Cooldown.String())}})
 		}
 		m.put("ignores_cancel", t.IgnoresCancel)
-		m.put("latency", latency(t.Latency))
+		m.put("latency", latencyYAML(t.Latency))
 		m.put("input", word(t.Input))
 		m.put("output", word(t.Output))
 		m.must("answers", answersYAML(t.Answers))
@@ -86,10 +86,10 @@ func answersYAML(answers []fakes.Answer) (out list) {
 			m.must("result", a.Result)
 			m.put("result_chars", a.ResultChars)
 		}
-		m.put("latency", latency(a.Latency))
+		m.put("latency", latencyYAML(a.Latency))
 		m.put("tokens_in", a.TokensIn)
 		m.put("tokens_out", a.TokensOut)
-		m.put("cost_usd", dollars(a.Cost))
+		m.put("cost_usd", dollarsYAML(a.Cost))
 		m.put("used", a.Used)
 		m.put("failures", failuresYAML(a.Failures))
 		out = append(out, m)
@@ -106,7 +106,7 @@ func failuresYAML(failures []fakes.Failure) (out list) {
 			m.put("error", string(f.Error))
 			m.put("text", f.Text)
 		}
-		m.put("latency", latency(f.Latency))
+		m.put("latency", latencyYAML(f.Latency))
 		out = append(out, m)
 	}
 	return out
@@ -141,8 +141,8 @@ func modelYAML(steps []fakes.Step) (out list) {
 		}
 		m.put("tokens_in", s.TokensIn)
 		m.put("tokens_out", s.TokensOut)
-		m.put("cost_usd", dollars(s.Cost))
-		m.put("latency", latency(s.Latency))
+		m.put("cost_usd", dollarsYAML(s.Cost))
+		m.put("latency", latencyYAML(s.Latency))
 		m.put("chunks", s.Chunks)
 		m.put("first_token", duration(s.FirstToken))
 		m.put("failures", modelFailuresYAML(s.Failures))
@@ -185,7 +185,7 @@ func modelFailuresYAML(failures []fakes.ModelFailure) (out list) {
 		m.put("text", f.Text)
 		m.put("hang", f.Hang)
 		m.put("chunks", f.Chunks)
-		m.put("latency", latency(f.Latency))
+		m.put("latency", latencyYAML(f.Latency))
 		out = append(out, m)
 	}
 	return out
@@ -203,7 +203,7 @@ func userYAML(u *fakes.User) (m mapping) {
 		} else {
 			e.must("answer", word(map[bool]string{true: "deny", false: "allow"}[p.Deny]))
 			e.put("text", p.Text)
-			e.put("after", latency(p.After))
+			e.put("after", latencyYAML(p.After))
 		}
 		permissions = append(permissions, e)
 	}
@@ -217,7 +217,7 @@ func userYAML(u *fakes.User) (m mapping) {
 		} else if !r.Hang {
 			e.must("answer", word("allow"))
 		}
-		e.put("after", latency(r.After))
+		e.put("after", latencyYAML(r.After))
 		replies = append(replies, e)
 	}
 	for _, msg := range u.Messages {

@@ -1,0 +1,148 @@
+package scenarios
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// YAML writes the scenario for a file that [Load] takes as it is: meant for the
+// preset none, with the config's settings as changes to it. Of what is expected
+// it writes the end state alone. comment, which may have several lines, stands
+// at its head.
+//
+// What the language has no words for is left out: a critic of one's own (it
+// writes that of the rules), the way things look on the wire, and faults.
+func (s *Scenario) YAML(comment string) []byte {
+	var m mapping
+	m.must("name", word(s.Name))
+	m.must("description", s.Description)
+	m.must("label", word(s.Label))
+	m.put("source", s.Source)
+	m.must("variant", word("none"))
+	m.put("config", configYAML(s.Config))
+	m.must("task", s.Script.Task)
+	m.put("system", s.Script.System)
+	m.put("safety_prompt", s.Script.SafetyPrompt)
+	m.put("planner", string(s.Script.Planner))
+	if s.Script.Critic != nil {
+		m.must("critic", word("rules"))
+	}
+	m.put("tools", toolsYAML(s.Script.Tools))
+	m.must("model", modelYAML(s.Script.Model))
+	m.put("user", userYAML(&s.Script.User))
+	if end := s.Expect.EndState; end != "" {
+		m.must("expect", mapping{{"end_state", word(end)}})
+	}
+	var b []byte
+	for line := range strings.SplitSeq(strings.TrimSpace(comment), "\n") {
+		b = append(b, "# "...)
+		for _, r := range line {
+			if unicode.IsGraphic(r) {
+				b = utf8.AppendRune(b, r)
+			}
+		}
+		b = append(b, '\n')
+	}
+	return appendBlock(b, m, "")
+}
+
+// Settings lists the settings of a config that differ from those of the preset
+// none, as a variant's file says them: limits.turns: 5.
+func Settings(cfg loop.Config) []string {
+	var lines []string
+	var list func(prefix string, m mapping)
+	list = func(prefix string, m mapping) {
+		for _, e := range m {
+			if group, ok := e.value.(mapping); ok {
+				list(prefix+e.key+".", group)
+			} else {
+				lines = append(lines, string(appendFlow([]byte(prefix+e.key+": "), e.value)))
+			}
+		}
+	}
+	list("", configYAML(cfg))
+	return lines
+}
+
+// configYAML gives the settings that differ from those of the preset none.
+func configYAML(cfg loop.Config) mapping {
+	off, on := Variant{Config: loop.Off()}, Variant{Config: cfg}
+	return changed(off.JSON(), on.JSON())
+}
+
+// changed gives the members of an object that differ from those of another.
+func changed(from, to json.RawMessage) mapping {
+	var m mapping
+	before := members(from)
+	for _, e := range membersInOrder(to) {
+		old, new := before[e.key], e.value.(json.RawMessage)
+		switch {
+		case bytes.Equal(old, new):
+		case new[0] == '{' && len(old) > 0 && old[0] == '{':
+			m.put(e.key, changed(old, new))
+		default:
+			m.must(e.key, treeOf(new))
+		}
+	}
+	return m
+}
+
+func members(object json.RawMessage) map[string]json.RawMessage {
+	all := map[string]json.RawMessage{}
+	for _, e := range membersInOrder(object) {
+		all[e.key] = e.value.(json.RawMessage)
+	}
+	return all
+}
+
+// membersInOrder reads an object that this program has written.
+func membersInOrder(object json.RawMessage) (m mapping) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.Token()
+	for d.More() {
+		key, _ := d.Token()
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return m
+		}
+		m = append(m, pair{fmt.Sprint(key), value})
+	}
+	return m
+}
+
+// treeOf makes YAML of JSON. Of a detector what is not said is left out.
+func treeOf(text json.RawMessage) any {
+	switch text[0] {
+	case '{':
+		var m mapping
+		for _, e := range membersInOrder(text) {
+			if value := string(e.value.(json.RawMessage)); value != `""` && value != "0" && value != "[]" && value != "false" && value != `"0..0"` {
+				m.put(e.key, treeOf(json.RawMessage(value)))
+			}
+		}
+		return m
+	case '[':
+		var items []json.RawMessage
+		json.Unmarshal(text, &items)
+		out := list{}
+		for _, item := range items {
+			out = append(out, treeOf(item))
+		}
+		return out
+	case '"':
+		var s string
+		json.Unmarshal(text, &s)
+		if _, err := time.ParseDuration(s); err == nil {
+			return word(s)
+		}
+		return s
+	}
+	return word(text)
+}
