@@ -53,7 +53,7 @@ func (b *auditBook) finality(c *auditCall) auditSpan {
 		return auditSpan{reply, reply, true}
 	case c.denied.found():
 		return auditSpan{c.denied.rec, c.denied.rec, true}
-	case run.broke.found() && !(limited && ready <= spent && spent <= run.broke.rec):
+	case run.broke.found() && !(limited && max(ready, spent) <= run.broke.rec):
 		return auditSpan{run.broke.rec, max(reply, run.broke.rec), true}
 	case limited:
 		return auditSpan{ready, max(ready, spent), ready < len(b.trace)}

@@ -151,3 +151,77 @@ func TestAuditFallbackThatDoesNotHelp(t *testing.T) {
 		}
 	}
 }
+
+// TestAuditTriesSpentBeforeTheDeadline: a call that finds no try left has its
+// result at once, also where the deadline comes while the last word is asked
+// for. The tries are spent at 6 s, the call is asked for at 10 s with one that is
+// above limits.calls, and the deadline is at 12 s.
+func TestAuditTriesSpentBeforeTheDeadline(t *testing.T) {
+	cfg := Off()
+	cfg.Limits = Limits{Calls: 3, Tries: 2, AtLimit: LimitFinal}
+	cfg.Time.Run = 12 * time.Second
+	tools := []ToolSpec{{Name: "tool"}}
+	m, err := New(cfg, Task{Text: "go"}, tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := []AskedCall{{Name: "tool"}}, []AskedCall{{Name: "tool"}, {Name: "tool"}}
+	var trace Trace
+	for _, in := range []Input{
+		m.Begin(),
+		{At: 2 * time.Second, Kind: ModelReply, Ref: Ref{RefModel, 1, 1}, Calls: one},
+		{At: 2 * time.Second, Kind: ToolResult, Ref: Ref{RefCall, 1, 1}},
+		{At: 6 * time.Second, Kind: ModelReply, Ref: Ref{RefModel, 2, 1}, Calls: one},
+		{At: 6 * time.Second, Kind: ToolResult, Ref: Ref{RefCall, 2, 1}},
+		{At: 10 * time.Second, Kind: ModelReply, Ref: Ref{RefModel, 3, 1}, Calls: two},
+		{At: 12 * time.Second, Kind: Tick},
+	} {
+		trace.Append(in, m.Step(in))
+	}
+	if out := m.Outcome(); !m.Halted() || out.Stop != StopCallLimit {
+		t.Errorf("the run ends as %+v, want the call limit\n%s", out, trace)
+	}
+	for _, v := range Audit(cfg, Task{Text: "go"}, tools, trace) {
+		t.Errorf("%v\n%s", v, trace)
+	}
+}
+
+// TestDenialHoldsForTheFallback: a denial for a batch holds for every call of the
+// tool that the model asked for, also for one in whose stead the tool's fallback
+// would be called. The tool's rate allows one call, so that the fallback stands
+// in for the second.
+func TestDenialHoldsForTheFallback(t *testing.T) {
+	cfg := Off()
+	cfg.Policy.Fallbacks = true
+	tools := []ToolSpec{{Name: "tool", Permission: AskBatch, Fallback: "other", Rate: Rate{Calls: 1, Per: time.Minute}}, {Name: "other"}}
+	for _, allow := range []bool{false, true} {
+		m, err := New(cfg, Task{Text: "go"}, tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trace Trace
+		for _, in := range []Input{
+			m.Begin(),
+			{At: time.Second, Kind: ModelReply, Ref: Ref{RefModel, 1, 1}, Calls: []AskedCall{{Name: "tool"}, {Name: "tool"}}},
+			{At: 2 * time.Second, Kind: GateAnswer, Ref: Ref{Kind: RefGate, N: 1}, Allow: allow},
+		} {
+			trace.Append(in, m.Step(in))
+		}
+		var called []string
+		for _, e := range trace[2].Effects {
+			if e.Kind == CallTool {
+				called = append(called, e.Name)
+			}
+		}
+		var want []string
+		if allow {
+			want = []string{"tool", "other"}
+		}
+		if !slices.Equal(called, want) {
+			t.Errorf("allowed %v: %q are called, want %q\n%s", allow, called, want, trace)
+		}
+		for _, v := range Audit(cfg, Task{Text: "go"}, tools, trace) {
+			t.Errorf("%v\n%s", v, trace)
+		}
+	}
+}

@@ -154,7 +154,7 @@ func (m *Machine) permissionAnswered(allow bool, reason string) {
 	asked := &m.batch[m.gate.index]
 	for i := m.gate.index; i < len(m.batch); i++ {
 		c := &m.batch[i]
-		if c != asked && (c.spec != asked.spec || asked.spec.Permission != AskBatch || c.why != Executed) {
+		if c != asked && (c.Name != asked.Name || asked.spec.Permission != AskBatch || c.why != Executed) {
 			continue
 		}
 		c.gated = true
