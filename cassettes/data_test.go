@@ -128,6 +128,44 @@ func TestCountsOfRealRuns(t *testing.T) {
 	}
 }
 
+// The sources that the index does not have are read whole, with the labels that
+// their READMEs tell. What the odd session holds on purpose is told and hides
+// nothing: a message and three lines that are no objects.
+func TestOtherRealRuns(t *testing.T) {
+	for _, c := range []struct {
+		files    string
+		runs     int // as many as files, but two in the resolver's
+		label    Label
+		problems int
+	}{
+		{"openhands/*.json", 3, Unlabelled, 0},
+		{"openhands/resolver_output.jsonl", 2, Success, 0},
+		{"claude-code-sessions/[rst]*", 4, Unlabelled, 0},
+		{"claude-code-sessions/edge_cases.jsonl", 1, Unlabelled, 1},
+	} {
+		files, err := filepath.Glob(filepath.Join(trajectories, c.files))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(files) == 0 {
+			t.Skipf("the recorded runs %s are not here", c.files)
+		}
+		runs, problems := 0, 0
+		for _, f := range files {
+			recordings, bad := Read(f, "")
+			runs, problems = runs+len(recordings), problems+len(bad)
+			for _, r := range recordings {
+				if r.Label != c.label || r.Dropped != 0 {
+					t.Errorf("%s: label %q, %d results dropped; want %q and none", r.ID(), r.Label, r.Dropped, c.label)
+				}
+			}
+		}
+		if runs != c.runs || problems != c.problems {
+			t.Errorf("%s: %d runs and %d problems, want %d and %d", c.files, runs, problems, c.runs, c.problems)
+		}
+	}
+}
+
 type indexLine struct {
 	Label  Label
 	Counts Counts

@@ -1,6 +1,7 @@
 package cassettes
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"regexp"
@@ -77,8 +78,11 @@ func bashCalls(messages []message) {
 
 // bash is a call that runs a command.
 func bash(command string) *Call {
-	args, _ := json.Marshal(map[string]string{"command": command})
-	return &Call{Name: "bash", Args: string(args)}
+	var args bytes.Buffer
+	e := json.NewEncoder(&args)
+	e.SetEscapeHTML(false)
+	e.Encode(map[string]string{"command": command})
+	return &Call{Name: "bash", Args: strings.TrimSpace(args.String())}
 }
 
 // bashCode gives the code of what mini-swe-agent says after a reply with so

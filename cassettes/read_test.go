@@ -52,6 +52,112 @@ user "Is it dry?"
   turn "" soil({})=?
 `},
 		}},
+		{"agentdojo-native.json", "agentdojo-native", []recording{
+			{"garden-t1", "small-model", 1, Failure, "You run a garden.", 6, `
+user "Water both beds."
+  turn "" water({"bed":1})="done" water({"bed":2})=ToolBug:"ValueError: no bed 2"
+  turn "Bed 1 is wet."
+`},
+		}},
+		{"tau2.json", "tau2", []recording{
+			{"task=lamp,trial=0", "small-model", 1, Success, "", 9, `
+leading "Hello!"
+user "My lamp is off."
+  turn "" lookup({"lamp":3})=ToolBug:"no such lamp"
+  turn "Please press the switch."
+user "It works."
+  turn "Good."
+`},
+			{"task=door,trial=1", "small-model", 1, Unlabelled, "", 2, `
+user "Open the door."
+  turn "" open({})=?
+`},
+		}},
+		{"toolathlon.json", "toolathlon", []recording{
+			{"line=1", "", 1, Failure, "", 7, `
+user "Count the files."
+  turn "I look." fs-list()=ToolBug:"Access denied: not your folder" shell-run({"command":"git clone x"})="Cloning…\nreturn code: 0" shell-run({"command":"zap)=ToolBug:"zap: not found\nreturn code: 127" fs-read({"path":"log"})="a log with the word error in it"
+  turn "I cannot."
+`},
+		}},
+		{"mini-swe-agent/shop-1.traj.json", "mini-swe-agent", []recording{
+			{"shop-1", "small-model", 1, Success, "One bash block a reply.", 10, `
+user "Fix the sum."
+  turn "THOUGHT: look\n\n` + "`" + `` + "`" + `` + "`" + `bash\ngrep sum .\n` + "`" + `` + "`" + `` + "`" + `" bash({"command":"grep sum ."})=ToolBug:"<returncode>1</returncode>\n<output>\n</output>"
+  turn "` + "`" + `` + "`" + `` + "`" + `bash\nls\n` + "`" + `` + "`" + `` + "`" + `\nand\n` + "`" + `` + "`" + `` + "`" + `bash\npwd\n` + "`" + `` + "`" + `` + "`" + `" bash({"command":"ls\npwd"})=InvalidInput:"Please always provide EXACTLY ONE action in triple backticks, found 2 actions."
+  turn "` + "`" + `` + "`" + `` + "`" + `bash\nsleep 99\n` + "`" + `` + "`" + `` + "`" + `" bash({"command":"sleep 99"})=Timeout:"The last command <command>sleep 99</command> timed out and has been killed."
+  turn "` + "`" + `` + "`" + `` + "`" + `bash\ngit diff\n` + "`" + `` + "`" + `` + "`" + `" bash({"command":"git diff"})="diff --git a b"
+`},
+		}},
+		{"swe-agent.traj", "swe-agent", []recording{
+			{"line=1", "", 1, Unlabelled, "You fix code.\nLike this.", 5, `
+user "Fix a.py."
+  turn "Look first." bash({"command":"open a.py\n"})="1: x"
+  turn "Edit." bash({"command":"edit 1:1\n"})=InvalidInput:"Your proposed edit has introduced new syntax error(s)."
+  turn "Run." bash({"command":"python a.py"})=ToolBug:"Traceback (most recent call last):\n  boom"
+  turn "Wait." bash({"command":"sleep 99"})=Timeout:"\nEXECUTION TIMED OUT"
+  turn "Done." bash({"command":"submit"})="diff"
+`},
+		}},
+		{"swe-agent-history.traj", "swe-agent", []recording{
+			{"line=1", "", 1, Unlabelled, "You fix code.", 4, `
+user "Fix a.py."
+  turn "Look." open({"path":"a.py"})="1: x"
+`},
+		}},
+		{"sentinel/prices-1.jsonl", "sentinel", []recording{
+			{"line=1", "", 1, Failure, "", 2, `
+user "Sum two prices."
+  turn "" price({"item":1})="$5" price({"item":2})=ToolBug:"no such item"
+  turn "The sum is $5."
+`},
+		}},
+		{"sentinel/prices-2.jsonl", "sentinel", []recording{
+			{"line=1", "", 1, Success, "", 3, `
+user ""
+  turn "" price({"item":"a [b({"})="$5 [net]" price({"item":2})="gone"
+  turn "" sum({"of":[5]})=ToolBug:"5"
+  turn "It is $5."
+`},
+		}},
+		{"openhands.jsonl", "openhands", []recording{
+			{"issue-4", "", 1, Success, "", 6, `
+user "Add a licence."
+  turn "First the file." run({"command":"touch LICENSE"})=ToolBug:"no space left"
+  turn "" run_ipython({"code":"print(1)"})="1"
+  turn "It is there."
+`},
+		}},
+		{"openhands-events.json", "openhands-events", []recording{
+			{"line=2", "small-model", 2, Unlabelled, "", 6, `
+user "Rename a."
+  turn "I move it." execute_bash({"command": "mv a b"})=ToolBug:""
+  turn "" read({"path":"b"})=ToolBug:"no file b"
+  turn "I could not."
+`},
+		}},
+		{"claude-code.jsonl", "claude-code", []recording{
+			{"shed-9", "small-model", 1, Unlabelled, "", 7, `
+user "Paint the shed."
+  turn "First the walls." Paint({"wall":1})="red" Paint({"wall":2})=ToolBug:"no paint left"
+  turn "One wall is red."
+user "Thanks."
+`},
+		}},
+		{"otlp.jsonl", "otlp", []recording{
+			{"trace=t1", "small-model", 1, Unlabelled, "You run a garden.", 8, `
+user "Is it dry?"
+  turn "I look." soil({"bed":1})="dry" rain({})="none"
+  turn "Dry."
+user "Thanks."
+  turn "Bye."
+`},
+			{"trace=t2", "", 1, Unlabelled, "", 5, `
+user ""
+  turn "" water()=RateLimited:"" water()=ToolBug:""
+  turn ""
+`},
+		}},
 		{"chat.json", "openai-chat", []recording{
 			{"weather", "some-model", 1, Failure, "Be brief.", 5, `
 user "Weather in Bern?\n[image_url]"
@@ -262,7 +368,9 @@ func TestFind(t *testing.T) {
 // the last turn of a run has no calls; and each recorded call either ran, or
 // could not, or was saved.
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"tau-bench.json", "agentdojo.jsonl", "chat.json", "chats.jsonl"} {
+	for _, name := range []string{"tau-bench.json", "agentdojo.jsonl", "chat.json", "chats.jsonl",
+		"agentdojo-native.json", "tau2.json", "toolathlon.json", "mini-swe-agent/shop-1.traj.json", "swe-agent.traj", "swe-agent-history.traj",
+		"sentinel/prices-1.jsonl", "sentinel/prices-2.jsonl", "openhands.jsonl", "openhands-events.json", "claude-code.jsonl", "otlp.jsonl"} {
 		data, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			f.Fatal(err)

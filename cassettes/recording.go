@@ -36,6 +36,9 @@ type Recording struct {
 	key string // the source's own name of it
 }
 
+// ID is the recording's full name, file/name: what results call its scenario.
+func (r *Recording) ID() string { return r.File + "/" + r.Name }
+
 // A Label says whether the recorded agent reached its goal, in the source's
 // own judgement.
 type Label string

@@ -129,7 +129,7 @@ func (w *world) result(variant string) *scenarios.Result {
 	r := &scenarios.Result{
 		Type:     "trial",
 		Suite:    w.rec.File,
-		Scenario: w.rec.File + "/" + w.rec.Name,
+		Scenario: w.rec.ID(),
 		Label:    w.rec.Label.ofScenario(),
 		Variant:  variant,
 		Verdict:  scenarios.Unjudged,

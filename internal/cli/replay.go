@@ -16,6 +16,7 @@ type replayFlags struct {
 	outputFlags
 	variants    []string
 	inputFormat string
+	toScenario  string
 	jobs        count
 }
 
@@ -31,15 +32,20 @@ and *.traj files) or a glob. The formats that are known: ` + strings.Join(casset
 A recording is replayed as it stands: what was recorded next follows, whatever
 the variant did before, and its errors are final, so that no retry and no
 timeout is simulated. A replay reports and does not judge; the exit code is 2
-when a record could not be read (the others are replayed all the same).`,
+when a record could not be read (the others are replayed all the same).
+
+With --to-scenario a recorded run becomes a scenario that plays as the run was
+replayed under the variant: a file for agentbench run and agentbench golden.`,
 		Example: `  agentbench replay runs/
   agentbench replay 'logs/*.jsonl' --variant hpd-agent --variant my-limits.yaml
-  agentbench replay chat.json --input-format openai-chat -o results.jsonl`,
+  agentbench replay chat.json --input-format openai-chat -o results.jsonl
+  agentbench replay runs/ --to-scenario task=3,trial=0 -o stuck.yaml`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	addVariants(cmd, &f.variants, "replay under this `VARIANT`: a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
 	addChoice(cmd, &f.inputFormat, "input-format", "read the files as "+anyOf(cassettes.Formats())+" (default: by what they hold)", cassettes.Formats()...)
+	cmd.Flags().StringVar(&f.toScenario, "to-scenario", "", "write the recorded run of this `NAME` as a scenario, to the -o file or the standard output")
 	addJobs(cmd, &f.jobs)
 	f.outputFlags.add(cmd)
 	return cmd
@@ -49,7 +55,11 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	if len(paths) == 0 {
 		return misuse("agentbench replay runs/ replays the recordings in a folder", "replay needs a file, a folder or a glob of recorded runs")
 	}
-	if err := f.check(cmd); err != nil {
+	check := f.check
+	if f.toScenario != "" {
+		check = f.checkScenario
+	}
+	if err := check(cmd); err != nil {
 		return err
 	}
 	names := f.variants
@@ -64,6 +74,10 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	if len(recordings) == 0 {
 		f.tellProblems(cmd.ErrOrStderr(), problems)
 		return exitCode(exitUsage)
+	}
+	if f.toScenario != "" {
+		f.tellProblems(cmd.ErrOrStderr(), problems)
+		return f.writeScenario(cmd, recordings, variants[0])
 	}
 	return f.trials(cmd, recordings, variants, problems)
 }
