@@ -66,7 +66,7 @@ func (r *reader) follow(s *state, next []Transition) {
 		to := r.state(t.State)
 		switch {
 		case to < 0:
-			r.wrong("state", "there is no state %q", clip(t.State))
+			r.wrong("state", "is that of no step: %q", clip(t.State))
 		case t.Weight < 1 || t.Weight > maxWeight:
 			r.wrong("weight", "must be from 1 to %d, not %d", int64(maxWeight), t.Weight)
 		default:

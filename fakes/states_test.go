@@ -83,7 +83,7 @@ func TestStatesThatCannotBe(t *testing.T) {
 	}{
 		{model(Step{State: "a", When: WhenOK}), "model[0].state: means nothing beside when"},
 		{model(Step{Next: to("a", 1)}), "model[0].next: means nothing without state"},
-		{model(Step{State: "a", Next: to("b", 1)}), `model[0].next[0].state: there is no state "b"`},
+		{model(Step{State: "a", Next: to("b", 1)}), `model[0].next[0].state: is that of no step: "b"`},
 		{model(Step{State: "a", Next: to("a", 0)}), "model[0].next[0].weight: must be from 1"},
 		{model(Step{State: "a", Next: to("a", 1)}, Step{State: "a"}), "model[0].next: must stand on the last step"},
 	}

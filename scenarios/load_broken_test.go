@@ -163,6 +163,24 @@ func TestBrokenFiles(t *testing.T) {
 		{"name of a tool with white space", "- name: read", `- name: " read"`,
 			`6:11: the name of a tool must not be empty or begin or end with white space: " read"`},
 
+		// How the loop reads the model, states, faults.
+		{"planner", "label: healthy", "label: healthy\nplanner: jsn", `4:10: there is no planner "jsn" (did you mean json?)`},
+		{"critic", "label: healthy", "label: healthy\ncritic: rulez", `4:9: there is no critic "rulez" (did you mean rules?)`},
+		{"state beside a condition", "{text: hello}", "{text: hello, when: ok, state: a}", `12:36: state means nothing beside when: a step is for a state or for a condition`},
+		{"next without a state", "{text: hello}", "{text: hello, next: {a: 1}}", `12:25: next means nothing without state`},
+		{"next of another state", "{text: hello}", "{text: hello, state: a, next: {b: 1}}", `12:35: state is that of no step: "b"`},
+		{"next that is not at the end", "{text: hello}", "{text: hello, state: a, next: {a: 1}}\n  - {text: bye, state: a}",
+			`12:35: next must stand on the last step of the state "a"`},
+		{"weight of nothing", "{text: hello}", "{text: hello, state: a, next: {a: 0}}",
+			`12:39: the weight of "a" must be from 0.000001 to 1000000, not 0 (leave out what never comes)`},
+		{"state that never comes", "  - {text: hello}", "  - {text: hello, repeat: forever}\n  - {text: bye, state: a}",
+			`13:5: the model never comes here: entry 1 repeats forever (put this entry first, or give the other one a number)`},
+		{"fault", "expect:", "faults: [drip model 3]\nexpect:",
+			`13:10: "drip model 3" is no fault: there is no fault "drip": it begins with one of [drop delay error malform cut duplicate reorder swap-ids empty oversize] (such as drop model 3, or error tool 4 RetryableServer)`},
+		{"fault written otherwise", "expect:", "faults: [delay tool read 1 5000ms]\nexpect:",
+			`13:10: "delay tool read 1 5000ms" is no fault: write it as "delay tool read 1 5s" (such as drop model 3, or error tool 4 RetryableServer)`},
+		{"fault of no tool", "expect:", "faults: [drop tool raed 3]\nexpect:", `13:10: there is no tool "raed" (did you mean read?)`},
+
 		// ${…}
 		{"value that there is not", "{text: hello}", `{text: "turn ${trun}"}`,
 			`12:12: text ${trun}: no such value; there are turn, call, seed, rand:1..6, pick:red|green and, in arguments, result:c3.id`},
@@ -213,6 +231,13 @@ func TestBrokenFiles(t *testing.T) {
 		{"deep brackets after others", valid, strings.Repeat("]", 200) + strings.Repeat("[", 20_000), `1:301: nested more than 100 deep`},
 		{"deep lists", valid, strings.Repeat("- ", 20_000) + "x", `1:201: nested more than 100 deep`},
 		{"deep mappings", valid, strings.Repeat("{a: ", 20_000), `1:401: nested more than 100 deep`},
+	}
+	distinct := map[string]bool{}
+	for _, tt := range tests {
+		distinct[tt.want] = true
+	}
+	if len(distinct) < 60 {
+		t.Errorf("%d messages are distinct, want 60", len(distinct))
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
