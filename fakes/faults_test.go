@@ -242,3 +242,33 @@ func TestFaultThatCannotBePlayed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A fault strikes the try that it names, and no other. Behind a tool's name the
+// number counts that tool's calls: call 3 is the second of f.
+func TestWhichTryIsStruck(t *testing.T) {
+	s := oneTool(Answer{Result: "abc"})
+	s.Tools = append(s.Tools, Tool{ToolSpec: loop.ToolSpec{Name: "g"}, Answers: []Answer{{Result: "abc"}}})
+	tries := []loop.Effect{call(1, 1, "f", "{}"), call(2, 1, "g", "{}"), call(3, 1, "f", "{}"), call(3, 2, "f", "{}"), call(3, 3, "f", "{}")}
+	for fault, want := range map[string]loop.Ref{
+		"empty tool 2":     c(2, 1),
+		"empty tool 3":     c(3, 1),
+		"empty tool 3#2":   c(3, 2),
+		"empty tool f 1":   c(1, 1),
+		"empty tool f 2":   c(3, 1),
+		"empty tool f 2#3": c(3, 3),
+		"empty tool g 1":   c(2, 1),
+	} {
+		script := *s
+		w := NewWorld(faulty(t, &script, fault), 1)
+		var got []loop.Ref
+		for _, e := range tries {
+			do(w, 0, e)
+			if in := next(t, w); in.Text == "" {
+				got = append(got, in.Ref)
+			}
+		}
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%s struck %v, want %v", fault, got, want)
+		}
+	}
+}
