@@ -2,6 +2,7 @@ package fakes
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -107,6 +108,10 @@ func (w *World) ask(e *loop.Effect) {
 		w.queue.push(w.bound(w.now))
 		return
 	}
+	if w.Speaker != nil {
+		w.askSpeaker(e)
+		return
+	}
 	s := w.choose(e)
 	if s == nil {
 		w.fail(&DryError{e.Ref, fmt.Sprintf("no model step for request m%d (the script has %d)", e.Ref.N, w.covered)})
@@ -117,22 +122,31 @@ func (w *World) ask(e *loop.Effect) {
 		w.fail(err)
 		return
 	}
-	for _, i := range said.Struck {
-		w.fired[i] = true
-	}
 	for i, text := range Cut(said.Text, said.Of) {
 		if i == said.Pieces {
 			break
 		}
-		w.queue.push(loop.Input{At: w.now + said.At(i), Kind: loop.ModelDelta, Ref: e.Ref, Text: text})
+		w.delta(e.Ref, said.At(i), text)
+	}
+	w.answer(e.Ref, &said)
+}
+
+func (w *World) delta(ref loop.Ref, after time.Duration, text string) {
+	w.queue.push(loop.Input{At: w.now + after, Kind: loop.ModelDelta, Ref: ref, Text: text})
+}
+
+// answer queues what the model says to a try, after the pieces.
+func (w *World) answer(ref loop.Ref, said *Said) {
+	for _, i := range said.Struck {
+		w.fired[i] = true
 	}
 	switch f := said.Failure; {
 	case f == nil:
-		w.queue.push(loop.Input{At: w.now + said.After, Kind: loop.ModelReply, Ref: e.Ref, Text: said.Text,
+		w.queue.push(loop.Input{At: w.now + said.After, Kind: loop.ModelReply, Ref: ref, Text: said.Text,
 			Calls: said.Calls, Finish: said.Finish,
-			TokensIn: s.TokensIn, TokensOut: s.TokensOut, Cost: s.Cost})
+			TokensIn: said.TokensIn, TokensOut: said.TokensOut, Cost: said.Cost})
 	case !f.Hangs():
-		w.queue.push(loop.Input{At: w.now + said.After, Kind: loop.ModelFailure, Ref: e.Ref,
+		w.queue.push(loop.Input{At: w.now + said.After, Kind: loop.ModelFailure, Ref: ref,
 			Status: f.Status, RetryAfter: f.RetryAfter, Text: said.Reason})
 	}
 }

@@ -112,6 +112,8 @@ type Said struct {
 	Text   string
 	Calls  []loop.AskedCall
 	Finish string
+	// TokensIn, TokensOut and Cost (nano-dollars) are the reply's usage.
+	TokensIn, TokensOut, Cost int64
 	// Failure is what the try gets instead of the reply, nil = the reply; Reason
 	// is its text. The reply is then the one that breaks off.
 	Failure *ModelFailure
@@ -121,6 +123,9 @@ type Said struct {
 	// Of is the number of pieces that the text is cut into (see [Cut]), 0 where
 	// it comes at once. Of these, Pieces come before the reply is whole or fails.
 	Of, Pieces int
+	// Deltas are the pieces of a [Speaker]'s reply; Of and Pieces are then its own
+	// to count.
+	Deltas []Delta
 
 	// Struck are the faults that did, by their place in [Script.Faults].
 	Struck []int
@@ -179,7 +184,7 @@ func (p *seeded) say(s *step, r *Request, b *scratch, all bool) (Said, error) {
 func (p *seeded) saying(s *step, r *Request, b *scratch, all bool) (Said, error) {
 	k := p.key.ref(r.Ref)
 	v := vars{turn: r.Ref.N, call: r.Calls + 1, seed: p.seed, key: k.of(forText), history: r.History}
-	said := Said{Text: b.say(&s.text, &v), Finish: s.finish(), first: s.FirstToken, Pieces: s.Chunks, Of: s.Chunks}
+	said := Said{Text: b.say(&s.text, &v), Finish: s.finish(), TokensIn: s.TokensIn, TokensOut: s.TokensOut, Cost: s.Cost, first: s.FirstToken, Pieces: s.Chunks, Of: s.Chunks}
 	latency := s.Latency
 	if i := s.failure(r.Ref.Try); i >= 0 {
 		f := &s.Failures[i]

@@ -106,6 +106,9 @@ func (w *World) cancelTool(e *loop.Effect) {
 // openGate answers for the user. Hooks are not scripted: they let all pass at
 // once.
 func (w *World) openGate(e *loop.Effect) {
+	if w.askPeople(e) {
+		return
+	}
 	in := loop.Input{Kind: loop.GateAnswer, Ref: e.Ref, Allow: true}
 	if e.At != loop.GatePermission {
 		in.At = w.now
@@ -137,6 +140,9 @@ func (w *World) permission(e *loop.Effect) *gate {
 
 // askUser answers a question for the user.
 func (w *World) askUser(e *loop.Effect) {
+	if w.askPeople(e) {
+		return
+	}
 	in := loop.Input{Kind: loop.UserReply, Ref: e.Ref}
 	after := exactly(DefaultToolLatency)
 	for len(w.replies) > 0 && w.replies[0].left <= 0 {

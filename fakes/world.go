@@ -33,9 +33,18 @@ func DefaultCeiling() Ceiling {
 type World struct {
 	// Ceiling bounds the session; it may be set before the first Do.
 	Ceiling Ceiling
+	// Speaker answers the model requests, and People what is asked of the user
+	// (its hooks aside); both may be set before the first Do. nil, and a nil
+	// function of People, leave that to the script. Time stands still while
+	// people think.
+	Speaker Speaker
+	People  loop.LiveOptions
 
 	seeded
-	user User
+	user    User
+	planner loop.Planner
+	specs   []loop.ToolSpec
+	waiting []func(context.Context) // what Next has to ask first
 
 	queue    queue
 	now      time.Duration
@@ -61,7 +70,7 @@ type World struct {
 // other worlds at the same time.
 func NewWorld(s *Script, seed uint64) *World {
 	p, err := compile(s)
-	w := &World{seeded: seeded{p, seed, newKey(seed)}, broken: err, user: s.User,
+	w := &World{seeded: seeded{p, seed, newKey(seed)}, broken: err, user: s.User, planner: s.Planner, specs: s.Specs(),
 		open: map[int]openCall{}, heard: heard{whys: map[int]loop.Why{}}}
 	if len(p.faults) > 0 {
 		w.fired, w.nth = make([]bool, len(p.faults)), map[string]int{}
@@ -114,8 +123,8 @@ func (w *World) carry(e *loop.Effect) {
 func (w *World) halt(e *loop.Effect) {
 	w.outcomes = append(w.outcomes, *e.Outcome)
 	w.halted = true
-	if e.Outcome.Stop.EndState() != loop.Done || w.messages == len(w.user.Messages) {
-		w.over = true
+	if left := w.messages < len(w.user.Messages); !left || e.Outcome.Stop.EndState() != loop.Done {
+		w.over = left || !w.followUp(*e.Outcome)
 		return
 	}
 	next := &w.user.Messages[w.messages]
@@ -127,6 +136,7 @@ func (w *World) halt(e *loop.Effect) {
 // the machine's wake, which comes first on a tie. See [loop.World]. Its errors
 // are io.EOF, a [DryError], what [Script.Validate] reports, and ctx's.
 func (w *World) Next(ctx context.Context, wake time.Duration, armed bool) (loop.Input, error) {
+	w.settle(ctx)
 	switch {
 	case w.broken != nil:
 		return loop.Input{}, w.broken

@@ -1,0 +1,123 @@
+package fakes
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// A Speaker answers the model requests of a [World] in the place of its script:
+// a live endpoint, say, or what was recorded of one. at is the instant of the
+// request on the world's clock. It may take as long as it likes, since the world
+// goes on only when it has answered; how long the answer takes on the world's
+// clock is what it says in After, and for its pieces in Deltas.
+//
+// An error ends the session: what the loop is to see of a failure is a Said with
+// a Failure.
+type Speaker func(ctx context.Context, at time.Duration, req loop.ModelRequest) (Said, error)
+
+// A Delta is a piece of a reply that a [Speaker] has streamed.
+type Delta struct {
+	At   time.Duration // counted from the request
+	Text string        // "" = a piece without text
+}
+
+// later puts off what blocks until Next, because Do must not.
+func (w *World) later(f func(ctx context.Context)) { w.waiting = append(w.waiting, f) }
+
+// settle does what was put off.
+func (w *World) settle(ctx context.Context) {
+	for len(w.waiting) > 0 && w.broken == nil && ctx.Err() == nil {
+		f := w.waiting[0]
+		w.waiting = w.waiting[1:]
+		f(ctx)
+	}
+}
+
+// askSpeaker lets the speaker answer a request.
+func (w *World) askSpeaker(e *loop.Effect) {
+	ref := e.Ref
+	req := loop.ModelRequest{Ref: ref, For: e.For, System: e.System, History: slices.Clone(e.History)}
+	for i := range req.History {
+		req.History[i].Calls = slices.Clone(req.History[i].Calls)
+	}
+	if (e.For == loop.ForReply || e.For == loop.ForGrace) && w.planner == loop.PlannerNative {
+		req.Tools = w.specs
+	}
+	w.later(func(ctx context.Context) {
+		said := Said{After: DefaultModelLatency}
+		if !w.forestalled(ref) {
+			var err error
+			if said, err = w.Speaker(ctx, w.now, req); err != nil {
+				w.fail(err)
+				return
+			}
+			said.Pieces, said.Of = len(said.Deltas), len(said.Deltas)
+		}
+		w.spoil(&said, &Request{Ref: ref})
+		for _, d := range said.Deltas[:min(said.Pieces, len(said.Deltas))] {
+			if said.Failure == nil && said.Text == "" {
+				d.Text = "" // a fault has emptied the reply
+			}
+			w.delta(ref, d.At, d.Text)
+		}
+		w.answer(ref, &said)
+	})
+}
+
+// forestalled reports whether a fault takes the place of any answer to a try, so
+// that the speaker need not be asked.
+func (w *World) forestalled(ref loop.Ref) bool {
+	for i := range w.faults {
+		f := &w.faults[i]
+		if f.At == loop.RefModel && (f.Kind == FaultDrop || f.Kind == FaultError) && w.strikes(i, ref, max(ref.Try, 1), ref.N) {
+			return true
+		}
+	}
+	return false
+}
+
+// askPeople lets somebody answer a gate or a question, and reports whether there
+// is anybody for it.
+func (w *World) askPeople(e *loop.Effect) bool {
+	in := loop.Input{Kind: loop.GateAnswer, Ref: e.Ref, Allow: true}
+	p, at := &w.People, loop.HookPoint{At: e.At, Call: e.Of.N, Tool: e.Name, Args: e.Args, Code: e.Code, Text: e.Text}
+	var ask func(ctx context.Context)
+	switch {
+	case e.Kind == loop.AskUser && p.Ask != nil:
+		in.Kind = loop.UserReply
+		ask = func(ctx context.Context) { in.Text, in.Allow = p.Ask(ctx, at.Text) }
+	case e.Kind == loop.OpenGate && at.At == loop.GatePermission && p.Approve != nil:
+		ask = func(ctx context.Context) {
+			if in.Allow, in.Text = p.Approve(ctx, at.Tool, at.Args); in.Allow {
+				in.Text = "" // a reason is for a denial
+			}
+		}
+	default:
+		return false
+	}
+	w.later(func(ctx context.Context) {
+		ask(ctx)
+		in.At = w.now
+		w.queue.push(in)
+	})
+	return true
+}
+
+// followUp asks for the next message once the script has none left, and reports
+// whether there is anybody to ask.
+func (w *World) followUp(last loop.Outcome) bool {
+	if w.People.FollowUp == nil || w.bounded || last.Stop == loop.StopCancelled {
+		return false
+	}
+	w.later(func(ctx context.Context) {
+		text, ok := w.People.FollowUp(ctx, last)
+		w.over = !ok
+		if ok {
+			w.queue.push(loop.Input{At: w.now, Kind: loop.UserMessage, Text: text})
+		}
+	})
+	return true
+}
