@@ -18,18 +18,25 @@ func Run(ctx context.Context, s *Script, cfg loop.Config, seed uint64, trace *lo
 
 // RunFaults is [Run], and tells which of the script's faults struck nothing.
 func RunFaults(ctx context.Context, s *Script, cfg loop.Config, seed uint64, trace *loop.Trace) (runs []loop.Outcome, idle []Fault, err error) {
+	w := NewWorld(s, seed)
+	runs, err = RunIn(ctx, w, s, cfg, seed, trace)
+	return runs, w.NotFired(), err
+}
+
+// RunIn is [Run] in a world that [NewWorld] has made of that script and seed,
+// and that was given a [Speaker] or people.
+func RunIn(ctx context.Context, w *World, s *Script, cfg loop.Config, seed uint64, trace *loop.Trace) ([]loop.Outcome, error) {
 	m, err := loop.New(cfg, s.LoopTask(seed), s.Specs())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	w := NewWorld(s, seed)
 	var world loop.World = w
 	if trace != nil {
 		world = loop.Recording(w, trace)
 	}
 	last, err := loop.Run(ctx, m, world)
 	if err != nil {
-		return append(w.Outcomes(), last), w.NotFired(), err
+		return append(w.Outcomes(), last), err
 	}
-	return w.Outcomes(), w.NotFired(), nil
+	return w.Outcomes(), nil
 }
