@@ -1,0 +1,40 @@
+package scenarios
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What YAML writes is read back as the same scenario, with its config.
+func TestParse(t *testing.T) {
+	all, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if len(s.Script.Faults) > 0 {
+			continue // YAML does not write them
+		}
+		got, err := Parse("suite/"+s.Name+".yaml", string(s.YAML("")))
+		if err != nil {
+			t.Errorf("%s: %v", s.ID(), err)
+			continue
+		}
+		if got.Suite != "suite" || got.Name != s.Name || cmp.Diff(s.Config, got.Config) != "" {
+			t.Errorf("%s: %s has another config: %s", s.ID(), got.ID(), cmp.Diff(s.Config, got.Config))
+		}
+	}
+}
+
+func TestParseMistakes(t *testing.T) {
+	// The description is missing, and the label is wrong.
+	_, err := Parse("mine/x.yaml", "name: x\nlabel: helthy\n")
+	mistakes, _ := err.(Mistakes)
+	if len(mistakes) < 2 || mistakes[0].File != "mine/x.yaml" || mistakes[1].Line != 2 || mistakes[1].Column != 8 {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Parse("x", string(make([]byte, maxFileBytes+1))); err == nil {
+		t.Error("a text above the bound was read")
+	}
+}
