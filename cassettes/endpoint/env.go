@@ -1,0 +1,214 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// maxFile is the size of a file of variables or prices at most.
+const maxFile = 64 << 10
+
+// ReadEnv reads a file of variables such as .env:
+//
+//	# what follows a # is a comment
+//	OPENAI_BASE_URL=http://127.0.0.1:8080/v1
+//	export OPENAI_API_KEY='taken as it stands'
+//	OPENAI_MODEL="with \" \\ \$ \n \r \t"  # other backslashes stay
+//
+// Nothing in it is executed or expanded, and nothing of it enters the process's
+// environment. A text in quotes may have several lines. Of a variable that
+// stands twice the last one counts. The error is of type [scenarios.Mistakes],
+// and shows nothing of the values; [fs.ErrNotExist] is in it if there is no
+// such file.
+func ReadEnv(path string) (map[string]string, error) {
+	text, err := readFile(path, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	r := &envReader{rest: text, line: 1}
+	vars := map[string]string{}
+	for r.rest != "" {
+		name, value, err := r.variable()
+		if err != nil {
+			return nil, scenarios.Mistakes{{File: path, Line: r.line, Column: 1, Problem: err.Error(), Hint: "write NAME=value, with quotes round a value that holds spaces or #"}}
+		}
+		if name != "" {
+			vars[name] = value
+		}
+	}
+	return vars, nil
+}
+
+// An envReader reads one line, or as many as a quoted text has, after the other.
+type envReader struct {
+	rest string
+	line int // of what was read last
+	next int // how many lines that has
+}
+
+var assignment = regexp.MustCompile(`^(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*`)
+
+// variable reads the next line. name is "" if it holds none.
+func (r *envReader) variable() (name, value string, err error) {
+	r.line += r.next
+	line, _, _ := strings.Cut(r.rest, "\n")
+	trimmed := strings.TrimLeft(line, " \t")
+	if trimmed == "" || trimmed[0] == '#' {
+		r.skip(len(line))
+		return "", "", nil
+	}
+	r.rest = r.rest[len(line)-len(trimmed):]
+	found := assignment.FindStringSubmatch(trimmed)
+	if found == nil {
+		return "", "", errors.New("this is no variable")
+	}
+	r.rest = r.rest[len(found[0]):]
+	value, size, err := envValue(r.rest)
+	if err != nil {
+		return "", "", err
+	}
+	r.skip(size)
+	return found[1], value, nil
+}
+
+// skip passes over the rest of a line, which has size bytes.
+func (r *envReader) skip(size int) {
+	r.next = strings.Count(r.rest[:size], "\n") + 1
+	r.rest = strings.TrimPrefix(r.rest[size:], "\n")
+}
+
+// envValue reads the value that a text begins with, and tells where its line
+// ends.
+func envValue(text string) (value string, size int, err error) {
+	if text == "" || text[0] != '"' && text[0] != '\'' {
+		line, _, _ := strings.Cut(text, "\n")
+		value = line
+		for i := range line {
+			if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
+				value = line[:i]
+				break
+			}
+		}
+		return strings.TrimRight(value, " \t"), len(line), nil
+	}
+	value, end, ok := quotedText(text)
+	if !ok {
+		return "", 0, fmt.Errorf("the quote %c is not closed", text[0])
+	}
+	after, _, _ := strings.Cut(text[end:], "\n")
+	if tail := strings.TrimLeft(after, " \t"); tail != "" && tail[0] != '#' {
+		return "", 0, errors.New("something follows the closing quote")
+	}
+	return value, end + len(after), nil
+}
+
+// quotedText reads a text in quotes, and tells where it ends.
+func quotedText(text string) (value string, end int, ok bool) {
+	quote := text[0]
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == quote:
+			return b.String(), i + 1, true
+		case c == '\\' && quote == '"' && i+1 < len(text):
+			i++
+			b.WriteString(unescaped(text[i]))
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", 0, false
+}
+
+// unescaped gives what a backslash and a character stand for.
+func unescaped(c byte) string {
+	switch c {
+	case 'n':
+		return "\n"
+	case 'r':
+		return "\r"
+	case 't':
+		return "\t"
+	case '"', '\\', '$':
+		return string(c)
+	}
+	return "\\" + string([]byte{c})
+}
+
+// notRead is the error of a file that cannot be read.
+type notRead struct {
+	scenarios.Mistakes
+	err error
+}
+
+func (e *notRead) Unwrap() []error { return []error{e.Mistakes, e.err} }
+
+// readFile reads a text file of at most limit bytes.
+func readFile(path string, limit int64) (string, error) {
+	text, err := capped(path, limit)
+	if err == nil {
+		return text, nil
+	}
+	problem := err.Error()
+	var p *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		problem = "there is no such file"
+	case errors.As(err, &p):
+		problem = p.Err.Error()
+	}
+	return "", &notRead{scenarios.Mistakes{{File: path, Problem: problem}}, err}
+}
+
+func capped(path string, limit int64) (string, error) {
+	if info, err := os.Stat(path); err != nil {
+		return "", err
+	} else if !info.Mode().IsRegular() { // to open a pipe could take for ever
+		return "", errors.New("is no file")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	switch {
+	case err != nil:
+		return "", err
+	case int64(len(text)) > limit:
+		return "", fmt.Errorf("is larger than %d bytes", limit)
+	case !utf8.Valid(text) || strings.ContainsRune(string(text), 0):
+		return "", errors.New("is no text")
+	}
+	return string(text), nil
+}
+
+// maxClip is how much of a text a message shows.
+const maxClip = 100
+
+func clip(s string) string {
+	if runes := []rune(s); len(runes) > maxClip {
+		return string(runes[:maxClip]) + "…"
+	}
+	return s
+}
+
+// printable puts a space in the place of what a terminal would obey.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, s)
+}

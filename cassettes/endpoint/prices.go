@@ -1,0 +1,89 @@
+package endpoint
+
+import (
+	_ "embed"
+	"math"
+	"math/big"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Price is what a model's tokens cost, in nano-dollars for a million of them:
+// $2.50 is 2,500,000,000. So each price of up to nine decimals is exact.
+type Price struct {
+	In  int64 // for tokens read
+	Out int64 // for tokens written
+}
+
+// perTokens is how many tokens a price is for.
+const perTokens = 1_000_000
+
+// Cost gives what tokens cost, in nano-dollars, rounded half up. Numbers below
+// zero count as none; what is too much is [math.MaxInt64].
+func (p Price) Cost(in, out int64) int64 {
+	product := func(tokens, price int64) *big.Int {
+		return new(big.Int).Mul(big.NewInt(max(tokens, 0)), big.NewInt(max(price, 0)))
+	}
+	sum := product(in, p.In)
+	sum.Add(sum, product(out, p.Out)).Add(sum, big.NewInt(perTokens/2)).Quo(sum, big.NewInt(perTokens))
+	if !sum.IsInt64() {
+		return math.MaxInt64
+	}
+	return sum.Int64()
+}
+
+// Prices are the prices of models, by the beginnings of their names.
+type Prices map[string]Price
+
+// Find gives the price of a model: that under the longest name that the model's
+// begins with. The name must end there, or a new part must begin, as with "-" or
+// ":": gpt-5 is the beginning of gpt-5-2025-08-07, and not of gpt-5.1.
+func (p Prices) Find(model string) (price Price, known bool) {
+	found := ""
+	for name, its := range p {
+		if rest, ok := strings.CutPrefix(model, name); ok && newPart(rest) && len(name) > len(found) {
+			found, price, known = name, its, true
+		}
+	}
+	return price, known
+}
+
+func newPart(rest string) bool {
+	r, _ := utf8.DecodeRuneInString(rest)
+	return rest == "" || r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}
+
+//go:embed prices.yaml
+var defaultPrices string
+
+// DefaultPrices gives the embedded prices, some of OpenAI's. The file
+// prices.yaml says where they come from.
+func DefaultPrices() Prices {
+	prices, err := parsePrices("prices.yaml", defaultPrices)
+	if err != nil {
+		panic(err) // a test reads it
+	}
+	return prices
+}
+
+// ReadPrices reads a file of prices, which are laid over the default ones:
+//
+//	gpt-4.1: {in: 2.00, out: 8.00} # dollars for a million tokens
+//
+// The error is of type [scenarios.Mistakes].
+func ReadPrices(path string) (Prices, error) {
+	text, err := readFile(path, maxFile)
+	if err != nil {
+		return nil, err
+	}
+	read, err := parsePrices(path, text)
+	if err != nil {
+		return nil, err
+	}
+	prices := DefaultPrices()
+	for name, price := range read {
+		prices[name] = price
+	}
+	return prices, nil
+}
