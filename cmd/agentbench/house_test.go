@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -56,6 +57,40 @@ func TestArrows(t *testing.T) {
 	for _, pkg := range []string{"loop", "fakes", "scenarios", "reports", "internal", "cmd"} {
 		if !seen[pkg] {
 			t.Errorf("no source of %s was found: this test looks in the wrong place", pkg)
+		}
+	}
+}
+
+// clientLibrary is what only one package may import, and no build with the tag
+// nolive brings along: it takes minutes to build.
+const clientLibrary = "github.com/openai/openai-go"
+
+// TestClientLibrary checks that one package imports the client library, and that
+// the command can be built without it.
+func TestClientLibrary(t *testing.T) {
+	const may = "cassettes/openai"
+	found := false
+	for file, imports := range sources(t) {
+		for _, path := range imports {
+			if !strings.HasPrefix(path, clientLibrary) {
+				continue
+			}
+			found = true
+			if dir := filepath.ToSlash(filepath.Dir(file)); dir != may {
+				t.Errorf("%s imports %s: only %s may", file, path, may)
+			}
+		}
+	}
+	if !found {
+		t.Errorf("nothing imports %s: this test looks for the wrong thing", clientLibrary)
+	}
+	for tags, want := range map[string]bool{"": true, "nolive": false} {
+		deps, err := exec.Command("go", "list", "-deps", "-tags", tags, ".").Output()
+		if err != nil {
+			t.Fatalf("go list -tags %q: %v", tags, err)
+		}
+		if got := strings.Contains(string(deps), clientLibrary); got != want {
+			t.Errorf("with the tags %q the command links the client library: %t, want %t", tags, got, want)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (c *console) run() (problems []string) {
 				continue
 			}
 			var out bytes.Buffer
-			code = cli.Main(args, strings.NewReader(""), &out, &out)
+			code = cli.Main(args, strings.NewReader(""), &out, &out, built)
 			got = out.String()
 		}
 		if shown(want).MatchString(trimmed(got)) {

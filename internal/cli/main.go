@@ -32,8 +32,8 @@ const (
 // Main runs the program with these arguments (without its own name) and returns
 // its exit code. An interrupt ends the work at hand in good order; a second one
 // kills the process.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, built Options) int {
+	ctx, stop := signal.NotifyContext(built.within(context.Background()), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return run(ctx, args, stdin, stdout, stderr)

@@ -1,0 +1,8 @@
+//go:build nolive
+
+package main
+
+import "github.com/agentbench-go/agentbench/internal/cli"
+
+// built has no live models.
+var built cli.Options
