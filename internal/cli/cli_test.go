@@ -20,7 +20,7 @@ import (
 func session(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = Main(args, strings.NewReader(""), &out, &err)
+	code = Main(args, strings.NewReader(""), &out, &err, Options{})
 	return code, out.String(), err.String()
 }
 
@@ -162,7 +162,7 @@ func TestBrokenOutputLeavesNoFile(t *testing.T) {
 	})
 	var stderr bytes.Buffer
 	args := []string{"run", scenario(t), "--seeds", "9", "-o", "-", "-o", filepath.Join(dir, "a.jsonl")}
-	if code := Main(args, strings.NewReader(""), broken, &stderr); code != 3 {
+	if code := Main(args, strings.NewReader(""), broken, &stderr, Options{}); code != 3 {
 		t.Errorf("exit code %d, want 3", code)
 	}
 	if got := stderr.String(); got != "error: the disk is full\n" {
