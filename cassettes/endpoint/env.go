@@ -14,8 +14,8 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// maxFile is the size of a file of variables or prices at most.
-const maxFile = 64 << 10
+// maxEnv is the size of a file of variables at most.
+const maxEnv = 64 << 10
 
 // ReadEnv reads a file of variables such as .env:
 //
@@ -30,7 +30,7 @@ const maxFile = 64 << 10
 // and shows nothing of the values; [fs.ErrNotExist] is in it if there is no
 // such file.
 func ReadEnv(path string) (map[string]string, error) {
-	text, err := readFile(path, maxFile)
+	text, err := readFile(path, maxEnv)
 	if err != nil {
 		return nil, err
 	}

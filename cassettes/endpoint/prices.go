@@ -67,13 +67,17 @@ func DefaultPrices() Prices {
 	return prices
 }
 
+// maxPrices is the size of a file of prices at most. The parser's time grows with
+// the square of it.
+const maxPrices = 16 << 10
+
 // ReadPrices reads a file of prices, which are laid over the default ones:
 //
 //	gpt-4.1: {in: 2.00, out: 8.00} # dollars for a million tokens
 //
 // The error is of type [scenarios.Mistakes].
 func ReadPrices(path string) (Prices, error) {
-	text, err := readFile(path, maxFile)
+	text, err := readFile(path, maxPrices)
 	if err != nil {
 		return nil, err
 	}

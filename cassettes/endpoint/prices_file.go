@@ -136,8 +136,14 @@ func (f *pricesFile) amount(node ast.Node, into *int64) {
 	f.wrong(node.GetToken(), priceHint, "a price must be a number from 0 to 999999, not %s", strconv.Quote(clip(node.GetToken().Value)))
 }
 
+// maxMistakes is how many mistakes of a file are told.
+const maxMistakes = 100
+
 // wrong notes what is wrong at a place.
 func (f *pricesFile) wrong(at *token.Token, hint, format string, args ...any) {
+	if len(f.mistakes) == maxMistakes {
+		return
+	}
 	m := &scenarios.Mistake{File: f.file, Line: at.Position.Line, Column: at.Position.Column, Problem: fmt.Sprintf(format, args...), Hint: hint}
 	if i := m.Line - 1; i >= 0 && i < len(f.lines) {
 		before := strings.Repeat(" ", min(max(m.Column-1, 0), maxClip))
