@@ -21,7 +21,7 @@ func TestReadEnv(t *testing.T) {
 		{"plain", "A=1\nB=two words\nC=", map[string]string{"A": "1", "B": "two words", "C": ""}},
 		{"export", "export A=1\nexport\tB=2\nexported=3", map[string]string{"A": "1", "B": "2", "exported": "3"}},
 		{"space", "  A = 1  \n", map[string]string{"A": "1"}},
-		{"a comment behind", "A=1 # one\nB=a#b\nC=#c\nD='x' # d\n", map[string]string{"A": "1", "B": "a#b", "C": "", "D": "x"}},
+		{"a comment behind", "A=1 # one\nE=2\t# two\nB=a#b\nC=#c\nD='x' # d\n", map[string]string{"E": "2", "A": "1", "B": "a#b", "C": "", "D": "x"}},
 		{"an equals sign", "A=b=c==", map[string]string{"A": "b=c=="}},
 		{"single quotes", `A='a "b" \n $C # d'`, map[string]string{"A": `a "b" \n $C # d`}},
 		{"double quotes", `A="a 'b' \n \t \r \" \\ \$ \q # d"`, map[string]string{"A": "a 'b' \n \t \r \" \\ $ \\q # d"}},
