@@ -12,7 +12,7 @@ import (
 const (
 	maxAnswer = 32 << 20
 	maxHead   = 64 << 10 // of what is kept to explain a failure
-	maxParts  = 150_000  // of JSON that comes at once
+	maxParts  = 100_000  // of JSON that comes at once
 )
 
 // An exchange is the transport of one request, and keeps what its answer was.

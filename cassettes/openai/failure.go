@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -193,6 +194,8 @@ func (m *model) describe(x *exchange, err error) string {
 		return bad.Error()
 	case x.status == 0:
 		return m.noAnswer(err)
+	case errors.Is(err, bufio.ErrTooLong): // one line of a stream
+		return errTooLarge.Error()
 	case errors.As(err, &syntax):
 		return "an event of the stream is no JSON"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
