@@ -172,9 +172,11 @@ func (c *auditCall) carries(args string, hooked bool) bool {
 	if hooked {
 		return args == c.sent
 	}
+	if args == c.asked.Args || args == c.args {
+		return true
+	}
 	same := auditSame("", args)
-	return args == c.asked.Args || args == c.args ||
-		same == auditSame("", c.fixed) || c.planned && (c.name == "" || same == auditSame("", c.args))
+	return same == auditSame("", c.fixed) || c.planned && (c.name == "" || same == auditSame("", c.args))
 }
 
 // fellBack reports whether a try of a call is one of its tool's fallback.

@@ -91,8 +91,14 @@ type auditCounts struct {
 }
 
 func (b *auditBook) recount() {
+	type written struct{ name, args string }
+	seen := map[written]string{} // a run that repeats itself writes the same again and again
 	for _, c := range b.calls {
-		c.same = auditSame(c.name, c.args)
+		w := written{c.name, c.args}
+		if seen[w] == "" {
+			seen[w] = auditSame(c.name, c.args)
+		}
+		c.same = seen[w]
 		b.readFault(c)
 	}
 	n := auditCounts{}

@@ -14,13 +14,13 @@ type Trace []Record
 // Append adds a step. It copies effects and leaves out what is no part of a
 // trace.
 func (t *Trace) Append(in Input, effects []Effect) {
-	kept := make([]Effect, len(effects))
-	for i, e := range effects {
-		e.System, e.History, e.Budget = "", nil, 0
-		kept[i] = e
+	var kept []Effect
+	if len(effects) > 0 {
+		kept = make([]Effect, len(effects))
+		copy(kept, effects)
 	}
-	if len(kept) == 0 {
-		kept = nil
+	for i := range kept {
+		kept[i].System, kept[i].History, kept[i].Budget = "", nil, 0
 	}
 	*t = append(*t, Record{In: in, Effects: kept})
 }

@@ -11,6 +11,9 @@ type watcher struct {
 	*Detector
 	rungs []Rung // by rising count
 
+	counted class // the classes of Counts
+	all     bool  // Counts leaves none out
+
 	log     []record
 	batch   int    // where the present batch begins in log
 	cleared int    // what lies before has been forgotten
@@ -62,6 +65,11 @@ func (w *watcher) init(d *Detector) {
 	w.Detector = d
 	w.rungs = slices.Clone(d.Do)
 	slices.SortStableFunc(w.rungs, func(a, b Rung) int { return cmp.Compare(a.At, b.At) })
+	w.all = len(d.Counts) == 0
+	for _, c := range d.Counts {
+		w.counted |= classOf[c]
+		w.all = w.all || c == All
+	}
 	for _, name := range d.IgnoreArgs {
 		if w.ignore == nil {
 			w.ignore = map[string]bool{}
@@ -96,15 +104,10 @@ func (w *watcher) counts(s *record) bool {
 	if s.class.has(hidden) || s.class.has(vetoed) && w.Vetoed == NotRecorded {
 		return false
 	}
-	for _, c := range w.Counts {
-		if s.class.has(classOf[c]) {
-			return true
-		}
-	}
-	return len(w.Counts) == 0
+	return w.all || s.class&w.counted != 0
 }
 
-var classOf = map[Class]class{All: 0, Failed: failed, Unknown: unknown, Invalid: invalid,
+var classOf = map[Class]class{Failed: failed, Unknown: unknown, Invalid: invalid,
 	Denied: denied, Empty: empty, TextOnly: textOnly}
 
 // resets reports whether the record ends every count of cur's key.
