@@ -2,6 +2,7 @@ package goldens
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -73,24 +74,39 @@ func (d *Difference) writeEdit(b *strings.Builder) {
 	default:
 		return
 	}
-	for i := 0; i < len(d.Edit); i++ {
-		text := d.Edit[i].Text
+	for _, e := range d.shown() {
+		sign := "+"
+		if e.Out {
+			sign = "-"
+		}
+		fmt.Fprintf(b, "  %s %4d  %s\n", sign, e.Line, e.Text)
+	}
+	if d.More > 0 {
+		fmt.Fprintf(b, "    … and %d more\n", d.More)
+	}
+}
+
+// Edits gives the edit as [Difference.String] writes it, its lines shortened and
+// escaped, and how many are left out; none where more differs than was looked at.
+func (d *Difference) Edits() (lines []Edit, more int) {
+	if !d.whole {
+		return nil, 0
+	}
+	return d.shown(), d.More
+}
+
+func (d *Difference) shown() []Edit {
+	lines := slices.Clone(d.Edit)
+	for i := range lines {
 		other := "" // the line that took its place, so that both show what differs
 		if i+1 < len(d.Edit) && d.Edit[i].Out && !d.Edit[i+1].Out {
 			other = d.Edit[i+1].Text
 		} else if i > 0 && !d.Edit[i].Out && d.Edit[i-1].Out {
 			other = d.Edit[i-1].Text
 		}
-		text, _ = windows(text, other)
-		sign := "+"
-		if d.Edit[i].Out {
-			sign = "-"
-		}
-		fmt.Fprintf(b, "  %s %4d  %s\n", sign, d.Edit[i].Line, text)
+		lines[i].Text, _ = windows(d.Edit[i].Text, other)
 	}
-	if d.More > 0 {
-		fmt.Fprintf(b, "    … and %d more\n", d.More)
-	}
+	return lines
 }
 
 // windows shortens two lines to their beginning and what stands round the first

@@ -21,7 +21,7 @@ func (f *Fold) Report() (*Report, error) {
 	names := slices.Sorted(maps.Keys(f.all))
 	r := &Report{
 		Schema: ReportSchema, Tool: f.tool(), Kind: f.Kind(), Seed: f.files.seed, Seeds: f.files.seeds,
-		Variants: append([]string{}, f.order...), Reference: reference, Scenarios: len(f.all), Trials: f.trials,
+		Variants: append([]string{}, f.order...), Reference: reference, Scenarios: len(f.all), Trials: f.trials, Faults: f.Faults(),
 		Verdict: f.verdict(), Verdicts: f.tally(), Suites: f.suites(), Fuzz: f.fuzz,
 		Comparisons: f.comparisons(reference, names), Differences: f.differences(names), Findings: f.found(), Results: f.kept(), Header: f.header(),
 		Rates: []Rate{}, Survival: []Survival{}, LogRank: []LogRank{}, Spent: []Spent{}, Stops: []Stops{}, Tools: []Tools{},
@@ -139,6 +139,9 @@ var graveRules = []struct{ rule, words string }{
 // warnings tells what a reader should know before any figure.
 func (f *Fold) warnings() []string {
 	out := append([]string{}, f.files.missing(f.trials+f.passed)...)
+	if len(f.files.faults) > 0 {
+		out = append(out, "every world was struck by "+faultsOf(f.files.faults)+": trials are judged by their label")
+	}
 	if f.unclear > 0 {
 		out = append(out, Count(f.unclear, "trial")+" could not be judged, counted in no rate")
 	}

@@ -27,6 +27,7 @@ type files struct {
 	seeds  int
 	trials int                  // that the headers promise
 	shards map[int]map[int]bool // number of shards → those that came
+	faults []string             // that struck every world, sorted
 }
 
 // add takes a header.
@@ -42,6 +43,11 @@ func (f *files) add(h *scenarios.Header) error {
 	if f.kind != "" && f.kind != kind {
 		return fmt.Errorf("results of %s cannot be counted together with those of %s before: make a report of each", quote(kind), quote(f.kind))
 	}
+	faults := slices.Sorted(slices.Values(h.Faults))
+	if f.kind != "" && !slices.Equal(f.faults, faults) {
+		return fmt.Errorf("results under %s cannot be counted together with those under %s before: make a report of each", faultsOf(faults), faultsOf(f.faults))
+	}
+	f.faults = faults
 	if f.kind == "" || h.Seed < f.seed {
 		f.seed = h.Seed
 	}
@@ -49,6 +55,17 @@ func (f *files) add(h *scenarios.Header) error {
 	f.seeds = max(f.seeds, h.Seeds)
 	f.trials += h.Trials
 	return f.shard(h.Shard)
+}
+
+// faultsOf names what struck every world.
+func faultsOf(faults []string) string {
+	switch len(faults) {
+	case 0:
+		return "no fault"
+	case 1:
+		return "the fault " + someOf(faults)
+	}
+	return "the faults " + someOf(faults)
 }
 
 // shard notes that a shard came, such as 2/4.

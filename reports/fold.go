@@ -26,22 +26,23 @@ type Fold struct {
 	// Repeat gives the command that shows a trial; nil = none is known.
 	Repeat func(*scenarios.Result) string
 
-	files    files
-	order    []string                   // variants
-	configs  map[string]json.RawMessage // variant → what a header says of it
-	all      map[string]*scenario
-	units    map[unitKey]*unit
-	tools    map[string]*toolTotals // by variant
-	verdicts map[scenarios.Verdict]int
-	broken   map[string]int // rule of a finding → trials that have it
-	goldens  map[string]int // trials by what became of their golden
-	troubles []Trouble
-	fuzz     []Fuzz
-	results  []*scenarios.Result
-	trials   int
-	passed   int      // over, because of Only
-	over     []string // variants that were passed over
-	unclear  int
+	files        files
+	order        []string                   // variants
+	configs      map[string]json.RawMessage // variant → what a header says of it
+	variantFiles map[string]string          // variant → its file, nil = none has one
+	all          map[string]*scenario
+	units        map[unitKey]*unit
+	tools        map[string]*toolTotals // by variant
+	verdicts     map[scenarios.Verdict]int
+	broken       map[string]int // rule of a finding → trials that have it
+	goldens      map[string]int // trials by what became of their golden
+	troubles     []Trouble
+	fuzz         []Fuzz
+	results      []*scenarios.Result
+	trials       int
+	passed       int      // over, because of Only
+	over         []string // variants that were passed over
+	unclear      int
 }
 
 type unitKey struct{ variant, scenario string }
@@ -84,9 +85,30 @@ func (f *Fold) Header(h *scenarios.Header) error {
 			return fmt.Errorf("the variant %s is another one in a file before: give one of them another name", quote(name))
 		}
 		f.configs[name] = config
+		f.variantFile(name, h.Files[name])
 	}
 	return nil
 }
+
+// variantFile notes the file of a variant. Of several with the same config one
+// is kept, whatever the order of the headers.
+func (f *Fold) variantFile(name, file string) {
+	before, seen := f.variantFiles[name]
+	if file == "" || seen && before <= file {
+		return
+	}
+	if f.variantFiles == nil {
+		f.variantFiles = map[string]string{}
+	}
+	f.variantFiles[name] = file
+}
+
+// VariantFile is the file of a variant as the headers so far name it; "" = a
+// preset, or nobody knows.
+func (f *Fold) VariantFile(name string) string { return f.variantFiles[name] }
+
+// Faults are those that struck the world of every trial so far.
+func (f *Fold) Faults() []string { return slices.Clone(f.files.faults) }
 
 // sameJSON compares two values as they are written, but for white space.
 func sameJSON(a, b json.RawMessage) bool {

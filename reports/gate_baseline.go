@@ -21,6 +21,10 @@ func (j *judge) baseline() []Rule {
 		return []Rule{{Name: "baseline", Verdict: scenarios.Unjudged, Measured: "there is no --baseline"}}
 	}
 	j.base.init()
+	if now, base := j.now.files.faults, j.base.files.faults; !slices.Equal(now, base) {
+		return []Rule{{Name: "baseline", Verdict: scenarios.Inconclusive, Measured: "the results were made under " + faultsOf(now) + ", the baseline under " + faultsOf(base),
+			Wanted: "results made with the same --fault", See: j.more()}}
+	}
 	all := j.matches()
 	if !slices.ContainsFunc(all, func(m match) bool { return len(m.units) > 0 }) {
 		return []Rule{{Name: "baseline", Verdict: scenarios.Inconclusive, Measured: "no scenario is in both results", Wanted: "results of the same scenarios and variants", See: j.more()}}

@@ -102,7 +102,8 @@ type troubleView struct {
 	Ending  string
 	Reasons []string
 	Command string
-	Trace   int // its number, 0 = its trace was not kept
+	Trace   int       // its number, 0 = the page has none
+	Diff    *diffView // where there is no trace that shows it
 }
 
 // A differenceView is a scenario that the variants treat differently.
@@ -115,8 +116,12 @@ const listed = 100
 func troubleViews(r *Report, trials *trialsView) []troubleView {
 	var out []troubleView
 	for _, t := range r.Findings[:min(listed, len(r.Findings))] {
-		out = append(out, troubleView{Verdict: string(t.Verdict), Title: fmt.Sprintf("%s under %s, seed %d", Line(t.Scenario), Line(t.Variant), t.Seed), Ending: t.Ending,
-			Reasons: reasons(t.Findings[:min(markdownFindings, len(t.Findings))]), Command: Line(t.Command), Trace: trials.traces[trialKey{t.Scenario, t.Variant, t.Seed}]})
+		view := troubleView{Verdict: string(t.Verdict), Title: fmt.Sprintf("%s under %s, seed %d", Line(t.Scenario), Line(t.Variant), t.Seed), Ending: t.Ending,
+			Reasons: reasons(t.Findings[:min(markdownFindings, len(t.Findings))]), Command: Line(t.Command), Trace: trials.traces[trialKey{t.Scenario, t.Variant, t.Seed}]}
+		if view.Trace == 0 {
+			view.Diff = newDiff(t.Findings)
+		}
+		out = append(out, view)
 	}
 	return out
 }

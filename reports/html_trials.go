@@ -16,6 +16,7 @@ type trialsView struct {
 	Static []trialRow // for a page without JavaScript: the worst first
 	Traces []traceView
 	Total  int
+	Left   string // tells of traces that are left out; "" = none is
 
 	traces map[trialKey]int // number of the trace, from 1
 }
@@ -40,6 +41,7 @@ type traceView struct {
 	Number  int
 	Title   string
 	Reasons []string
+	Diff    *diffView // nil unless it differs from its golden
 	Text    string
 }
 
@@ -81,29 +83,62 @@ func newTrials(r *Report) trialsView {
 		}
 		return at
 	}
+	worst := slices.Clone(r.Results)
+	slices.SortStableFunc(worst, func(a, b *scenarios.Result) int { return rank(b.Verdict) - rank(a.Verdict) })
+	kept := v.choose(worst)
 	for _, res := range r.Results {
-		trace := v.trace(res)
+		trace := 0
+		if kept[res] {
+			trace = v.trace(res)
+		}
 		t := newTrialRow(res, trace)
 		v.Data.Rows = append(v.Data.Rows, []int{place(t.Scenario), place(t.Suite), place(t.Label), place(t.Variant), place(t.Verdict), place(t.Ending), place(t.Seed),
 			asked(res), int(res.VirtualMS), int(res.TokensIn + res.TokensOut), trace, place(t.Found)})
 	}
-	worst := slices.Clone(r.Results)
-	slices.SortStableFunc(worst, func(a, b *scenarios.Result) int { return rank(b.Verdict) - rank(a.Verdict) })
 	for _, res := range worst[:min(staticRows, len(worst))] {
 		v.Static = append(v.Static, newTrialRow(res, v.traces[trialKey{res.Scenario, res.Variant, res.Seed}]))
 	}
 	return v
 }
 
+// maxTraces bounds the text of all traces of a page, in bytes.
+const maxTraces = 16 << 20
+
+// choose says whose traces the page holds, of results of which the worst come
+// first: as many as there is room for.
+func (v *trialsView) choose(worst []*scenarios.Result) map[*scenarios.Result]bool {
+	kept := map[*scenarios.Result]bool{}
+	room, left := maxTraces, 0
+	for _, res := range worst {
+		size := min(len(res.Trace), traceHead+traceTail)
+		if size > 0 && left == 0 && size <= room {
+			kept[res] = true
+			room -= size
+		} else if size > 0 {
+			left++
+		}
+	}
+	if left > 0 {
+		v.Left = fmt.Sprintf("The page holds %s; %s left out, those of trials that failed last. The results file has them all, and so has agentbench explain.", Count(len(kept), "trace"), counted(left, "more is", "more are"))
+	}
+	return kept
+}
+
+// counted writes a number with what follows it.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return Number(n) + " " + one
+	}
+	return Number(n) + " " + many
+}
+
 // trace takes the trace of a result, and gives its number.
 func (v *trialsView) trace(res *scenarios.Result) int {
-	if res.Trace == "" {
-		return 0
-	}
 	n := len(v.Traces) + 1
 	t := traceView{Number: n, Title: fmt.Sprintf("%s under %s, seed %d: %s", Line(res.Scenario), Line(res.Variant), res.Seed, Ending(res)), Text: shortTrace(Lines(res.Trace))}
 	if len(res.Findings) > 0 {
 		t.Reasons = Reasons(res)
+		t.Diff = newDiff(res.Findings)
 	}
 	v.Traces = append(v.Traces, t)
 	v.traces[trialKey{res.Scenario, res.Variant, res.Seed}] = n

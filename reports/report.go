@@ -24,6 +24,7 @@ type Report struct {
 	Reference string   `json:"reference"` // the variant that others are compared with
 	Scenarios int      `json:"scenarios"`
 	Trials    int      `json:"trials"`
+	Faults    []string `json:"faults,omitempty"` // that struck the world of every trial
 
 	// Verdict is that over all trials: fail beats inconclusive, which beats pass;
 	// unjudged where no trial was judged. In a report of a gate it is the gate's.

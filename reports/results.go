@@ -26,6 +26,6 @@ func WriteResults(w io.Writer, r *Report) error {
 // header is the header of all files together.
 func (f *Fold) header() scenarios.Header {
 	return scenarios.Header{Type: "header", Schema: scenarios.ResultsSchema, Kind: f.Kind(), Tool: f.tool(),
-		Seed: f.files.seed, Seeds: f.files.seeds, Order: append([]string{}, f.order...), Variants: f.configs,
+		Seed: f.files.seed, Seeds: f.files.seeds, Order: append([]string{}, f.order...), Variants: f.configs, Files: f.variantFiles, Faults: f.files.faults,
 		Scenarios: len(f.all), Trials: f.trials}
 }

@@ -18,13 +18,14 @@ const ResultsSchema = "agentbench.results/v1"
 type Header struct {
 	Type      string                     `json:"type"`   // header
 	Schema    string                     `json:"schema"` // ResultsSchema
-	Kind      string                     `json:"kind"`   // run, replay or fuzz
+	Kind      string                     `json:"kind"`   // the command that made it: run (compare and gate make the same), replay, record, fuzz, soak or serve
 	Tool      string                     `json:"tool"`   // the version that wrote it
 	Seed      uint64                     `json:"seed"`
 	Seeds     int                        `json:"seeds"`
-	Shard     string                     `json:"shard,omitempty"` // such as 1/4
-	Order     []string                   `json:"order"`           // the variants as given; the first is the reference
-	Variants  map[string]json.RawMessage `json:"variants"`        // their configs, with the keys of a variant
+	Shard     string                     `json:"shard,omitempty"`         // such as 1/4
+	Order     []string                   `json:"order"`                   // the variants as given; the first is the reference
+	Variants  map[string]json.RawMessage `json:"variants"`                // their configs, with the keys of a variant
+	Files     map[string]string          `json:"variant_files,omitempty"` // the files of those that are no presets
 	Scenarios int                        `json:"scenarios"`
 	Trials    int                        `json:"trials"`
 	Faults    []string                   `json:"faults,omitempty"`  // that struck every trial's world, see [fakes.Fault]
@@ -36,6 +37,12 @@ func (h *Header) add(v Variant) {
 	if _, ok := h.Variants[v.Name]; !ok {
 		h.Order = append(h.Order, v.Name)
 		h.Variants[v.Name] = v.JSON()
+		if v.File != "" {
+			if h.Files == nil {
+				h.Files = map[string]string{}
+			}
+			h.Files[v.Name] = v.File
+		}
 	}
 }
 
@@ -98,6 +105,20 @@ type Finding struct {
 	At      string `json:"at"` // where in the trace: a number such as c7, or a line of its text; "" = nowhere in particular
 	Want    string `json:"want"`
 	Got     string `json:"got"`
+	Diff    *Diff  `json:"diff,omitempty"` // of a golden: all that differs, where it can be told
+}
+
+// A Diff is the shortest edit that makes a golden the trace, its first lines.
+type Diff struct {
+	Edit []Edit `json:"edit"`
+	More int    `json:"more,omitempty"` // lines that are left out
+}
+
+// An Edit takes a line out of the golden, or puts a line of the trace in.
+type Edit struct {
+	Out  bool   `json:"out,omitempty"`
+	Line int    `json:"line"` // of the golden's file if Out, else of the trace's text
+	Text string `json:"text"` // shortened and escaped
 }
 
 // A Latency is a bucket of a histogram: N calls took UpperMS at most, and more

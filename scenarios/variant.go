@@ -15,6 +15,7 @@ import (
 type Variant struct {
 	Name   string // a preset's, or that of its file without folder and extension
 	Config loop.Config
+	File   string // that LoadVariant has read it from, as it was named; "" = a preset, or made otherwise
 }
 
 // DefaultVariant is the preset of scenarios that name none.
@@ -46,7 +47,7 @@ func LoadVariant(nameOrPath string) (Variant, error) {
 		return Variant{}, Mistakes{{File: nameOrPath, Problem: fmt.Sprintf("the name %s is a preset's", quoted(name)), Hint: "rename the file"}}
 	}
 	cfg, err := readVariant(opener(osOpen).read(nameOrPath, nameOrPath), nil)
-	return Variant{Name: name, Config: cfg}, err
+	return Variant{Name: name, Config: cfg, File: nameOrPath}, err
 }
 
 // Presets lists the names of the presets, sorted.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -188,14 +189,19 @@ func (f *outputFlags) showReport(cmd *cobra.Command, r *reports.Report) error {
 }
 
 // repeatResult is the command that shows a trial of a results file: what is
-// known of it is its scenario's file and the name of its variant.
-func repeatResult(kind string, r *scenarios.Result) string {
-	if kind == reports.KindReplay {
-		return shellWords([]string{"agentbench", "replay", r.File, "--variant", r.Variant, "--verbose"})
+// known of it is its scenario's file, and what the headers say of its variant and
+// of faults.
+func repeatResult(fold *reports.Fold, r *scenarios.Result) string {
+	variant := cmp.Or(fold.VariantFile(r.Variant), r.Variant)
+	if fold.Kind() == reports.KindReplay {
+		return shellWords([]string{"agentbench", "replay", r.File, "--variant", variant, "--verbose"})
 	}
-	args := []string{"agentbench", "explain", r.File, "--variant", r.Variant}
+	args := []string{"agentbench", "explain", r.File, "--variant", variant}
 	if r.File == "" || r.File == "scenarios/"+r.Scenario+".yaml" { // an embedded one, perhaps
 		args[2] = r.Scenario
+	}
+	for _, fault := range fold.Faults() {
+		args = append(args, "--fault", fault)
 	}
 	if r.Random {
 		args = append(args, "--seed", fmt.Sprint(r.Seed))

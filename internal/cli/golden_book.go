@@ -98,11 +98,25 @@ func (p *goldenPage) find() *scenarios.Finding {
 		f.Message = fmt.Sprintf("%s:%d: %s", p.diff.File, p.diff.Line, p.diff.Problem)
 		f.At = fmt.Sprintf("line %d", p.diff.TraceLine)
 		f.Want, f.Got = p.diff.Lines()
+		f.Diff = resultDiff(p.diff)
 	}
 	if f.Message == "" {
 		return nil
 	}
 	return f
+}
+
+// resultDiff is a difference as a result holds it; nil if it is not known whole.
+func resultDiff(d *goldens.Difference) *scenarios.Diff {
+	edits, more := d.Edits()
+	if len(edits) == 0 {
+		return nil
+	}
+	out := &scenarios.Diff{More: more}
+	for _, e := range edits {
+		out.Edit = append(out.Edit, scenarios.Edit(e))
+	}
+	return out
 }
 
 // goldenSpec is what the scenario says of the golden of a trial; nil = nothing.

@@ -108,7 +108,7 @@ func hasVariants(r *reports.Report, asked, all []string) error {
 // newFold makes a fold of results files.
 func (f *outputFlags) newFold(keep bool) *reports.Fold {
 	fold := &reports.Fold{Reference: f.reference, Keep: keep}
-	fold.Repeat = func(r *scenarios.Result) string { return repeatResult(fold.Kind(), r) }
+	fold.Repeat = func(r *scenarios.Result) string { return repeatResult(fold, r) }
 	return fold
 }
 
