@@ -93,6 +93,12 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d bytes, %v", len(r.Text), err)
 		}
 	})
+	t.Run("a text that looks like JSON", func(t *testing.T) { // none of its 200,000 commas parts anything
+		r, _, err := reply(t, saying(t, `"content":"`+strings.Repeat(`\\\"{,[`, 200_000)+`"`))
+		if want := strings.Repeat(`\"{,[`, 200_000); err != nil || r.Text != want {
+			t.Errorf("%d bytes, want %d, %v", len(r.Text), len(want), err)
+		}
+	})
 	calls := func(n int) string {
 		return `"tool_calls":[` + strings.TrimSuffix(strings.Repeat(`{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},`, n), ",") + `]`
 	}
@@ -117,11 +123,14 @@ func TestLimits(t *testing.T) {
 // count, not those of all.
 func TestLongStream(t *testing.T) {
 	const n = 20_000 // events of some 12 parts: 240,000
-	m := whole(t, strings.Repeat(events(`{"choices":[{"index":0,"delta":{"content":"x","a":[1,2,3]}}]}`), n)+events(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`))
-	m.(*model).settings.Stream = true
-	r, pieces, err := reply(t, m)
-	if err != nil || len(r.Text) != n || len(pieces) != n+1 {
-		t.Errorf("%d bytes in %d pieces, %v", len(r.Text), len(pieces), err)
+	stream := strings.Repeat(events(`{"choices":[{"index":0,"delta":{"content":"x","a":[1,2,3]}}]}`), n) + events(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)
+	for _, body := range []string{stream, strings.ReplaceAll(stream, "\n", "\r\n")} {
+		m := whole(t, body)
+		m.(*model).settings.Stream = true
+		r, pieces, err := reply(t, m)
+		if err != nil || len(r.Text) != n || len(pieces) != n+1 {
+			t.Errorf("%d bytes in %d pieces, %v", len(r.Text), len(pieces), err)
+		}
 	}
 }
 
