@@ -34,6 +34,7 @@ type page struct {
 	Tool     string
 	Warnings []string
 
+	Replay   bool   // of recorded runs
 	Best     string // the variant to choose
 	Advice   []string
 	Unranked string // why there is no variant to choose
@@ -85,7 +86,7 @@ func WriteHTML(w io.Writer, r *Report) error {
 
 func newPage(r *Report) (*page, error) {
 	order := newChoice(r)
-	p := &page{Title: "agentbench: " + r.headline(), Line: r.Line(), Tool: Line(r.Tool), Verdict: r.Verdict, Warnings: clean(r.Warnings)}
+	p := &page{Title: "agentbench: " + r.headline(), Line: r.Line(), Tool: Line(r.Tool), Verdict: r.Verdict, Warnings: clean(r.Warnings), Replay: r.replay()}
 	if r.Verdict == scenarios.Unjudged && r.Gate == nil {
 		p.Verdict = ""
 	}

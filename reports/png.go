@@ -34,7 +34,7 @@ var (
 )
 
 // WritePNG writes the survival curves of a report as one picture, as [WriteSVG]
-// does, for places that show no SVG. It has no bands and no numbers at risk.
+// does, for places that show no SVG. It has no numbers at risk.
 func WritePNG(w io.Writer, r *Report) error {
 	charts := newChoice(r).curveCharts()
 	if len(charts) == 0 {
@@ -77,6 +77,14 @@ func (c *curveChart) plot() (*plot.Plot, error) {
 	p.X.Tick.Marker, p.Y.Tick.Marker = pngTicks(axis.marks(), place), plot.ConstantTicks(shareTicks())
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left, p.Legend.YPosition, p.Legend.Padding = true, true, draw.PosCenter, 3
+	for i := range c.series { // bands lie below all curves
+		if !c.series[i].shown {
+			continue
+		}
+		if err := c.series[i].addBands(p, place); err != nil {
+			return nil, err
+		}
+	}
 	for i := range c.series {
 		if err := c.series[i].add(p, place); err != nil {
 			return nil, err
@@ -101,6 +109,31 @@ func shareTicks() []plot.Tick {
 	return out
 }
 
+// pngBand is how opaque a band is: curves and grid show through.
+const pngBand = 33
+
+// addBands draws the 95 % band of a curve.
+func (s *series) addBands(p *plot.Plot, place func(float64) float64) error {
+	for _, band := range bands(s.curve.Points) {
+		xys := make(plotter.XYs, len(band))
+		for i, c := range band {
+			xys[i] = plotter.XY{X: place(c.t), Y: c.share}
+		}
+		area, err := plotter.NewPolygon(xys)
+		if err != nil {
+			return err
+		}
+		colour := pngColours[s.number()]
+		colour.A = pngBand
+		area.Color, area.LineStyle.Width = colour, 0
+		p.Add(area)
+	}
+	return nil
+}
+
+// number is that of the colour of what stands out.
+func (s *series) number() int { return int(s.class[1] - '0') }
+
 // add draws a curve, and names it if it stands out.
 func (s *series) add(p *plot.Plot, place func(float64) float64) error {
 	xys := plotter.XYs{{X: 0, Y: 1}}
@@ -117,7 +150,7 @@ func (s *series) add(p *plot.Plot, place func(float64) float64) error {
 	line.StepStyle = plotter.PostStep
 	line.Color, line.Width = pngGrey, vg.Points(0.8)
 	if s.class != grey {
-		n := int(s.class[1] - '0')
+		n := s.number()
 		line.Color, line.Width, line.Dashes = pngColours[n], vg.Points(2), pngDashes[n]
 		p.Legend.Add(shorten(Line(s.curve.Variant), 18), line)
 	}

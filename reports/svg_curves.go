@@ -172,8 +172,8 @@ func (s *series) draw(d *drawing, axis *calls) {
 	d.open("g", "class", class, "data-variant", Line(s.curve.Variant))
 	d.element("title", Line(s.curve.Variant)+", "+Amount(s.curve.N)+" runs, "+Amount(s.curve.Events)+" stopped")
 	if s.class != grey {
-		for _, band := range bands(s.curve.Points, axis) {
-			d.leaf("path", "class", "band "+s.class, "d", band)
+		for _, band := range bands(s.curve.Points) {
+			d.leaf("path", "class", "band "+s.class, "d", bandPath(band, axis))
 		}
 	}
 	firm, faint := steps(s.curve.Points, axis)
@@ -223,14 +223,17 @@ func steps(points []Point, axis *calls) (firm, faint string) {
 	return parts[0].b.String(), parts[1].b.String()
 }
 
+// A corner is one of the outline of a band.
+type corner struct{ t, share float64 }
+
 // bands gives the outlines of a 95 % band, one for each stretch where it is
 // known.
-func bands(points []Point, axis *calls) []string {
-	var out []string
+func bands(points []Point) [][]corner {
+	var out [][]corner
 	var stretch []Point
 	flush := func(end float64) {
 		if len(stretch) > 0 {
-			out = append(out, outline(stretch, end, axis))
+			out = append(out, outline(stretch, end))
 		}
 		stretch = nil
 	}
@@ -247,24 +250,32 @@ func bands(points []Point, axis *calls) []string {
 	return out
 }
 
-// outline goes along the upper edge and back along the lower one.
-func outline(points []Point, end float64, axis *calls) string {
+// outline goes along the upper edge and back along the lower one, in steps.
+func outline(points []Point, end float64) []corner {
 	until := func(i int) float64 {
 		if i+1 < len(points) {
 			return points[i+1].T
 		}
 		return end
 	}
-	var p path
-	command := byte('M')
-	for i, point := range points {
-		p.to(command, axis.x(point.T), axis.y(float64(point.Upper)))
-		p.to('L', axis.x(until(i)), axis.y(float64(point.Upper)))
-		command = 'L'
+	var out []corner
+	for i, p := range points {
+		out = append(out, corner{p.T, float64(p.Upper)}, corner{until(i), float64(p.Upper)})
 	}
 	for i := len(points) - 1; i >= 0; i-- {
-		p.to('L', axis.x(until(i)), axis.y(float64(points[i].Lower)))
-		p.to('L', axis.x(points[i].T), axis.y(float64(points[i].Lower)))
+		lower := float64(points[i].Lower)
+		out = append(out, corner{until(i), lower}, corner{points[i].T, lower})
+	}
+	return out
+}
+
+// bandPath is the outline of a band as a path.
+func bandPath(band []corner, axis *calls) string {
+	var p path
+	command := byte('M')
+	for _, c := range band {
+		p.to(command, axis.x(c.t), axis.y(c.share))
+		command = 'L'
 	}
 	p.b.WriteByte('Z')
 	return p.b.String()
