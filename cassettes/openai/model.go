@@ -39,10 +39,7 @@ func New(s endpoint.Settings, transport http.RoundTripper) (loop.Model, error) {
 	}
 	m := &model{settings: s, transport: transport}
 	m.price, _ = s.Prices.Find(s.Model)
-	options := []option.RequestOption{option.WithBaseURL(s.BaseURL), option.WithMaxRetries(0)}
-	if key := s.Key.Reveal(); key != "" {
-		options = append(options, option.WithAPIKey(key))
-	}
+	options := []option.RequestOption{option.WithBaseURL(s.BaseURL), option.WithAPIKey(s.Key.Reveal()), option.WithMaxRetries(0)}
 	m.chat = openai.NewChatCompletionService(options...)
 	m.responses = responses.NewResponseService(options...)
 	return m, nil
