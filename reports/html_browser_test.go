@@ -211,3 +211,19 @@ func TestBrowserWithoutScript(t *testing.T) {
 		t.Errorf("the trace reads %q, %v", text, err)
 	}
 }
+
+// The diff of a golden is seen with its trace, fits a narrow window, and is text
+// whatever it holds.
+func TestBrowserDiff(t *testing.T) {
+	r := mismatched()
+	attack := "<img src=x onerror=document.title='pwned'>" + strings.Repeat("wide", 100)
+	r.Findings[0].Got, r.Findings[0].Diff.Edit[1].Text = attack, attack
+	ctx := browser(t)
+	open(t, ctx, folded(t, &Fold{Keep: true}, r), 375)
+	do(t, ctx, chromedp.Click(chromedp.CSS(`#rows a`)), chromedp.WaitVisible(chromedp.CSS(".trace")))
+	see(t, ctx, "document.querySelector('#trace-1 .diff').innerText.includes('− expected') && document.querySelector('#trace-1 .diff').offsetHeight > 0", true)
+	see(t, ctx, "document.querySelector('#trace-1 .diff .in code').textContent.startsWith('<img src=x')", true)
+	see(t, ctx, "document.querySelectorAll('.diff img').length", 0)
+	see(t, ctx, "document.title.includes('pwned')", false)
+	see(t, ctx, "document.documentElement.scrollWidth", 375)
+}
