@@ -10,10 +10,10 @@ import (
 )
 
 // Find expands paths into the files to read: a file stands for itself, a folder
-// for the *.json, *.jsonl and *.traj files in it and below (without those whose
-// name, or whose folder's, begins with a dot, and without labels.json and
-// manifest.json, which tell of recordings), and a glob for what it matches,
-// again without these. Each file comes once, in the order of the paths, those
+// for the files in it and below with a recording's name: *.json, *.jsonl, *.traj,
+// *.yaml, *.yml, *.httprr, *.sse and *.chunks.txt (without those whose name, or
+// whose folder's, begins with a dot, and without labels.json and manifest.json,
+// which tell of recordings), and a glob for what it matches, again without these. Each file comes once, in the order of the paths, those
 // of a folder sorted.
 func Find(paths []string) ([]string, []*Problem) {
 	var f finder
@@ -70,7 +70,7 @@ func (f *finder) folder(root string) {
 	if err != nil {
 		f.problem(root, "%v", withoutPath(err))
 	} else if !found {
-		f.problem(root, "no *.json, *.jsonl or *.traj file in this folder")
+		f.problem(root, "no %s or %s file in this folder", strings.Join(extensions[:len(extensions)-1], ", "), extensions[len(extensions)-1])
 	}
 }
 
@@ -83,12 +83,12 @@ func isRecording(name string) bool {
 	if isCompanion(name) {
 		return false
 	}
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".json", ".jsonl", ".traj":
-		return true
-	}
-	return false
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(extensions, func(e string) bool { return strings.HasSuffix(name, e[1:]) })
 }
+
+// extensions are those of recordings in a folder.
+var extensions = []string{"*.json", "*.jsonl", "*.traj", "*.yaml", "*.yml", "*.httprr", "*.sse", "*.chunks.txt"}
 
 func (f *finder) glob(pattern string) {
 	matches, err := filepath.Glob(pattern)

@@ -12,9 +12,13 @@ type format struct {
 	name  string
 	looks string // what a file of it looks like, for people
 	// fits reports whether an object with these keys looks like a record of it.
+	// nil = none does.
 	fits func(keys map[string]json.RawMessage) bool
+	// text recognises a file that is no JSON: read gets it whole. nil = none is.
+	text func(data []byte) bool
 	// read decodes a record into its recordings. It gives none for one that is
-	// no run; an error does not hide what could be read.
+	// no run; an error does not hide what could be read. One that is a leftOut
+	// tells of exchanges that are part of no conversation.
 	read func(raw json.RawMessage) ([]*Recording, error)
 	// joined says that the records of a file make up recordings only together:
 	// read gets them all, as one array.
@@ -35,7 +39,7 @@ func single(read func(json.RawMessage) (*Recording, error)) func(json.RawMessage
 // formats lists the most particular ones first: that is how they are told
 // apart.
 var formats = []*format{&tauBench, &tau2, &agentDojo, &agentDojoNative, &toolathlon, &miniSWEAgent, &sweAgent,
-	&sentinel, &openHands, &openHandsEvents, &claudeCode, &otlp, &openAIChat}
+	&sentinel, &openHands, &openHandsEvents, &claudeCode, &otlp, &goVCR, &vcrPy, &httpRR, &llmResponse, &openAIChat}
 
 // Formats lists the names of the formats that [Read] knows.
 func Formats() []string {
@@ -56,7 +60,7 @@ func formatOf(raw json.RawMessage) *format {
 		return nil
 	}
 	for _, f := range formats {
-		if f.fits(keys) {
+		if f.fits != nil && f.fits(keys) {
 			return f
 		}
 	}

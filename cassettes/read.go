@@ -25,12 +25,24 @@ const (
 	maxName   = 80 // characters of a recording's name
 )
 
-// A Problem is a file, or a record in one, that could not be read.
+// A Problem is a file, or a record in one, that could not be read, or from
+// which nothing or not all is replayed.
 type Problem struct {
 	File string
 	Line int    // of the record, from 1; 0 = the file as a whole
 	Text string // what is wrong and what was expected; may have several lines
+	Kind ProblemKind
 }
+
+// A ProblemKind says how bad a [Problem] is.
+type ProblemKind uint8
+
+// The kinds. Only the first says that something is wrong.
+const (
+	Broken  ProblemKind = iota // it could not be read
+	Nothing                    // it was read, and there is nothing to replay in it: embeddings, say
+	Partly                     // it was read, and some of its exchanges are part of no recording
+)
 
 func (p *Problem) Error() string {
 	if p.Line == 0 {
@@ -107,10 +119,34 @@ func (r *reader) problem(line int, text string, args ...any) {
 	r.problems = append(r.problems, &Problem{File: r.file, Line: line, Text: fmt.Sprintf(text, args...)})
 }
 
+func (r *reader) note(kind ProblemKind, text string) {
+	r.problems = append(r.problems, &Problem{File: r.file, Text: text, Kind: kind})
+}
+
+// textFormat is the format of a file that is no JSON, nil if none is or the
+// file is JSON.
+func (r *reader) textFormat(data []byte) *format {
+	candidates := formats
+	if r.format != nil {
+		candidates = []*format{r.format}
+	}
+	for _, f := range candidates {
+		if f.text != nil && (f.text(data) || r.format != nil && f.fits == nil) {
+			return f
+		}
+	}
+	return nil
+}
+
 func (r *reader) read(data []byte) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(bytes.TrimSpace(data)) == 0 {
 		r.problem(0, "the file is empty")
+		return
+	}
+	if f := r.textFormat(data); f != nil {
+		r.format = f
+		r.decode(record{data, 1})
 		return
 	}
 	if !utf8.Valid(data) {
@@ -123,6 +159,10 @@ func (r *reader) read(data []byte) {
 				break
 			}
 		}
+	}
+	if r.format == nil && isYAML(r.file) {
+		r.note(Nothing, "no cassette: it begins neither with version nor with interactions")
+		return
 	}
 	if r.format == nil {
 		r.problem(0, "no recorded run in it, but %s; expected one of %s", describe(records[0]), expected())
@@ -165,8 +205,19 @@ func (r *reader) record(rec record) {
 		r.problem(rec.line, "%s", why)
 		return
 	}
+	r.decode(rec)
+}
+
+// decode takes the recordings of a record that is whole.
+func (r *reader) decode(rec record) {
 	got, err := r.format.read(rec.raw)
-	if err != nil {
+	var left leftOut
+	switch {
+	case errors.As(err, &left) && len(got) == 0:
+		r.note(Nothing, "nothing to replay: "+left.Error())
+	case errors.As(err, &left):
+		r.note(Partly, "part of no conversation: "+left.Error())
+	case err != nil:
 		r.problem(rec.line, "no %s record: %v", r.format.name, err)
 	}
 	for _, rc := range got {

@@ -60,6 +60,8 @@ type Run struct {
 type Turn struct {
 	Text  string
 	Calls []*Call
+	// Tokens that the model read and wrote for it, 0 = not recorded.
+	TokensIn, TokensOut int64
 }
 
 // A Call is a call as it was recorded. Nothing in it can be trusted.
@@ -85,6 +87,8 @@ type message struct {
 	calls []*Call // of the agent, or of the user
 	id    string  // of a result: the call it says it answers
 	code  loop.Code
+
+	tokensIn, tokensOut int64 // of the agent's
 }
 
 type role uint8
@@ -179,6 +183,8 @@ func (b *builder) assistant(m message) {
 	}
 	b.say(&t.Text, m.text)
 	t.Calls = append(t.Calls, m.calls...)
+	t.TokensIn += m.tokensIn
+	t.TokensOut += m.tokensOut
 	b.await(m.calls)
 }
 

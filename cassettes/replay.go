@@ -14,8 +14,9 @@ import (
 // says is final and takes no time, so nothing is tried again, no timeout and no
 // deadline applies, and the calls of a batch run at once: time, retry.max and
 // model_retry.max are zero, and so is parallel.max, which could change nothing
-// else. Limits, the error limit, detectors and history stay as they are. Tokens
-// and money are not recorded, so their limits never trip.
+// else. Limits, the error limit, detectors and history stay as they are. Money is
+// not recorded, and tokens only in HTTP traffic: elsewhere their limits never
+// trip.
 func Offline(cfg loop.Config) loop.Config {
 	cfg.Time = loop.Time{}
 	cfg.Retry.Max, cfg.ModelRetry.Max, cfg.Parallel.Max = 0, 0, 0

@@ -123,7 +123,7 @@ func (r *Recording) script(cfg loop.Config) (*fakes.Script, error) {
 }
 
 func stepOf(t *Turn) fakes.Step {
-	step := fakes.Step{Text: plain(t.Text), Latency: fakes.Instantly()}
+	step := fakes.Step{Text: plain(t.Text), Latency: fakes.Instantly(), TokensIn: t.TokensIn, TokensOut: t.TokensOut}
 	for _, c := range t.Calls {
 		step.Calls = append(step.Calls, fakes.StepCall{ID: &c.ID, Name: c.Name, Args: plain(c.Args)})
 	}

@@ -177,7 +177,7 @@ func (w *world) userMessage() (loop.Input, error) {
 }
 
 func (w *world) reply(t *Turn) loop.Input {
-	in := loop.Input{Kind: loop.ModelReply, Ref: w.asked, Text: t.Text, Finish: loop.FinishStop}
+	in := loop.Input{Kind: loop.ModelReply, Ref: w.asked, Text: t.Text, Finish: loop.FinishStop, TokensIn: t.TokensIn, TokensOut: t.TokensOut}
 	for _, c := range t.Calls {
 		in.Calls = append(in.Calls, loop.AskedCall{ID: c.ID, Name: c.Name, Args: c.Args})
 		in.Finish = loop.FinishToolCalls

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes"
@@ -26,18 +27,21 @@ func newReplay() *cobra.Command {
 		Use:   "replay PATH…",
 		Short: "Ask what a variant would have done to recorded runs",
 		Long: `Feed the replies and results of recorded runs to the loop and see which runs
-each variant would have stopped. A PATH is a file, a folder (its *.json, *.jsonl
-and *.traj files) or a glob. The formats that are known: ` + strings.Join(cassettes.Formats(), ", ") + `.
+each variant would have stopped. A PATH is a file, a folder (its files in these
+formats) or a glob. Recorded HTTP traffic with an LLM API is read as the
+conversations in it. The formats that are known: ` + strings.Join(cassettes.Formats(), ", ") + `.
 
 A recording is replayed as it stands: what was recorded next follows, whatever
 the variant did before, and its errors are final, so that no retry and no
 timeout is simulated. A replay reports and does not judge; the exit code is 2
-when a record could not be read (the others are replayed all the same).
+when a record could not be read (the others are replayed all the same). A file
+with nothing to replay, embeddings say, is named and is no failure.
 
 With --to-scenario a recorded run becomes a scenario that plays as the run was
 replayed under the variant: a file for agentbench run and agentbench golden.`,
 		Example: `  agentbench replay runs/
   agentbench replay 'logs/*.jsonl' --variant hpd-agent --variant my-limits.yaml
+  agentbench replay testdata/cassettes/ --verbose
   agentbench replay chat.json --input-format openai-chat -o results.jsonl
   agentbench replay runs/ --to-scenario task=3,trial=0 -o stuck.yaml`,
 		Args: cobra.ArbitraryArgs,
@@ -94,12 +98,13 @@ func (f *replayFlags) read(paths []string) (recordings []*cassettes.Recording, p
 
 // trials makes the replays, writes their results and shows what they come to.
 func (f *replayFlags) trials(cmd *cobra.Command, recordings []*cassettes.Recording, variants []scenarios.Variant, problems []*cassettes.Problem) error {
-	out, err := f.open(cmd, replayHeader(len(recordings), len(problems), variants))
+	skipped := countBroken(problems)
+	out, err := f.open(cmd, replayHeader(len(recordings), skipped, variants))
 	if err != nil {
 		return err
 	}
 	f.tellProblems(cmd.ErrOrStderr(), problems)
-	fold := &replayed{recordings: len(recordings), skipped: len(problems)}
+	fold := &replayed{recordings: len(recordings), skipped: skipped}
 	err = cassettes.Replay(cmd.Context(), recordings, variants, int(f.jobs), func(r *scenarios.Result) error {
 		fold.add(r)
 		return out.add(r)
@@ -116,7 +121,7 @@ func (f *replayFlags) trials(cmd *cobra.Command, recordings []*cassettes.Recordi
 	case interrupted:
 		out.tellInterrupt(cmd.ErrOrStderr())
 		return err
-	case len(problems) > 0:
+	case skipped > 0:
 		return exitCode(exitUsage)
 	case fold.inconclusive > 0:
 		return exitCode(exitInconclusive)
@@ -146,8 +151,23 @@ func (f *replayFlags) show(cmd *cobra.Command, fold *replayed) error {
 // shownProblems is how many problems are told unless all are asked for.
 const shownProblems = 20
 
-// tellProblems writes what could not be read.
+func countBroken(problems []*cassettes.Problem) int {
+	n := 0
+	for _, p := range problems {
+		if p.Kind == cassettes.Broken {
+			n++
+		}
+	}
+	return n
+}
+
+// tellProblems writes what could not be read and what holds nothing to replay;
+// with --verbose also what was left out of a file that was read.
 func (f *replayFlags) tellProblems(stderr io.Writer, problems []*cassettes.Problem) {
+	if !f.verbose {
+		left := func(p *cassettes.Problem) bool { return p.Kind == cassettes.Partly }
+		problems = slices.DeleteFunc(slices.Clone(problems), left)
+	}
 	shown := problems
 	if !f.verbose && !f.ci {
 		shown = problems[:min(shownProblems, len(problems))]

@@ -1,0 +1,194 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// anthropic is Anthropic's Messages API.
+var anthropic = api{request: anthropicRequest, reply: anthropicReply}
+
+// A block is a part of a message's content.
+type block struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"`
+	Content   json.RawMessage `json:"content"`
+	IsError   bool            `json:"is_error"`
+}
+
+func anthropicRequest(body json.RawMessage) (*request, bool) {
+	var r struct {
+		Model    json.RawMessage `json:"model"`
+		System   json.RawMessage `json:"system"`
+		Messages []struct {
+			Role    string          `json:"role"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+	}
+	if json.Unmarshal(body, &r) != nil || r.Messages == nil {
+		return nil, false
+	}
+	req := &request{model: scalar(r.Model), system: text(r.System)}
+	for _, m := range r.Messages {
+		role := User
+		if m.Role == "assistant" {
+			role = Assistant
+		}
+		if !isArray(m.Content) {
+			req.messages = say(req.messages, Message{Role: role, Text: text(m.Content)})
+			continue
+		}
+		said, ok := ofBlocks(role, m.Content)
+		if !ok {
+			return nil, false
+		}
+		for _, one := range said {
+			req.messages = say(req.messages, one)
+		}
+	}
+	return req, true
+}
+
+// ofBlocks gives the messages in a content: results, and what is said beside
+// them as one message each time.
+func ofBlocks(role Role, content json.RawMessage) (messages []Message, ok bool) {
+	var blocks []json.RawMessage
+	if json.Unmarshal(content, &blocks) != nil {
+		return nil, false
+	}
+	for _, raw := range blocks {
+		var b block
+		if isObject(raw) && json.Unmarshal(raw, &b) != nil {
+			return nil, false
+		}
+		m := Message{Role: role}
+		switch {
+		case b.Type == "tool_result":
+			messages = append(messages, Message{Role: Tool, ID: b.ToolUseID, Text: text(b.Content), Failed: b.IsError})
+			continue
+		case b.Type == "tool_use":
+			m.Calls = []Call{{ID: b.ID, Name: b.Name, Args: arguments(b.Input)}}
+		case role == Assistant && b.Type != "text" && b.Type != "":
+			continue // what it thought, and what the server did
+		default:
+			m.Text, _ = partText(raw)
+		}
+		if n := len(messages); n > 0 && role == User && messages[n-1].Role == User {
+			messages[n-1].Text = lines(messages[n-1].Text, m.Text)
+		} else {
+			messages = say(messages, m)
+		}
+	}
+	return messages, true
+}
+
+type anthropicUsage struct {
+	In        *int64 `json:"input_tokens"`
+	CacheMade *int64 `json:"cache_creation_input_tokens"`
+	CacheRead *int64 `json:"cache_read_input_tokens"`
+	Out       *int64 `json:"output_tokens"`
+}
+
+// addTo takes over what is told: the end of a stream counts everything again.
+func (u *anthropicUsage) addTo(sum *anthropicUsage) {
+	for _, f := range []struct{ from, to **int64 }{
+		{&u.In, &sum.In}, {&u.CacheMade, &sum.CacheMade}, {&u.CacheRead, &sum.CacheRead}, {&u.Out, &sum.Out},
+	} {
+		if *f.from != nil {
+			*f.to = *f.from
+		}
+	}
+}
+
+type anthropicMessage struct {
+	ID      string          `json:"id"`
+	Model   json.RawMessage `json:"model"`
+	Content []block         `json:"content"`
+	Stop    string          `json:"stop_reason"`
+	Usage   anthropicUsage  `json:"usage"`
+}
+
+// An anthropicPayload is a whole message, or an event of a streamed one.
+type anthropicPayload struct {
+	anthropicMessage
+	Type    string            `json:"type"`
+	Message *anthropicMessage `json:"message"`
+	Index   int               `json:"index"`
+	Block   *block            `json:"content_block"`
+	Delta   struct {
+		Text  string `json:"text"`
+		Input string `json:"partial_json"`
+		Stop  string `json:"stop_reason"`
+	} `json:"delta"`
+}
+
+// A streamedBlock grows with the stream.
+type streamedBlock struct {
+	block
+	text, input strings.Builder
+}
+
+func anthropicReply(payloads []json.RawMessage) (*reply, Reason) {
+	var whole anthropicMessage
+	streamed := map[int]*streamedBlock{}
+	for _, raw := range payloads {
+		var p anthropicPayload
+		if given(keysOf(raw)["error"]) {
+			return nil, ErrorAnswer
+		}
+		if json.Unmarshal(raw, &p) != nil {
+			return nil, Unreadable
+		}
+		switch {
+		case p.Type == "message":
+			whole = p.anthropicMessage
+		case p.Type == "message_start" && p.Message != nil:
+			whole = *p.Message
+		case p.Type == "content_block_start" && p.Block != nil:
+			streamed[p.Index] = &streamedBlock{block: *p.Block}
+		case p.Type == "content_block_delta" && streamed[p.Index] != nil:
+			streamed[p.Index].text.WriteString(p.Delta.Text)
+			streamed[p.Index].input.WriteString(p.Delta.Input)
+		case p.Type == "message_delta":
+			whole.Stop = first(p.Delta.Stop, whole.Stop)
+			p.Usage.addTo(&whole.Usage)
+		}
+	}
+	for _, b := range inOrder(streamed) {
+		whole.Content = append(whole.Content, b.whole())
+	}
+	return whole.reply(), None
+}
+
+func (b *streamedBlock) whole() block {
+	b.Text += b.text.String()
+	if b.input.Len() > 0 {
+		b.Input, _ = json.Marshal(b.input.String()) // as a text, for it may be cut
+	}
+	return b.block
+}
+
+func (m *anthropicMessage) reply() *reply {
+	r := &reply{id: m.ID, model: scalar(m.Model), finish: m.Stop}
+	for _, b := range m.Content {
+		switch b.Type {
+		case "text":
+			r.text = lines(r.text, b.Text)
+		case "tool_use":
+			r.calls = append(r.calls, Call{ID: b.ID, Name: b.Name, Args: arguments(b.Input)})
+		}
+	}
+	for _, n := range []*int64{m.Usage.In, m.Usage.CacheMade, m.Usage.CacheRead} {
+		if n != nil {
+			r.in += tokens(*n)
+		}
+	}
+	if m.Usage.Out != nil {
+		r.out = tokens(*m.Usage.Out)
+	}
+	return r
+}

@@ -1,0 +1,135 @@
+package wire
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/json"
+	"io"
+	"unicode/utf8"
+)
+
+// maxBody bounds a body, decompressed.
+const maxBody = 64 << 20
+
+// plain gives a body without compression: it is told by the first bytes, since
+// recorders keep the header of a body that they have decompressed. The second
+// result is false for a body that is too large or breaks off.
+func plain(body []byte) ([]byte, bool) {
+	var r io.Reader
+	var err error
+	switch {
+	case bytes.HasPrefix(body, []byte{0x1f, 0x8b}):
+		r, err = gzip.NewReader(bytes.NewReader(body))
+	case len(body) > 2 && body[0] == 0x78 && (uint(body[0])<<8|uint(body[1]))%31 == 0:
+		r, err = zlib.NewReader(bytes.NewReader(body))
+	case !utf8.Valid(body): // no text of these APIs, but maybe deflate without a head
+		r = flate.NewReader(bytes.NewReader(body))
+	default:
+		return body, len(body) <= maxBody
+	}
+	if err != nil {
+		return nil, false
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxBody+1))
+	return bytes.ToValidUTF8(data, []byte("\ufffd")), err == nil && len(data) <= maxBody
+}
+
+// payloads cuts an answer into what it consists of: one JSON document, the
+// elements of an array, the data of server-sent events, or one document after
+// the other. The second result is false if something else stands in it, or it
+// breaks off; what comes before is given all the same.
+func payloads(body []byte) ([]json.RawMessage, bool) {
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
+	if len(body) == 0 {
+		return nil, true
+	}
+	if body[0] != '{' && body[0] != '[' {
+		return events(body)
+	}
+	var all []json.RawMessage
+	d := json.NewDecoder(bytes.NewReader(body))
+	if body[0] == '[' {
+		d.Token() // the bracket
+	}
+	for d.More() {
+		var one json.RawMessage
+		if d.Decode(&one) != nil {
+			return all, false
+		}
+		all = append(all, one)
+	}
+	if body[0] == '[' {
+		_, err := d.Token() // the other bracket
+		return all, err == nil
+	}
+	return all, true
+}
+
+// events gives the data of server-sent events, without the [DONE] at the end.
+func events(body []byte) (all []json.RawMessage, ok bool) {
+	ok = true
+	var data []byte
+	lines := 0 // of the event
+	end := func() {
+		switch data = bytes.TrimSpace(data); {
+		case len(data) == 0 || string(data) == "[DONE]":
+		case json.Valid(data):
+			all = append(all, data)
+		default:
+			ok = false
+		}
+		data, lines = nil, 0
+	}
+	for len(body) > 0 {
+		var line []byte
+		line, body, _ = bytes.Cut(body, []byte("\n"))
+		line = bytes.TrimRight(line, "\r")
+		field, value, _ := bytes.Cut(line, []byte(":"))
+		switch string(field) {
+		case "data":
+			if lines == 1 && json.Valid(data) { // no blank line between the events
+				end()
+			}
+			lines++
+			data = append(append(data, '\n'), bytes.TrimPrefix(value, []byte(" "))...)
+		case "":
+			if len(line) == 0 {
+				end()
+			}
+		case "event", "id", "retry":
+		default:
+			ok = false
+		}
+	}
+	end()
+	return all, ok
+}
+
+// Answers cuts what may be several answers of an API into one body each: an
+// array of whole answers has one an element. All else is one answer.
+func Answers(body []byte) [][]byte {
+	if !isArray(body) {
+		return [][]byte{body}
+	}
+	parts, _ := payloads(body)
+	var all [][]byte
+	for _, p := range parts {
+		if !isWhole(keysOf(p)) {
+			return [][]byte{body}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// isWhole tells a whole answer from an event of a stream. Gemini's look alike,
+// and are taken for those of one stream.
+func isWhole(keys map[string]json.RawMessage) bool {
+	choices := list(keys["choices"])
+	if len(choices) > 0 {
+		return keysOf(choices[0])["message"] != nil
+	}
+	return scalar(keys["type"]) == "message" || scalar(keys["object"]) == "response" || keys["error"] != nil
+}

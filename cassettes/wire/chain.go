@@ -1,0 +1,241 @@
+package wire
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Read puts the exchanges of one file together to conversations, in the order
+// of their beginnings. It counts those that are part of none by their reason.
+func Read(exchanges []Exchange) ([]*Conversation, map[Reason]int) {
+	s := session{left: map[Reason]int{}, responses: map[string]place{}, stored: map[string]place{}, waiting: map[string]asked{}}
+	for i := range exchanges {
+		if why := s.add(&exchanges[i]); why != None {
+			s.left[why]++
+		}
+	}
+	var all []*Conversation
+	for _, t := range s.threads {
+		if t.replies > 0 {
+			for _, m := range t.tail {
+				t.Messages = say(t.Messages, m)
+			}
+			all = append(all, &t.Conversation)
+		}
+	}
+	return all, s.left
+}
+
+// What a session holds is bounded: the messages of all its conversations, since
+// each branch of one is a copy, and the conversations that a request is
+// compared with.
+const (
+	maxMessages = 100_000
+	remembered  = 100
+)
+
+type session struct {
+	threads   []*thread
+	responses map[string]place // where each response of the Responses API ended
+	stored    map[string]place // where each stored conversation ends
+	waiting   map[string]asked // requests whose answer is fetched later, by its id
+	left      map[Reason]int
+	messages  int // of all threads
+}
+
+// A thread is a conversation that grows.
+type thread struct {
+	Conversation
+	keys    []key
+	tail    []Message // what was asked last, if it has no answer yet
+	replies int
+}
+
+// A place is one in a thread: after n messages.
+type place struct {
+	thread *thread
+	n      int
+}
+
+// An asked request has the messages that are new behind its place.
+type asked struct {
+	request *request
+	at      place
+	news    []Message
+}
+
+// A key is what makes a message the same as another.
+type key struct {
+	role        Role
+	text, calls string
+}
+
+func keyOf(m *Message) key {
+	k := key{role: m.Role, text: strings.Join(strings.Fields(m.Text), " ")}
+	for _, c := range m.Calls {
+		args := c.Args
+		var value any
+		if json.Unmarshal([]byte(args), &value) == nil {
+			canonical, _ := json.Marshal(value)
+			args = string(canonical)
+		}
+		k.calls += c.Name + "(" + args + ")\n"
+	}
+	return k
+}
+
+// repeats reports whether a message of a history repeats one that was said.
+// Agents without calls of the API write the result below what the model said.
+func (k key) repeats(said key) bool {
+	return k == said || k.role == Assistant && said.role == Assistant && k.calls == said.calls && said.text != "" && strings.HasPrefix(k.text, said.text)
+}
+
+func (s *session) add(x *Exchange) Reason {
+	d := decode(x)
+	switch {
+	case d.route.fetch:
+		return s.fetched(d)
+	case d.request == nil:
+		return d.reason
+	}
+	a, ok := s.place(d.request)
+	if !ok {
+		return TooMany
+	}
+	switch {
+	case d.reason != None:
+		s.unanswered(a)
+		return d.reason
+	case d.reply.pending:
+		s.unanswered(a)
+		s.waiting[d.reply.id] = a
+		return None
+	}
+	return s.answer(a, d.reply)
+}
+
+// fetched takes an answer that was asked for before.
+func (s *session) fetched(d decoded) Reason {
+	if d.reason != None {
+		return d.reason
+	}
+	a, ok := s.waiting[d.reply.id]
+	if !ok || d.reply.pending {
+		return Again
+	}
+	delete(s.waiting, d.reply.id)
+	return s.answer(a, d.reply)
+}
+
+// place finds where a request continues. It is false if there are too many
+// messages already.
+func (s *session) place(r *request) (asked, bool) {
+	a := asked{request: r, news: r.messages}
+	if p, ok := s.responses[r.previous]; ok && r.previous != "" {
+		a.at = p
+	} else if p, ok := s.stored[r.conversation]; ok && r.conversation != "" {
+		a.at = p
+	} else {
+		a.at, a.news = s.history(r.messages)
+	}
+	s.messages += len(a.news) + 1
+	if a.at.thread == nil {
+		a.at.thread = &thread{}
+		s.threads = append(s.threads, a.at.thread)
+	} else if a.at.n < len(a.at.thread.Messages) {
+		s.messages += a.at.n
+		if s.messages <= maxMessages {
+			a.at = s.branch(a.at)
+		}
+	}
+	return a, s.messages <= maxMessages
+}
+
+// branch begins a thread with what another one has up to a place.
+func (s *session) branch(p place) place {
+	t := &thread{Conversation: p.thread.Conversation, keys: slices.Clone(p.thread.keys[:p.n])}
+	t.Messages = slices.Clone(p.thread.Messages[:p.n])
+	s.threads = append(s.threads, t)
+	return place{t, p.n}
+}
+
+// history finds the longest thread that a history begins with, and the messages
+// behind it.
+func (s *session) history(messages []Message) (place, []Message) {
+	keys := make([]key, len(messages))
+	for i := range messages {
+		keys[i] = keyOf(&messages[i])
+	}
+	var best *thread
+	for _, t := range s.threads[max(0, len(s.threads)-remembered):] {
+		if t.begins(keys) && (best == nil || len(t.keys) >= len(best.keys)) {
+			best = t
+		}
+	}
+	if best == nil {
+		return place{}, messages
+	}
+	best.rename(messages)
+	return place{best, len(best.keys)}, messages[len(best.keys):]
+}
+
+// rename takes over the ids of a history that repeats the thread: an agent may
+// give the calls other ids than the model did, and its results have those.
+func (t *thread) rename(history []Message) {
+	for i := range t.Messages {
+		m := &t.Messages[i]
+		m.ID = history[i].ID
+		m.Calls = slices.Clone(m.Calls) // branches may share them
+		for j := range m.Calls {
+			m.Calls[j].ID = history[i].Calls[j].ID
+		}
+	}
+}
+
+func (t *thread) begins(keys []key) bool {
+	if len(t.keys) == 0 || len(t.keys) > len(keys) {
+		return false
+	}
+	for i, said := range t.keys {
+		if !keys[i].repeats(said) {
+			return false
+		}
+	}
+	return true
+}
+
+// unanswered keeps what was asked, until it is asked again.
+func (s *session) unanswered(a asked) { a.at.thread.tail = a.news }
+
+// answer adds an exchange to its thread.
+func (s *session) answer(a asked, r *reply) Reason {
+	if a.at.n < len(a.at.thread.Messages) { // it went on while the answer was waited for
+		s.messages += a.at.n
+		if s.messages > maxMessages {
+			return TooMany
+		}
+		a.at = s.branch(a.at)
+	}
+	t := a.at.thread
+	t.tail = nil
+	t.replies++
+	t.Model = first(t.Model, r.model, a.request.model)
+	t.System = first(t.System, a.request.system)
+	for _, m := range a.news {
+		t.Messages = say(t.Messages, m)
+	}
+	t.Messages = say(t.Messages, Message{Role: Assistant, Text: r.text, Calls: r.calls, TokensIn: r.in, TokensOut: r.out})
+	t.keys = t.keys[:min(len(t.keys), max(0, a.at.n-1))]
+	for i := len(t.keys); i < len(t.Messages); i++ {
+		t.keys = append(t.keys, keyOf(&t.Messages[i]))
+	}
+	here := place{t, len(t.Messages)}
+	if r.id != "" {
+		s.responses[r.id] = here
+	}
+	if id := a.request.conversation; id != "" {
+		s.stored[id] = here
+	}
+	return None
+}

@@ -1,0 +1,78 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// A decoded exchange. Without a request it is no LLM traffic, or cannot be
+// read; with one and a reason it has no answer.
+type decoded struct {
+	route   route
+	request *request
+	reply   *reply
+	reason  Reason
+}
+
+func decode(x *Exchange) (d decoded) {
+	d.route = routeOf(x.Method, x.URL)
+	if d.reason = d.route.reason; d.reason != None {
+		return d
+	}
+	asked, readable := plain(x.Request)
+	answer, ok := plain(x.Response)
+	asked = bytes.TrimSpace(asked)
+	if !json.Valid(asked) {
+		readable = readable && len(asked) == 0
+		asked = nil
+	}
+	parts, whole := payloads(answer)
+	if d.route.api == nil {
+		var firstPart json.RawMessage
+		if len(parts) > 0 {
+			firstPart = parts[0]
+		}
+		r := routeByShape(asked, firstPart)
+		d.route.api, d.reason = r.api, r.reason
+		if d.reason != None {
+			return d
+		}
+	}
+	switch {
+	case d.route.fetch:
+		d.request = &request{}
+	case x.URL == "" && len(asked) == 0:
+		d.request = &request{messages: []Message{{Role: User}}} // only the answer is known
+	case !readable:
+		d.reason = Unreadable
+		return d
+	default:
+		if d.request, readable = d.route.api.request(asked); !readable {
+			d.request, d.reason = nil, Unreadable
+			return d
+		}
+		d.request.model = first(d.request.model, d.route.model)
+	}
+	d.reply, d.reason = d.route.answer(x.Status, parts, ok && whole)
+	return d
+}
+
+// answer decodes the answer. whole says that nothing else stood in it.
+func (r *route) answer(status int, parts []json.RawMessage, whole bool) (*reply, Reason) {
+	switch {
+	case status >= 300:
+		return nil, ErrorAnswer
+	case len(parts) == 0 && !whole:
+		return nil, Unreadable
+	case len(parts) == 0:
+		return nil, NoAnswer
+	}
+	got, why := r.api.reply(parts)
+	if why == None && !got.pending && got.empty() {
+		why = NoAnswer
+		if !whole {
+			why = Unreadable
+		}
+	}
+	return got, why
+}

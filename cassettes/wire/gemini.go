@@ -1,0 +1,167 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// gemini is Google's generateContent and streamGenerateContent.
+var gemini = api{request: geminiRequest, reply: geminiReply}
+
+type geminiContent struct {
+	Role  string                       `json:"role"`
+	Parts []map[string]json.RawMessage `json:"parts"`
+}
+
+type geminiFunction struct {
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Args     json.RawMessage `json:"args"`
+	Response json.RawMessage `json:"response"`
+}
+
+// A geminiPart is one part: a text, a call, a result or something else.
+type geminiPart struct {
+	text    string
+	call    *Call
+	result  *Message
+	thought bool
+}
+
+func readGeminiPart(part map[string]json.RawMessage) (p geminiPart) {
+	p.thought = given(part["thought"])
+	var f geminiFunction
+	switch call, result := either(part, "functionCall", "function_call"), either(part, "functionResponse", "function_response"); {
+	case isObject(call):
+		json.Unmarshal(call, &f) // what has no name is a call without a name
+		p.call = &Call{ID: f.ID, Name: f.Name, Args: arguments(f.Args)}
+	case isObject(result):
+		json.Unmarshal(result, &f)
+		p.result = &Message{Role: Tool, ID: f.ID, Text: arguments(f.Response), Failed: given(keysOf(f.Response)["error"])}
+	case part["text"] != nil:
+		p.text = scalar(part["text"])
+	default:
+		for _, kind := range []string{"inlineData", "fileData", "inline_data", "file_data"} {
+			if part[kind] != nil {
+				p.text = "[" + kind + "]"
+			}
+		}
+	}
+	return p
+}
+
+func either(part map[string]json.RawMessage, a, b string) json.RawMessage {
+	if part[a] != nil {
+		return part[a]
+	}
+	return part[b]
+}
+
+func geminiRequest(body json.RawMessage) (*request, bool) {
+	var r struct {
+		System    *geminiContent  `json:"systemInstruction"`
+		SystemToo *geminiContent  `json:"system_instruction"`
+		Contents  []geminiContent `json:"contents"`
+	}
+	if json.Unmarshal(body, &r) != nil || r.Contents == nil {
+		return nil, false
+	}
+	req := &request{}
+	for _, s := range []*geminiContent{r.System, r.SystemToo} {
+		if s != nil {
+			for _, part := range s.Parts {
+				req.system = lines(req.system, readGeminiPart(part).text)
+			}
+		}
+	}
+	for _, c := range r.Contents {
+		for _, m := range c.messages() {
+			req.messages = say(req.messages, m)
+		}
+	}
+	return req, true
+}
+
+// messages gives the results in a content, and then what is said beside them.
+func (c *geminiContent) messages() (messages []Message) {
+	if c.Role == "model" {
+		m := Message{Role: Assistant}
+		m.Text, m.Calls = c.said()
+		return []Message{m}
+	}
+	var texts []string
+	for _, part := range c.Parts {
+		p := readGeminiPart(part)
+		if p.result != nil {
+			messages = append(messages, *p.result)
+		} else {
+			texts = append(texts, p.text)
+		}
+	}
+	if len(texts) > 0 {
+		messages = append(messages, Message{Role: User, Text: strings.Join(texts, "\n")})
+	}
+	return messages
+}
+
+// said gives what the model says: its texts are pieces of one.
+func (c *geminiContent) said() (string, []Call) {
+	var said strings.Builder
+	var calls []Call
+	for _, part := range c.Parts {
+		p := readGeminiPart(part)
+		if p.call != nil {
+			calls = append(calls, *p.call)
+		} else if !p.thought {
+			said.WriteString(p.text)
+		}
+	}
+	return said.String(), calls
+}
+
+func geminiReply(payloads []json.RawMessage) (*reply, Reason) {
+	r := &reply{}
+	var said strings.Builder
+	for _, raw := range payloads {
+		var p struct {
+			ID         string `json:"responseId"`
+			Model      string `json:"modelVersion"`
+			Candidates []struct {
+				Index   int           `json:"index"`
+				Content geminiContent `json:"content"`
+				Finish  string        `json:"finishReason"`
+			} `json:"candidates"`
+			Feedback struct {
+				Blocked string `json:"blockReason"`
+			} `json:"promptFeedback"`
+			Usage *struct {
+				Prompt     int64 `json:"promptTokenCount"`
+				Candidates int64 `json:"candidatesTokenCount"`
+				Thoughts   int64 `json:"thoughtsTokenCount"`
+			} `json:"usageMetadata"`
+			Error json.RawMessage `json:"error"`
+		}
+		if json.Unmarshal(raw, &p) != nil {
+			return nil, Unreadable
+		}
+		if given(p.Error) {
+			return nil, ErrorAnswer
+		}
+		r.id, r.model = first(r.id, p.ID), first(r.model, p.Model)
+		r.finish = first(p.Feedback.Blocked, r.finish)
+		if u := p.Usage; u != nil {
+			r.in, r.out = tokens(u.Prompt), tokens(u.Candidates)+tokens(u.Thoughts)
+		}
+		for _, c := range p.Candidates {
+			if c.Index != 0 {
+				continue
+			}
+			t, calls := c.Content.said()
+			said.WriteString(t)
+			r.calls = append(r.calls, calls...)
+			r.finish = first(c.Finish, r.finish)
+		}
+	}
+	r.text = said.String()
+	return r, None
+}

@@ -1,0 +1,183 @@
+package wire
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// responses is OpenAI's Responses API.
+var responses = api{request: responsesRequest, reply: responsesReply}
+
+// An item is one of a response's output, or of a request's input.
+type item struct {
+	Type      string          `json:"type"`
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Input     string          `json:"input"`
+	Action    json.RawMessage `json:"action"`
+	Operation json.RawMessage `json:"operation"`
+	Output    json.RawMessage `json:"output"`
+}
+
+// call gives the call that the item asks the client for, nil if it is none.
+// What the server does itself has no call_id.
+func (i *item) call() *Call {
+	switch {
+	case i.Type == "function_call":
+		return &Call{ID: i.CallID, Name: i.Name, Args: arguments(i.Arguments)}
+	case i.Type == "custom_tool_call":
+		return &Call{ID: i.CallID, Name: i.Name, Args: asInput(i.Input)}
+	case i.CallID != "" && strings.HasSuffix(i.Type, "_call"):
+		return &Call{ID: i.CallID, Name: strings.TrimSuffix(i.Type, "_call"), Args: first(arguments(i.Action), arguments(i.Operation))}
+	}
+	return nil
+}
+
+// message gives what an item of a request says.
+func (i *item) message() (m Message, ok bool) {
+	if c := i.call(); c != nil {
+		return Message{Role: Assistant, Calls: []Call{*c}}, true
+	}
+	switch {
+	case strings.HasSuffix(i.Type, "_call_output"):
+		return Message{Role: Tool, ID: i.CallID, Text: text(i.Output)}, true
+	case i.Type != "" && i.Type != "message":
+		return m, false // reasoning, references, what the server did
+	case i.Role == "assistant":
+		m.Role = Assistant
+	}
+	m.Text = text(i.Content)
+	return m, true
+}
+
+func responsesRequest(body json.RawMessage) (*request, bool) {
+	var r struct {
+		Model        json.RawMessage `json:"model"`
+		Instructions json.RawMessage `json:"instructions"`
+		Input        json.RawMessage `json:"input"`
+		Previous     json.RawMessage `json:"previous_response_id"`
+		Conversation json.RawMessage `json:"conversation"`
+	}
+	if json.Unmarshal(body, &r) != nil {
+		return nil, false
+	}
+	req := &request{model: scalar(r.Model), system: text(r.Instructions), previous: scalar(r.Previous), conversation: idOf(r.Conversation)}
+	if !isArray(r.Input) {
+		if given(r.Input) {
+			req.messages = []Message{{Role: User, Text: text(r.Input)}}
+		}
+		return req, true
+	}
+	var items []item
+	if json.Unmarshal(r.Input, &items) != nil {
+		return nil, false
+	}
+	for _, i := range items {
+		if i.Role == "system" || i.Role == "developer" {
+			req.system = lines(req.system, text(i.Content))
+		} else if m, ok := i.message(); ok {
+			req.messages = say(req.messages, m)
+		}
+	}
+	return req, true
+}
+
+// idOf gives an id, or that of an object.
+func idOf(raw json.RawMessage) string {
+	if isObject(raw) {
+		raw = keysOf(raw)["id"]
+	}
+	return scalar(raw)
+}
+
+type response struct {
+	ID     string          `json:"id"`
+	Model  json.RawMessage `json:"model"`
+	Status string          `json:"status"`
+	Output []item          `json:"output"`
+	Usage  *struct {
+		In  int64 `json:"input_tokens"`
+		Out int64 `json:"output_tokens"`
+	} `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+// A responsesPayload is a whole response, or an event of a streamed one.
+type responsesPayload struct {
+	response
+	Type     string          `json:"type"`
+	Response *response       `json:"response"`
+	Index    int             `json:"output_index"`
+	Item     *item           `json:"item"`
+	Delta    json.RawMessage `json:"delta"`
+}
+
+func responsesReply(payloads []json.RawMessage) (*reply, Reason) {
+	r := &reply{}
+	var last response      // the response as it was told last
+	done := map[int]item{} // items that are complete, by their place
+	var said strings.Builder
+	for _, raw := range payloads {
+		var p responsesPayload
+		if json.Unmarshal(raw, &p) != nil {
+			return nil, Unreadable
+		}
+		switch {
+		case p.Type == "error" || given(p.Error):
+			return nil, ErrorAnswer
+		case p.Type == "":
+			last = p.response
+		case p.Response != nil:
+			last = *p.Response
+		case p.Type == "response.output_item.done" && p.Item != nil:
+			done[p.Index] = *p.Item
+		case p.Type == "response.output_text.delta":
+			said.WriteString(scalar(p.Delta))
+		}
+	}
+	if given(last.Error) || last.Status == "failed" || last.Status == "cancelled" {
+		return nil, ErrorAnswer
+	}
+	r.id, r.model = last.ID, scalar(last.Model)
+	if last.Usage != nil {
+		r.in, r.out = tokens(last.Usage.In), tokens(last.Usage.Out)
+	}
+	streamed := len(payloads) > 1
+	switch last.Status {
+	case "queued", "in_progress":
+		r.pending = !streamed
+	default:
+		r.finish = last.Status
+	}
+	items := last.Output
+	if len(items) == 0 {
+		items = inOrder(done)
+	}
+	for _, i := range items {
+		if c := i.call(); c != nil {
+			r.calls = append(r.calls, *c)
+		} else if i.Type == "message" {
+			r.text = lines(r.text, text(i.Content))
+		}
+	}
+	if r.text == "" && len(items) == 0 {
+		r.text = said.String() // it broke off within the text
+	}
+	return r, None
+}
+
+func inOrder[T any](byPlace map[int]T) (all []T) {
+	var places []int
+	for i := range byPlace {
+		places = append(places, i)
+	}
+	slices.Sort(places)
+	for _, i := range places {
+		all = append(all, byPlace[i])
+	}
+	return all
+}

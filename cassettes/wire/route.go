@@ -1,0 +1,111 @@
+package wire
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// A route says what the path of a request is for: an API that is decoded, or
+// the reason why it is not.
+type route struct {
+	api    *api
+	reason Reason
+	fetch  bool // an answer that was asked for before
+	model  string
+}
+
+// routeOf knows a request by its method and path.
+func routeOf(method, rawURL string) route {
+	path := rawURL
+	if u, err := url.Parse(rawURL); err == nil {
+		path = u.Path
+	}
+	path = strings.TrimRight(path, "/")
+	ends := func(ends ...string) bool {
+		for _, e := range ends {
+			if strings.HasSuffix(path, e) {
+				return true
+			}
+		}
+		return false
+	}
+	has := func(part string) bool { return strings.Contains(path+"/", part) }
+	get := method == http.MethodGet
+	switch {
+	case ends(":countTokens", "/count_tokens", "/input_tokens", "/tokenize"):
+		return route{reason: Tokens}
+	case has("/batches/") || ends(":batchGenerateContent"):
+		return route{reason: Batch}
+	case ends("/embeddings", ":embedContent", ":batchEmbedContents", "/embed"):
+		return route{reason: Embeddings}
+	case has("/images/") || ends(":generateImages"):
+		return route{reason: Images}
+	case has("/audio/"):
+		return route{reason: Audio}
+	case ends("/moderations"):
+		return route{reason: Moderation}
+	case get && has("/models/"):
+		return route{reason: Models}
+	case get && has("/responses/"):
+		return route{api: &responses, fetch: true}
+	case has("/responses/") && !ends("/responses"), has("/conversations/"), has("/files/"), has("/threads/"), has("/assistants/"), has("/vector_stores/"):
+		return route{reason: Stored}
+	case get || method == http.MethodDelete || method == http.MethodHead:
+		return route{reason: NotLLM}
+	case ends("/chat/completions"):
+		return route{api: &chat}
+	case ends("/responses"):
+		return route{api: &responses}
+	case ends(":generateContent", ":streamGenerateContent"):
+		return route{api: &gemini, model: geminiModel(path)}
+	case ends("/messages"):
+		return route{api: &anthropic}
+	case ends("/completions"):
+		return route{reason: Completion}
+	}
+	return route{}
+}
+
+func geminiModel(path string) string {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	name, _, _ = strings.Cut(name, ":")
+	return name
+}
+
+// routeByShape knows the API by what the bodies hold. payload is the first of
+// the answer, nil for none.
+func routeByShape(request, payload json.RawMessage) route {
+	asked, answered := keysOf(request), keysOf(payload)
+	kind := scalar(answered["type"])
+	object := scalar(answered["object"])
+	switch {
+	case asked["jsonrpc"] != nil || answered["jsonrpc"] != nil:
+		return route{reason: NotLLM}
+	case isArray(answered["choices"]) && strings.HasPrefix(object, "text_completion"):
+		return route{reason: Completion}
+	case isArray(answered["choices"]):
+		return route{api: &chat}
+	case isArray(answered["candidates"]), isArray(asked["contents"]):
+		return route{api: &gemini}
+	case object == "response", strings.HasPrefix(kind, "response."):
+		return route{api: &responses}
+	case kind == "message", kind == "message_start":
+		return route{api: &anthropic}
+	case object == "list" && asked["input"] != nil, answered["embeddings"] != nil:
+		return route{reason: Embeddings}
+	case isArray(asked["messages"]) && asked["model"] != nil:
+		return route{api: &chat}
+	case len(asked) == 0 && isObject(answered["error"]):
+		return route{reason: ErrorAnswer}
+	}
+	return route{reason: NotLLM}
+}
+
+func keysOf(raw json.RawMessage) (keys map[string]json.RawMessage) {
+	if isObject(raw) {
+		json.Unmarshal(raw, &keys) // what is no object has no keys
+	}
+	return keys
+}
