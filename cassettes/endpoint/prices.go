@@ -12,8 +12,8 @@ import (
 // A Price is what a model's tokens cost, in nano-dollars for a million of them:
 // $2.50 is 2,500,000,000. So each price of up to nine decimals is exact.
 type Price struct {
-	In  int64 // for tokens read
-	Out int64 // for tokens written
+	In  int64 `json:"in"`  // for tokens read
+	Out int64 `json:"out"` // for tokens written
 }
 
 // perTokens is how many tokens a price is for.

@@ -218,7 +218,11 @@ func look() loop.Tool {
 // without its pieces.
 func played(t *testing.T, w way, cfg loop.Config, network http.RoundTripper) (loop.Outcome, string) {
 	t.Helper()
-	task := loop.Task{Text: "Look at a and b.", System: "Be brief."}
+	return playedTask(t, w, cfg, network, loop.Task{Text: "Look at a and b.", System: "Be brief."})
+}
+
+func playedTask(t *testing.T, w way, cfg loop.Config, network http.RoundTripper, task loop.Task) (loop.Outcome, string) {
+	t.Helper()
 	live := loop.NewLive(task, connect(t, w.settings(host), network), []loop.Tool{look()}, loop.LiveOptions{})
 	m, err := loop.New(cfg, task, live.Tools())
 	if err != nil {
@@ -305,6 +309,26 @@ func TestPlayedTruncatedStream(t *testing.T) {
 				}
 				if out.Stop != loop.StopDone || out.ModelCalls != 2 || out.Answer != "It is sunny." {
 					t.Errorf("stop %s after %d requests, answer %q", out.Stop, out.ModelCalls, out.Answer)
+				}
+			})
+		})
+	}
+}
+
+// A planner's actions are read from the text of its replies.
+func TestPlayedPlanner(t *testing.T) {
+	steps := []fakes.Step{{Text: `{"action":"call_tool","name":"look","args":{"at":"a"}}`}, {Text: `{"action":"stop","reason":"all is seen"}`}}
+	for _, w := range ways {
+		t.Run(w.String(), func(t *testing.T) {
+			served(t, steps, func(t *testing.T, network http.RoundTripper, journal *[]serve.Entry) {
+				out, trace := playedTask(t, w, loop.Off(), network, loop.Task{Text: "Look at a.", Planner: loop.PlannerJSON})
+				if out.Stop != loop.StopByModel || out.Calls != 1 || out.Answer != "all is seen" {
+					t.Errorf("stop %s after %d calls, answer %q\n%s", out.Stop, out.Calls, out.Answer, trace)
+				}
+				for _, e := range *journal {
+					if len(e.Problems) > 0 || e.Error != "" {
+						t.Errorf("protocol faults: %q %s", e.Problems, e.Error)
+					}
 				}
 			})
 		})
