@@ -1,0 +1,231 @@
+package tape
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/dnaeon/go-vcr/v2/cassette"
+	"gopkg.in/yaml.v2"
+)
+
+const (
+	comment = "# agentbench: "
+	start   = "---\n"
+	version = 1 // of go-vcr's files
+
+	maxFile = 256 << 20
+)
+
+func init() {
+	yaml.FutureLineWrap() // so that a long text stays on its line, and is found by a search
+}
+
+// A Cassette is one that has been opened.
+type Cassette struct {
+	Head []byte // what the recorder said of the session, nil = nothing
+	tape *cassette.Cassette
+}
+
+// Len is the number of interactions.
+func (c *Cassette) Len() int { return len(c.tape.Interactions) }
+
+// Open reads a cassette strictly: whole, unchanged since it was written, with
+// nothing in it that was not written by this package, and without a secret. The
+// error names the file and says what is wrong.
+func Open(path string, r Redactor) (*Cassette, error) {
+	data, err := readFile(path)
+	if err == nil {
+		var c *Cassette
+		if c, err = read(data, r); err == nil {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: %w", path, err)
+}
+
+func exists(path string) (bool, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular():
+		return false, fmt.Errorf("%s: is no regular file", path)
+	}
+	return true, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errors.New("there is no such file")
+		}
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	}
+	return data, err
+}
+
+// errChanged is what is wrong with most broken cassettes.
+const mended = "restore it, or record it anew with --record-mode rewrite"
+
+// read reads a cassette.
+func read(data []byte, r Redactor) (*Cassette, error) {
+	body, count, err := verify(data)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cassette{tape: cassette.New("")}
+	if rest, ok := bytes.CutPrefix(body, []byte(comment)); ok {
+		head, rest, _ := bytes.Cut(rest, []byte("\n"))
+		c.Head, body = head, rest
+	}
+	if !bytes.HasPrefix(body, []byte(start)) {
+		return nil, errors.New("it does not begin as a cassette does: " + mended)
+	}
+	if err := yaml.UnmarshalStrict(body, c.tape); err != nil {
+		return nil, fmt.Errorf("it is no cassette of go-vcr's version 1: %s", oneLine(err.Error()))
+	}
+	if c.tape.Version != version {
+		return nil, fmt.Errorf("it has the version %d, and only version %d can be read", c.tape.Version, version)
+	}
+	if len(c.tape.Interactions) != count {
+		return nil, fmt.Errorf("it has %d interactions, and its last line says %d: %s", len(c.tape.Interactions), count, mended)
+	}
+	for i, in := range c.tape.Interactions {
+		if err := check(in, r); err != nil {
+			return nil, fmt.Errorf("interaction %d: %w", i+1, err)
+		}
+	}
+	if r != nil {
+		if rule := r.Leftover(string(c.Head)); rule != "" {
+			return nil, fmt.Errorf("its head holds a secret (%s): record it anew", rule)
+		}
+	}
+	return c, nil
+}
+
+// verify checks the last line, and gives what stands before it and how many
+// interactions there should be.
+func verify(data []byte) (body []byte, count int, err error) {
+	if len(data) == 0 {
+		return nil, 0, errors.New("it is empty: " + mended)
+	}
+	at := bytes.LastIndex(data, []byte("\n"+comment+"interactions=")) + 1
+	last := string(data[at:])
+	body = data[:at]
+	if at == 0 {
+		return nil, 0, errors.New("its last line is missing, so it was cut off, or is no cassette of agentbench: " + mended)
+	}
+	var sum string
+	if n, err := fmt.Sscanf(last, comment+"interactions=%d sha256=%64s\n", &count, &sum); n != 2 || err != nil || last != trailer(count, sum) {
+		return nil, 0, errors.New("its last line is damaged: " + mended)
+	}
+	if sum != checksum(body) {
+		return nil, 0, errors.New("it was changed after it was written, by hand or by a merge: " + mended)
+	}
+	return body, count, nil
+}
+
+func trailer(count int, sum string) string {
+	return comment + "interactions=" + strconv.Itoa(count) + " sha256=" + sum + "\n"
+}
+
+func checksum(body []byte) string { return fmt.Sprintf("%x", sha256.Sum256(body)) }
+
+// check checks one interaction.
+func check(in *cassette.Interaction, r Redactor) error {
+	switch {
+	case in == nil:
+		return errors.New("it is empty")
+	case in.Method == "" || in.URL == "":
+		return errors.New("it has no method or no URL")
+	case in.Code < 100 || in.Code > noResponse:
+		return fmt.Errorf("there is no status %d", in.Code)
+	case in.Duration < 0:
+		return errors.New("it ends before it begins")
+	}
+	if r == nil {
+		return nil
+	}
+	for _, text := range texts(in) {
+		if rule := r.Leftover(text); rule != "" {
+			return fmt.Errorf("it holds a secret (%s): record it anew", rule)
+		}
+	}
+	return nil
+}
+
+// texts are all that an interaction says.
+func texts(in *cassette.Interaction) []string {
+	all := []string{in.URL, in.Request.Body, in.Response.Body, in.Status}
+	for _, headers := range []map[string][]string{in.Request.Headers, in.Response.Headers, in.Form} {
+		for name, values := range headers {
+			for _, v := range values {
+				all = append(all, name+": "+v)
+			}
+		}
+	}
+	return all
+}
+
+// write writes a cassette to a temporary file beside path, and renames that.
+func write(path string, head []byte, all []*cassette.Interaction, r Redactor) error {
+	if len(all) == 0 {
+		return errors.New("nothing was recorded")
+	}
+	data, err := encode(head, all)
+	if err != nil {
+		return err
+	}
+	if _, err := read(data, r); err != nil {
+		return fmt.Errorf("%s is not written: %w", path, err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// encode gives the text of a cassette.
+func encode(head []byte, all []*cassette.Interaction) ([]byte, error) {
+	if bytes.ContainsAny(head, "\r\n") {
+		return nil, errors.New("the head of a cassette is one line")
+	}
+	c := cassette.New("")
+	c.Interactions = all
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if len(head) > 0 {
+		fmt.Fprintf(&b, "%s%s\n", comment, head)
+	}
+	b.WriteString(start)
+	b.Write(text)
+	b.WriteString(trailer(len(all), checksum(b.Bytes())))
+	return b.Bytes(), nil
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,161 @@
+package tape
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/dnaeon/go-vcr/v2/cassette"
+	"github.com/pmezard/go-difflib/difflib"
+)
+
+// A Miss is a request that is not on the cassette. errors.Is finds go-vcr's
+// ErrInteractionNotFound in it.
+type Miss struct {
+	Number  int    // of the request in the conversation, from 1
+	Request string // POST /v1/chat/completions
+	Nearest int    // the number of the interaction that is most alike and was not played yet, 0 = none is left
+	Diff    string // the bodies' first differences, some lines; - is recorded, + is asked
+	err     error
+}
+
+func (m *Miss) Error() string {
+	text := fmt.Sprintf("request %d (%s) is not on the cassette", m.Number, m.Request)
+	switch {
+	case m.Nearest == 0:
+		return text + ": all that was recorded has been played"
+	case m.Diff == "":
+		return text + fmt.Sprintf(": interaction %d has another method, path or query", m.Nearest)
+	}
+	return text + fmt.Sprintf("; interaction %d is the nearest, and differs so:\n%s", m.Nearest, m.Diff)
+}
+
+func (m *Miss) Unwrap() error { return m.err }
+
+// miss says what a request has instead of an answer.
+func (t *Transport) miss(number int, asked cassette.Request, err error) *Miss {
+	m := &Miss{Number: number, Request: asked.Method + " " + pathOf(asked.URL), err: err}
+	want := lines(asked.Body)
+	best := -1.0
+	for i, in := range t.tape.Interactions {
+		if t.played[in] {
+			continue
+		}
+		ratio := alike(lines(in.Request.Body), want)
+		if in.URL == asked.URL {
+			ratio++
+		}
+		if ratio > best {
+			best, m.Nearest, m.Diff = ratio, i+1, ""
+		}
+	}
+	if m.Nearest > 0 {
+		m.Diff = diff(lines(t.tape.Interactions[m.Nearest-1].Request.Body), want)
+	}
+	return m
+}
+
+// alike is the share of lines at the beginning that two bodies have in common:
+// the requests of a conversation differ in how they go on.
+func alike(a, b []string) float64 {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return float64(n) / float64(max(len(a), len(b), 1))
+}
+
+const (
+	maxDiffLines = 12
+	maxDiffWidth = 160
+)
+
+// diff gives the first lines that differ.
+func diff(recorded, asked []string) string {
+	const most = 4000 // of longer bodies only the beginning is compared
+	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: recorded[:min(len(recorded), most)], B: asked[:min(len(asked), most)], Context: 0})
+	if err != nil {
+		return ""
+	}
+	var out []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "@@") {
+			continue
+		}
+		if len(out) == maxDiffLines {
+			out = append(out, "  …")
+			break
+		}
+		out = append(out, "  "+cut(line))
+	}
+	return strings.Join(out, "\n")
+}
+
+// cut makes a line safe and short.
+func cut(line string) string {
+	line = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '·'
+		}
+		return r
+	}, line)
+	if r := []rune(line); len(r) > maxDiffWidth {
+		return string(r[:maxDiffWidth]) + "…"
+	}
+	return line
+}
+
+// lines are a body, a JSON one in a form of many lines.
+func lines(body string) []string {
+	if v, ok := decode(body); ok {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if e.Encode(v) == nil {
+			body = b.String()
+		}
+	}
+	return difflib.SplitLines(body)
+}
+
+// form is a body as it is compared: a JSON one in canonical form.
+func (t *Transport) form(body string) string {
+	if f, ok := t.forms[body]; ok {
+		return f
+	}
+	f := body
+	if v, ok := decode(body); ok {
+		if b, err := json.Marshal(v); err == nil {
+			f = string(b)
+		}
+	}
+	t.forms[body] = f
+	return f
+}
+
+// decode reads a JSON object or array; its numbers keep their digits.
+func decode(body string) (any, bool) {
+	d := json.NewDecoder(strings.NewReader(body))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil || d.More() {
+		return nil, false
+	}
+	switch v.(type) {
+	case map[string]any, []any:
+		return v, true
+	}
+	return nil, false
+}
+
+func pathOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return text
+	}
+	return u.RequestURI()
+}

@@ -1,0 +1,219 @@
+package tape
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/dnaeon/go-vcr/v2/cassette"
+)
+
+// This is the only file of the package that reads the clock.
+
+// What a failure header says.
+const (
+	eventsHeader  = "X-Agentbench-Events"
+	failureHeader = "X-Agentbench-Failure"
+	givenUp       = "given-up"
+	lost          = "lost: "
+
+	// noResponse is the status of an interaction that had no response.
+	noResponse = 599
+)
+
+// maxBody bounds a request and a response.
+const maxBody = 64 << 20
+
+// ErrGivenUp says that a request was cancelled when it was recorded.
+var ErrGivenUp = errors.New("the request was given up")
+
+// A LostError says that a connection was lost. Its text is the same when it is
+// played.
+type LostError struct{ Text string }
+
+func (e *LostError) Error() string { return "the connection was lost: " + e.Text }
+
+// keptHeaders are those of a response that are recorded: the others tell of the
+// moment and of the account.
+var keptHeaders = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "X-Should-Retry"}
+
+// host stands for the host that was asked.
+const host = "http://recorded.invalid"
+
+// readBody takes a request's body, and puts it back.
+func readBody(req *http.Request) ([]byte, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return nil, nil
+	}
+	defer req.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(req.Body, maxBody+1))
+	if err == nil && len(body) > maxBody {
+		err = fmt.Errorf("the request is larger than %d MiB", maxBody>>20)
+	}
+	return body, err
+}
+
+// record gets the answer of the network. What the reader of its body has read
+// becomes an interaction when the body ends or is closed.
+func (t *Transport) record(number int, req *http.Request, asked cassette.Request, body []byte) (*http.Response, error) {
+	sent := req.Clone(req.Context())
+	sent.Body = io.NopCloser(bytes.NewReader(body))
+	r := &recording{transport: t, number: number, ctx: req.Context(), asked: asked, start: time.Now()}
+	resp, err := t.real.RoundTrip(sent)
+	if err != nil {
+		return nil, r.finish(err)
+	}
+	r.response = cassette.Response{Code: resp.StatusCode, Status: resp.Status, Headers: http.Header{}}
+	for _, name := range keptHeaders {
+		if v := resp.Header.Values(name); len(v) > 0 {
+			r.response.Headers[name] = slices.Clone(v)
+		}
+	}
+	r.body, resp.Body = resp.Body, r
+	r.cut.stream = isStream(resp.Header)
+	return resp, nil
+}
+
+// A recording is a response that is being read.
+type recording struct {
+	transport *Transport
+	number    int
+	ctx       context.Context
+	asked     cassette.Request
+	start     time.Time
+	response  cassette.Response
+	body      io.ReadCloser
+
+	mu   sync.Mutex
+	text []byte
+	cut  cutter
+	done bool
+	err  error // what the reader was told last
+}
+
+// Read hands on what comes, at once.
+func (r *recording) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	at := r.now()
+	r.mu.Lock()
+	r.text = append(r.text, p[:n]...)
+	r.cut.add(p[:n], at)
+	large := len(r.text) > maxBody
+	r.mu.Unlock()
+	if large {
+		err = fmt.Errorf("the response is larger than %d MiB", maxBody>>20)
+	}
+	if err != nil {
+		if failed := r.finish(err); err != io.EOF {
+			err = failed
+		}
+	}
+	return n, err
+}
+
+// now tells the transport the instant of a read.
+func (r *recording) now() time.Duration {
+	d := time.Since(r.start).Round(time.Millisecond)
+	r.transport.elapse(r.number, d)
+	return d
+}
+
+// Close ends the recording with what was read.
+func (r *recording) Close() error {
+	r.finish(nil)
+	return r.body.Close()
+}
+
+// finish notes the interaction, once. It gives the error that the reader is to
+// see.
+func (r *recording) finish(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.done {
+		return err
+	}
+	r.done = true
+	seen := err
+	failure := ""
+	switch {
+	case err == io.EOF && r.body != nil:
+	case r.ctx.Err() != nil:
+		failure = givenUp
+	case err != nil:
+		e := &LostError{Text: plain(err)}
+		failure, seen = lost+e.Text, e
+	}
+	r.response.Duration = time.Since(r.start).Round(time.Millisecond)
+	if err != nil {
+		r.transport.elapse(r.number, r.response.Duration)
+	}
+	if r.body == nil {
+		r.response = cassette.Response{Code: noResponse, Status: fmt.Sprintf("%d no response", noResponse), Headers: http.Header{}, Duration: r.response.Duration}
+	}
+	if failure != "" {
+		r.response.Headers.Set(failureHeader, failure)
+	}
+	r.transport.note(r.asked, r.response, string(r.text), r.cut.end(r.response.Duration))
+	return seen
+}
+
+// note adds an interaction, redacted.
+func (t *Transport) note(asked cassette.Request, resp cassette.Response, body string, events []time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kind := resp.Headers.Get("Content-Type")
+	resp.Body = t.redactor.Body(kind, body)
+	if n := len(pieces(isStream(resp.Headers), resp.Body)); n != len(events) {
+		events = nil // a redaction that joins events; they then all come at the end
+	}
+	if s := writeEvents(events); s != "" {
+		resp.Headers.Set(eventsHeader, s)
+	}
+	t.recorded = append(t.recorded, &cassette.Interaction{Request: asked, Response: resp})
+}
+
+// ask gives a request as it is recorded and compared.
+func (t *Transport) ask(req *http.Request, body []byte) cassette.Request {
+	kind := req.Header.Get("Content-Type")
+	r := cassette.Request{Method: req.Method, URL: t.redactor.URL(host + req.URL.RequestURI()), Body: t.redactor.Body(kind, string(body)), Headers: http.Header{}}
+	if kind != "" {
+		r.Headers.Set("Content-Type", kind)
+	}
+	return r
+}
+
+// plain gives the text of a transport's error without the addresses in it, which
+// are others the next time.
+func plain(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var no syscall.Errno
+	var sys *os.SyscallError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ended too early"
+	case errors.Is(err, io.EOF):
+		return "nothing came"
+	case errors.As(err, &no):
+		return no.Error()
+	case errors.As(err, &sys):
+		return sys.Err.Error()
+	}
+	text := err.Error()
+	if i := strings.LastIndex(text, ": "); i >= 0 {
+		text = text[i+2:]
+	}
+	return text
+}

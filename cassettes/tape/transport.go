@@ -1,0 +1,186 @@
+package tape
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dnaeon/go-vcr/v2/cassette"
+)
+
+// A Mode says what is recorded.
+type Mode string
+
+// The modes. The zero value is None.
+const (
+	None    Mode = "none"    // nothing: play, and deny the network
+	Once    Mode = "once"    // everything where there is no cassette; else play
+	New     Mode = "new"     // what is not on the cassette; the rest is played
+	Rewrite Mode = "rewrite" // everything; the cassette is replaced by Save
+)
+
+// Modes lists the modes.
+func Modes() []Mode { return []Mode{None, Once, New, Rewrite} }
+
+// A Redactor takes secrets and personal data out of texts. What it has redacted
+// it does not change again.
+type Redactor interface {
+	Body(contentType, body string) string
+	URL(text string) string
+	// Leftover names what is still secret in a text, "" = nothing.
+	Leftover(text string) string
+}
+
+// A Transport is a conversation, played and recorded.
+type Transport struct {
+	real     http.RoundTripper // nil = the network is denied
+	redactor Redactor
+	path     string
+
+	mu       sync.Mutex
+	tape     *cassette.Cassette // what was there
+	head     []byte
+	played   map[*cassette.Interaction]bool
+	forms    map[string]string // bodies as they are compared, by their text
+	recorded []*cassette.Interaction
+	newest   int // the number of the newest request
+	elapsed  time.Duration
+	asked    cassette.Request
+}
+
+// Begin begins a conversation on the cassette at path. real carries what is
+// recorded. The error is that of [Open]; without a cassette to play it says how
+// to record one.
+func Begin(path string, mode Mode, real http.RoundTripper, r Redactor) (*Transport, error) {
+	t := &Transport{redactor: r, path: path, played: map[*cassette.Interaction]bool{}, forms: map[string]string{}}
+	if mode != None && mode != "" {
+		t.real = real
+	}
+	if mode != Rewrite {
+		there, err := exists(path)
+		switch {
+		case err != nil:
+			return nil, err
+		case !there && t.real == nil:
+			return nil, fmt.Errorf("%s: there is no such cassette: agentbench record makes one", path)
+		case there && mode == Once:
+			t.real = nil
+		}
+		if there {
+			c, err := Open(path, r)
+			if err != nil {
+				return nil, err
+			}
+			t.tape, t.head = c.tape, c.Head
+		}
+	}
+	if t.tape == nil {
+		t.tape = cassette.New("")
+	}
+	t.tape.Matcher = t.matches
+	return t, nil
+}
+
+// Head gives the head of the cassette that was there.
+func (t *Transport) Head() []byte { return t.head }
+
+// Live reports whether requests may reach the network.
+func (t *Transport) Live() bool { return t.real != nil }
+
+// Played is the number of requests that the cassette has answered.
+func (t *Transport) Played() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.played)
+}
+
+// Recorded is the number of requests that were recorded.
+func (t *Transport) Recorded() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.recorded)
+}
+
+// Forget drops what was recorded after the first n requests.
+func (t *Transport) Forget(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.recorded = t.recorded[:min(n, len(t.recorded))]
+}
+
+// Elapsed is the instant of the newest read of the newest answer, counted from
+// its request, in whole milliseconds. It is the same when the answer is played.
+func (t *Transport) Elapsed() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.elapsed
+}
+
+// elapse sets the instant, if the request is still the newest.
+func (t *Transport) elapse(request int, d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if request == t.newest {
+		t.elapsed = d
+	}
+}
+
+// RoundTrip plays the answer to a request, or gets it and records it.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := readBody(req)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	t.newest++
+	t.elapsed = 0
+	number := t.newest
+	asked := t.ask(req, body)
+	t.asked = asked
+	found, err := t.tape.GetInteraction(req)
+	if err == nil {
+		t.played[found] = true
+		t.mu.Unlock()
+		return t.play(number, req, found)
+	}
+	if t.real == nil {
+		defer t.mu.Unlock()
+		return nil, t.miss(number, asked, err)
+	}
+	t.mu.Unlock()
+	return t.record(number, req, asked, body)
+}
+
+// Leftovers is an error that names the interactions that nobody has asked for,
+// nil if there are none.
+func (t *Transport) Leftovers() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var left []string
+	for i, in := range t.tape.Interactions {
+		if !t.played[in] {
+			left = append(left, fmt.Sprintf("%d (%s %s)", i+1, in.Method, pathOf(in.URL)))
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	const most = 5
+	more := ""
+	if len(left) > most {
+		more = fmt.Sprintf(" and %d more", len(left)-most)
+		left = left[:most]
+	}
+	return fmt.Errorf("of the %d recorded requests some were not made: %s%s", len(t.tape.Interactions), strings.Join(left, ", "), more)
+}
+
+// Save writes what was there and what was recorded to the cassette, with a head
+// of one line. The file is replaced as a whole or not at all.
+func (t *Transport) Save(head []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := append(append([]*cassette.Interaction{}, t.tape.Interactions...), t.recorded...)
+	return write(t.path, head, all, t.redactor)
+}
