@@ -122,6 +122,7 @@ func (w *World) ask(e *loop.Effect) {
 		w.fail(err)
 		return
 	}
+	s.struck = s.struck || s.failure(e.Ref.Try) >= 0
 	for i, text := range Cut(said.Text, said.Of) {
 		if i == said.Pieces {
 			break

@@ -43,6 +43,7 @@ type step struct {
 	text     template
 	args     []template // of Calls
 	failures []template
+	struck   bool // a request of a [World] got one of them
 }
 
 // A tool is a [Tool] with its texts read.
@@ -58,6 +59,7 @@ type answer struct {
 	result   template
 	text     template
 	failures []template
+	struck   bool // a call got one of them
 }
 
 // A gate is a [PermissionAnswer], and how often it has answered.

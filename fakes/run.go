@@ -16,11 +16,11 @@ func Run(ctx context.Context, s *Script, cfg loop.Config, seed uint64, trace *lo
 	return runs, err
 }
 
-// RunFaults is [Run], and tells which of the script's faults struck nothing.
-func RunFaults(ctx context.Context, s *Script, cfg loop.Config, seed uint64, trace *loop.Trace) (runs []loop.Outcome, idle []Fault, err error) {
+// RunFaults is [Run], and tells what of the script struck nothing.
+func RunFaults(ctx context.Context, s *Script, cfg loop.Config, seed uint64, trace *loop.Trace) (runs []loop.Outcome, idle Idle, err error) {
 	w := NewWorld(s, seed)
 	runs, err = RunIn(ctx, w, s, cfg, seed, trace)
-	return runs, w.NotFired(), err
+	return runs, w.Idle(), err
 }
 
 // RunIn is [Run] in a world that [NewWorld] has made of that script and seed,

@@ -10,7 +10,7 @@ import (
 // judge gives the verdict on a trial, and adds what speaks against it to the
 // findings. A trial whose session broke off can only fail by its trace: what
 // it would have come to is not known.
-func (t *Trial) judge(r *Result, f facts, trace loop.Trace, idle []fakes.Fault, err error) Verdict {
+func (t *Trial) judge(r *Result, f facts, trace loop.Trace, idle fakes.Idle, err error) Verdict {
 	t.checkTrace(r, trace)
 	if err != nil {
 		failed := len(r.Findings) > 0
@@ -32,10 +32,10 @@ func (t *Trial) judge(r *Result, f facts, trace loop.Trace, idle []fakes.Fault, 
 		return Fail
 	}
 	if t.asWritten() || endedWell(r.EndState) && len(t.Faults) == 0 {
-		t.checkFaults(r, trace)
+		t.checkFaults(r, trace, &idle)
 	}
 	if t.Own() || endedWell(r.EndState) || len(t.Faults) > 0 {
-		checkIdle(r, idle)
+		checkIdle(r, idle.Faults)
 	}
 	if len(r.Findings) > 0 {
 		return Inconclusive

@@ -93,6 +93,12 @@ func TestVerdicts(t *testing.T) {
 		{"cancel that never came", Healthy, says + "user: {cancel: {at: 5s}}\n", "", Inconclusive, "not-fired: the user never cancelled"},
 		{"model failure that never fired", Healthy, "model: [{text: hello}, {text: bye, failures: [{status: 500}]}]\n", "", Inconclusive,
 			"not-fired: the failures of model entry 2 never fired"},
+		{"failure of an entry whose time never came", Healthy, "model: [{text: hello}, {when: denied, text: bye, failures: [{status: 500}]}]\n", "", Inconclusive,
+			"not-fired: the failures of model entry 2 never fired"},
+		{"failure of an entry whose time came", Healthy, "tools: [{name: read, answers: [{result: same}]}]\nmodel: [{calls: [{read: {}}]}, {when: ok, text: bye, failures: [{status: 500}]}]\nconfig: {model_retry: {max: 1}}\n", "", Pass, ""},
+		{"failure of a state that was never reached", Healthy, "model: [{state: a, text: hello}, {state: b, text: bye, failures: [{hang: true}]}]\n", "", Inconclusive,
+			"not-fired: the failures of model entry 2 never fired"},
+		{"failure of an entry whose time need not come under another variant", Healthy, "model: [{text: hello}, {when: denied, text: bye, failures: [{status: 500}]}]\n", "none", Pass, ""},
 		{"call failure that never fired", Healthy, "tools: [{name: read, answers: [{result: a, failures: [{error: Timeout}]}]}]\n" + says, "", Inconclusive,
 			`not-fired: the failures of answer 1 of tool "read" never fired`},
 		{"fault that never fired in a trial that fails", Runaway, says + "user: {cancel: {at: 5s}}\n", "", Fail, "label: the runaway was not caught"},
@@ -151,7 +157,7 @@ func TestBrokenHistoryOfBrokenSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	trial, r := Trial{Scenario: answering("a", false)}, &Result{}
-	if got := trial.judge(r, read(trace), trace, nil, loop.ErrDry); got != Fail || !strings.HasPrefix(rules(r), "history: ") || !strings.HasSuffix(rules(r), "|ran-dry: the world ran dry") {
+	if got := trial.judge(r, read(trace), trace, fakes.Idle{}, loop.ErrDry); got != Fail || !strings.HasPrefix(rules(r), "history: ") || !strings.HasSuffix(rules(r), "|ran-dry: the world ran dry") {
 		t.Errorf("%s: %s", got, rules(r))
 	}
 }

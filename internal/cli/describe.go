@@ -372,7 +372,7 @@ func describeExpect(s *scenarios.Scenario) string {
 		r    *scenarios.Range
 		noun string
 	}{{e.Turns, "turn"}, {e.ModelCalls, "model request"}, {e.Calls, "executed call"}, {e.Tries, "call try"}, {e.Errors, "failed call"},
-		{e.Vetoed, "vetoed call"}, {e.Denied, "denied call"}, {e.Invalid, "invalid call"}} {
+		{e.Vetoed, "vetoed call"}, {e.Nudges, "nudge"}, {e.Denied, "denied call"}, {e.Invalid, "invalid call"}} {
 		if bound.r != nil {
 			parts = append(parts, between(*bound.r, bound.noun))
 		}
