@@ -69,6 +69,7 @@ type asked struct {
 type key struct {
 	role        Role
 	text, calls string
+	ids         []string // of the calls that have one
 }
 
 func keyOf(m *Message) key {
@@ -81,14 +82,38 @@ func keyOf(m *Message) key {
 			args = string(canonical)
 		}
 		k.calls += c.Name + "(" + args + ")\n"
+		if c.ID != "" {
+			k.ids = append(k.ids, c.ID)
+		}
 	}
 	return k
 }
 
-// repeats reports whether a message of a history repeats one that was said.
-// Agents without calls of the API write the result below what the model said.
+// repeats reports whether a message of a history repeats one that was said: it
+// says the same, or it has some of its calls, by their ids (agents rewrite
+// arguments, and leave out calls that they do not execute). Agents without calls
+// of the API write the result below what the model said.
 func (k key) repeats(said key) bool {
-	return k == said || k.role == Assistant && said.role == Assistant && k.calls == said.calls && said.text != "" && strings.HasPrefix(k.text, said.text)
+	if k.role != said.role {
+		return false
+	}
+	if len(k.ids) > 0 && k.among(said.ids) {
+		return true
+	}
+	return k.calls == said.calls && (k.text == said.text || k.role == Assistant && said.text != "" && strings.HasPrefix(k.text, said.text))
+}
+
+func (k key) among(ids []string) bool {
+	const most = 1000
+	if len(ids) > most {
+		return false
+	}
+	for _, id := range k.ids {
+		if !slices.Contains(ids, id) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *session) add(x *Exchange) Reason {
@@ -176,19 +201,24 @@ func (s *session) history(messages []Message) (place, []Message) {
 	if best == nil {
 		return place{}, messages
 	}
-	best.rename(messages)
+	best.rename(messages, keys)
 	return place{best, len(best.keys)}, messages[len(best.keys):]
 }
 
 // rename takes over the ids of a history that repeats the thread: an agent may
 // give the calls other ids than the model did, and its results have those.
-func (t *thread) rename(history []Message) {
+func (t *thread) rename(history []Message, keys []key) {
 	for i := range t.Messages {
 		m := &t.Messages[i]
 		m.ID = history[i].ID
+		if k := keys[i]; k.among(t.keys[i].ids) || len(k.ids) != len(m.Calls) {
+			continue
+		}
 		m.Calls = slices.Clone(m.Calls) // branches may share them
+		t.keys[i].ids = nil
 		for j := range m.Calls {
 			m.Calls[j].ID = history[i].Calls[j].ID
+			t.keys[i].ids = append(t.keys[i].ids, m.Calls[j].ID)
 		}
 	}
 }

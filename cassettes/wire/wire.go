@@ -7,8 +7,9 @@
 //
 // A request repeats what was said before, so an exchange belongs to the
 // conversation whose messages its history begins with (texts are compared
-// without regard to white space, arguments as values, ids not at all), or to
-// the one that it names with previous_response_id or conversation. A request
+// without regard to white space, arguments as values, and calls by their ids
+// where the agent has rewritten them), or to the one that it names with
+// previous_response_id or conversation. A request
 // that failed and was sent again is one turn; the same request answered twice
 // is two conversations, and so is a branch.
 //
