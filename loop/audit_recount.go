@@ -92,14 +92,20 @@ type auditCounts struct {
 
 func (b *auditBook) recount() {
 	type written struct{ name, args string }
-	seen := map[written]string{} // a run that repeats itself writes the same again and again
+	type read struct {
+		same   string
+		object bool
+	}
+	seen := map[written]read{} // a run that repeats itself writes the same again and again
 	for _, c := range b.calls {
 		w := written{c.name, c.args}
-		if seen[w] == "" {
-			seen[w] = auditSame(c.name, c.args)
+		r, known := seen[w]
+		if !known {
+			r = read{auditSame(c.name, c.args), auditIsObject(c.args)}
+			seen[w] = r
 		}
-		c.same = seen[w]
-		b.readFault(c)
+		c.same = r.same
+		b.readFault(c, r.object)
 	}
 	n := auditCounts{}
 	for _, r := range b.runs {
@@ -136,12 +142,12 @@ func (b *auditBook) trust(r *auditRun) {
 
 // readFault finds out whether a call is of an unknown tool or has arguments that
 // are not valid.
-func (b *auditBook) readFault(c *auditCall) {
+func (b *auditBook) readFault(c *auditCall, object bool) {
 	c.loose = !auditClear(c.args) || c.planned && c.name == ""
 	switch {
 	case c.spec == nil:
 		c.fault = Unknown
-	case !auditIsObject(c.args):
+	case !object:
 		c.fault = InvalidArgs
 	case b.cfg.Contracts.Input && c.spec.Input != "":
 		schema := b.schema(c.spec.Input)
