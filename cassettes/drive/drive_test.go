@@ -236,9 +236,9 @@ func TestRecordAndPlayAgain(t *testing.T) {
 	}{
 		{"a call and an answer", []func(http.ResponseWriter, *http.Request){looks, answers}, loop.StopDone},
 		{"an error and a retry", []func(http.ResponseWriter, *http.Request){fails(503), looks, answers}, loop.StopDone},
-		{"an error for good", []func(http.ResponseWriter, *http.Request){fails(400)}, loop.StopModelFailed},
+		{"an error for good", []func(http.ResponseWriter, *http.Request){looks, fails(400)}, loop.StopModelFailed},
 		{"a lost connection", []func(http.ResponseWriter, *http.Request){hangsUp, looks, answers}, loop.StopDone},
-		{"a broken stream", []func(http.ResponseWriter, *http.Request){cut, cut, cut}, loop.StopModelFailed},
+		{"a broken stream", []func(http.ResponseWriter, *http.Request){looks, cut, cut, cut}, loop.StopModelFailed},
 		{"a stream that ends", []func(http.ResponseWriter, *http.Request){streams(line{Text: "half"}), answers}, loop.StopDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -269,12 +269,12 @@ func TestRecordAndPlayAgain(t *testing.T) {
 func TestHang(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
 	s := newSession(t)
-	s.Scenario.Config.Time.FirstToken = 30 * time.Millisecond
+	s.Scenario.Config.Time.FirstToken = 50 * time.Millisecond
 	hang := func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	}
-	live, err := s.Record(context.Background(), path, tape.Rewrite, &server{answers: []func(http.ResponseWriter, *http.Request){hang, hang, hang}}, "test", now)
+	live, err := s.Record(context.Background(), path, tape.Rewrite, &server{answers: []func(http.ResponseWriter, *http.Request){looks, hang, hang, hang}}, "test", now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,6 +284,16 @@ func TestHang(t *testing.T) {
 	want := strings.ReplaceAll(live.Trace.String(), "hunter2", "[secret-1]")
 	if diff := cmp.Diff(want, replayed(t, path).Trace.String()); diff != "" {
 		t.Errorf("(-recorded +played):\n%s", diff)
+	}
+}
+
+// An endpoint that never answers leaves what was there.
+func TestNoAnswer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	os.WriteFile(path, []byte("as before"), 0o600)
+	_, err := newSession(t).Record(context.Background(), path, tape.Rewrite, &server{answers: []func(http.ResponseWriter, *http.Request){fails(401)}}, "test", now)
+	if data, _ := os.ReadFile(path); !errors.Is(err, ErrNoAnswer) || string(data) != "as before" {
+		t.Errorf("%v, %q", err, data)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/agentbench-go/agentbench/cassettes/endpoint"
@@ -43,6 +44,10 @@ type Session struct {
 	Watch func(loop.Record)
 	Piece func(text string)
 }
+
+// ErrNoAnswer says that the endpoint never answered, so that there is nothing to
+// record.
+var ErrNoAnswer = errors.New("there is no answer")
 
 // Played is what came of a session.
 type Played struct {
@@ -97,7 +102,8 @@ func (w *watched) Do(ctx context.Context, in loop.Input, effects []loop.Effect) 
 // Record drives the session with the network, as far as mode says, and writes
 // the cassette at path. tool is the version that records and now the time.
 //
-// A session that breaks off is kept as far as its last run that ended, where
+// Where no run got an answer nothing is written, and the error is ErrNoAnswer. A
+// session that breaks off is kept as far as its last run that ended, where
 // there is one; the error is then that of the break all the same.
 func (s *Session) Record(ctx context.Context, path string, mode tape.Mode, network http.RoundTripper, tool string, now time.Time) (*Played, error) {
 	redactor := s.Redactor()
@@ -117,8 +123,11 @@ func (s *Session) Record(ctx context.Context, path string, mode tape.Mode, netwo
 		}
 	}
 	p, err = whole.Play(ctx, transport)
-	if err != nil && (p == nil || mark == 0) {
+	switch {
+	case err != nil && (p == nil || mark == 0):
 		return p, err
+	case !slices.ContainsFunc(p.Runs, func(r loop.Outcome) bool { return r.End != loop.ModelFailed || r.Turns > 0 }):
+		return p, ErrNoAnswer
 	}
 	if err != nil {
 		transport.Forget(mark)
