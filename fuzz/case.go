@@ -20,7 +20,8 @@ type Case struct {
 	Script  *fakes.Script
 	Config  loop.Config
 	Hooks   loop.Hooks
-	Depth   int // of the session among sub-runs
+	Answers []loop.HookAnswer // to hooks, by turns; none lets everything pass
+	Depth   int               // of the session among sub-runs
 	Strays  []Stray
 	// Recoverable says that the config has the means against every fault of the
 	// world: a right loop comes to its end, as DONE.
@@ -73,6 +74,7 @@ func (c *Case) clone() *Case {
 		s.User.Cancel = &cancel
 	}
 	out.Script = &s
+	s.Faults = slices.Clone(s.Faults)
 	out.Strays = slices.Clone(c.Strays)
 	out.Config = cloneConfig(c.Config)
 	return &out

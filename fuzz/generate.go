@@ -43,8 +43,14 @@ func generate(d dice, o Options) *Case {
 	m.model()
 	m.user()
 	m.prompt()
-	if m.has(Protocol) && !m.mild {
-		m.strays()
+	if !m.mild {
+		m.faults()
+		if m.has(Protocol) {
+			m.strays()
+		}
+	}
+	if m.has(Users) {
+		m.steers()
 	}
 	m.Recoverable = m.mild
 	return m.Case
@@ -54,6 +60,11 @@ func generate(d dice, o Options) *Case {
 func (m *maker) bits() {
 	hook := func() bool { return m.one(8) }
 	m.Hooks = loop.Hooks{BeforeRun: hook(), BeforeCall: hook(), AfterCall: hook(), AfterRun: hook()}
+	for range m.below(3) {
+		if m.Hooks != (loop.Hooks{}) && !m.mild {
+			m.Answers = append(m.Answers, m.hookAnswer())
+		}
+	}
 	m.Script.SafetyPrompt = m.one(6)
 	if m.one(6) {
 		m.Script.System = m.hostile()
@@ -67,6 +78,21 @@ func (m *maker) bits() {
 	if m.one(6) && !m.mild {
 		m.Script.Planner = loop.PlannerJSON
 	}
+}
+
+// hookAnswer draws what a hook wants.
+func (m *maker) hookAnswer() loop.HookAnswer {
+	switch m.below(6) {
+	case 0:
+		return loop.HookAnswer{Deny: true, Reason: pick(m.dice, "", "not now", m.hostile())}
+	case 1:
+		return loop.HookAnswer{Args: pick(m.dice, `{"path":"a.txt"}`, `{"path":"other.txt"}`, `{"path":`, m.hostile())}
+	case 2:
+		return loop.HookAnswer{Result: pick(m.dice, "Error: changed", "the same text", strings.Repeat("long ", 100), m.hostile())}
+	case 3:
+		return loop.HookAnswer{System: pick(m.dice, "Be brief.", m.hostile())}
+	}
+	return loop.HookAnswer{}
 }
 
 // prompt draws the user's first words.
@@ -212,5 +238,18 @@ func (m *maker) strays() {
 		)
 		m.Strays = append(m.Strays, Stray{After: 1 + m.below(12), Input: in})
 	}
+	m.sortStrays()
+}
+
+// steers draws what the user says while a run is under way.
+func (m *maker) steers() {
+	for range m.below(3) {
+		in := loop.Input{Kind: loop.Steer, Text: pick(m.dice, "Be quick.", "Look into b.txt instead.", m.hostile())}
+		m.Strays = append(m.Strays, Stray{After: 1 + m.below(12), Input: in})
+	}
+	m.sortStrays()
+}
+
+func (m *maker) sortStrays() {
 	slices.SortStableFunc(m.Strays, func(a, b Stray) int { return a.After - b.After })
 }

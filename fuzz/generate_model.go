@@ -292,7 +292,21 @@ func (m *maker) stream(s *fakes.Step) {
 		s.Failures = append(s.Failures, fakes.ModelFailure{Hang: true, Chunks: m.below(4), Latency: m.exactly(m.moment())})
 	case m.one(3):
 		s.Failures = append(s.Failures, fakes.ModelFailure{Chunks: 1 + m.below(4), Latency: m.exactly(m.moment())})
+	case m.one(2):
+		s.Failures = append(s.Failures, m.oddStream())
 	}
+	if m.one(4) {
+		s.Wire = pick(m.dice, fakes.StepWires()...)
+	}
+}
+
+// oddStream draws a stream that goes wrong in a way that only its wire tells.
+func (m *maker) oddStream() fakes.ModelFailure {
+	f := fakes.ModelFailure{Wire: pick(m.dice, fakes.WireHeartbeats, fakes.WireCutEvent, fakes.WireEndsEarly, fakes.WireNoFinish), Latency: m.exactly(m.moment())}
+	if f.Wire != fakes.WireNoFinish {
+		f.Chunks = m.below(4)
+	}
+	return f
 }
 
 // apiFailures makes the API fail before it answers.
@@ -308,6 +322,11 @@ func (m *maker) apiFailures(s *fakes.Step) {
 		}
 		if m.one(3) {
 			f.Latency = m.latency()
+		}
+		if f.Status != 0 && f.RetryAfter != 0 && m.one(4) {
+			f.Wire = fakes.WireRetryAfterDate
+		} else if f.Status != 0 && m.one(8) {
+			f.Wire = fakes.WireErrorEvent
 		}
 		s.Failures = append(s.Failures, f)
 	}

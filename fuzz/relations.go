@@ -49,6 +49,9 @@ func hasBatch(p *play) bool {
 func instant(c *Case) {
 	c.Strays, c.Script.User.Cancel = nil, nil
 	c.Config.Retry.Max, c.Config.Policy.Fallbacks = 0, false
+	c.Script.Faults = slices.DeleteFunc(c.Script.Faults, func(f fakes.Fault) bool {
+		return f.At == loop.RefCall && (f.Kind == fakes.FaultDrop || f.Kind == fakes.FaultDelay)
+	})
 	now := fakes.Instantly()
 	for i := range c.Script.Tools {
 		t := &c.Script.Tools[i]
@@ -190,7 +193,7 @@ func (p *play) timeout(name string) time.Duration {
 // checkKeyOrder: arguments whose keys stand in another order give the same
 // stops, where no detector looks at the raw text.
 func checkKeyOrder(p *play) (string, bool) {
-	if !severalKeys(p.Script) || slices.ContainsFunc(p.Config.Detectors, func(d detect.Detector) bool { return slices.Contains(d.Key, detect.RawArgs) }) {
+	if !severalKeys(p.Script) || halves(p.Script) || slices.ContainsFunc(p.Config.Detectors, func(d detect.Detector) bool { return slices.Contains(d.Key, detect.RawArgs) }) {
 		return "", false
 	}
 	sorted, reversed := p.Case.clone(), p.Case.clone()
@@ -223,6 +226,12 @@ func checkKeyOrder(p *play) (string, bool) {
 		return fmt.Sprintf("with the keys of the arguments in another order the runs stop by %s, not by %s", b, a), true
 	}
 	return "", true
+}
+
+// halves reports whether a fault cuts arguments in the middle: which keys are
+// left depends on their order.
+func halves(s *fakes.Script) bool {
+	return slices.ContainsFunc(s.Faults, func(f fakes.Fault) bool { return f.Kind == fakes.FaultMalform })
 }
 
 // severalKeys reports whether a call may have arguments with more than one key.

@@ -75,6 +75,9 @@ func scaled(c *Case, k scale) *Case {
 	scaleConfig(&out.Config, k)
 	scaleTools(out.Script.Tools, k)
 	scaleModel(out.Script.Model, k)
+	for i := range out.Script.Faults {
+		out.Script.Faults[i].Delay = k.of(out.Script.Faults[i].Delay)
+	}
 	u := &out.Script.User
 	for i := range u.Permissions {
 		u.Permissions[i].After = k.span(u.Permissions[i].After, fakes.DefaultToolLatency)

@@ -50,7 +50,8 @@ func (c *Case) Unsaid() []string {
 	}
 	say(c.Hooks != (loop.Hooks{}), "hooks")
 	say(c.Depth > 0, "the depth of a sub-run")
-	say(len(c.Strays) > 0, "answers that nobody asked for")
+	say(len(c.Answers) > 0, "answers to hooks")
+	say(len(c.Strays) > 0, "inputs that nobody asked for")
 	say(c.Seed != 1 && c.random(), fmt.Sprintf("the seed (run it with --seed %d)", c.Seed))
 	return out
 }

@@ -54,7 +54,7 @@ type callView struct {
 	denied bool
 	tries  []tryView
 	puts   []putView
-	last   *loop.Input // the last result that a try got
+	last   *loop.Input // the last result that a try got, as a hook left it
 }
 
 type tryView struct {
@@ -73,7 +73,7 @@ type putView struct {
 // readTrace reads a trace.
 func readTrace(t loop.Trace) *view {
 	v := &view{}
-	r := reading{view: v, asks: map[loop.Ref]loop.Purpose{}, gates: map[int]int{}, opened: map[loop.Ref]time.Duration{}}
+	r := reading{view: v, asks: map[loop.Ref]loop.Purpose{}, gates: map[int]int{}, shown: map[int]int{}, opened: map[loop.Ref]time.Duration{}}
 	for i := range t {
 		r.record(i, &t[i])
 	}
@@ -85,6 +85,7 @@ type reading struct {
 	run    *runView
 	asks   map[loop.Ref]loop.Purpose // what requests are for
 	gates  map[int]int               // gate → call, for permissions
+	shown  map[int]int               // the same for hooks after calls
 	seq    int
 	opened map[loop.Ref]time.Duration
 }
@@ -122,6 +123,11 @@ func (r *reading) input(i int, in *loop.Input) {
 		}
 		if c := r.call(r.gates[in.Ref.N]); in.Kind == loop.GateAnswer && c != nil && !in.Allow {
 			c.denied = true
+		}
+		if c := r.call(r.shown[in.Ref.N]); in.Kind == loop.GateAnswer && c != nil && c.last != nil && in.Result != "" {
+			changed := *c.last
+			changed.Text = in.Result
+			c.last = &changed
 		}
 	case loop.ToolResult:
 		if c := r.call(in.Ref.N); c != nil {
@@ -172,6 +178,9 @@ func (r *reading) effect(i int, at time.Duration, e *loop.Effect) {
 		r.opened[e.Ref] = at
 		if e.At == loop.GatePermission && r.planned(e.Of.N) != nil {
 			r.gates[e.Ref.N] = e.Of.N
+		}
+		if e.At == loop.GateAfterCall {
+			r.shown[e.Ref.N] = e.Of.N
 		}
 	case loop.AskUser:
 		r.opened[e.Ref] = at

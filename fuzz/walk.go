@@ -40,6 +40,7 @@ func (w *walk) all() {
 	s := reflect.ValueOf(w.Script).Elem()
 	for _, list := range []reflect.Value{
 		reflect.ValueOf(w.Case).Elem().FieldByName("Strays"),
+		reflect.ValueOf(w.Case).Elem().FieldByName("Answers"), s.FieldByName("Faults"),
 		s.FieldByName("Model"), s.FieldByName("Tools"),
 		reflect.ValueOf(&w.Config.Detectors).Elem(),
 	} {

@@ -208,7 +208,7 @@ func (b *auditBook) checkCutReply() {
 		if it.run == nil || it.eff == nil || !auditSpeaks(it.eff) {
 			continue
 		}
-		if r := b.reply(b.lines[it.rec]); (r == nil || !r.cut()) && !b.hints(it.rec) {
+		if r := b.reply(b.lines[it.rec]); (r == nil || !r.cut()) && !b.hints(it.rec) && !b.steered(it) {
 			b.report(it.auditPlace, "nothing", "a user message of the loop's own", "no reply was cut off")
 		}
 	}
@@ -223,14 +223,27 @@ func (r *auditReply) cut() bool { return r.sort != auditBatch && r.in.Finish == 
 // nudge, a hint, the last word, or what the user answered.
 func (b *auditBook) hints(rec int) bool {
 	for i := rec; i >= 0 && (i == rec || !b.has(i, auditAsks)); i-- {
-		if b.has(i, func(e *Effect) bool { return e.Kind == Note && (e.Event == EventNudged || e.Event == EventSteered) }) {
+		if b.has(i, func(e *Effect) bool { return e.Kind == Note && e.Event == EventNudged }) {
 			return true
 		}
 	}
 	return b.trace[rec].In.Kind == UserReply || b.has(rec, func(e *Effect) bool {
 		return e.Kind == AskModel && e.For != ForReply || e.Kind == Put && e.To > 0 ||
-			e.Kind == Note && (e.Event == EventNudged || e.Event == EventSteered || e.Event == EventLimitNear || e.Event == EventGaps || e.Event == EventBadAction)
+			e.Kind == Note && (e.Event == EventNudged || e.Event == EventLimitNear || e.Event == EventGaps || e.Event == EventBadAction)
 	}) || b.task.Planner == PlannerJSON
+}
+
+// steered reports whether a message of the loop's tells the model what the user
+// said meanwhile: it waits until the loop goes on, however often a request is
+// tried or asked again before that.
+func (b *auditBook) steered(it auditItem) bool {
+	for i := it.rec; i >= it.run.begin.rec; i-- {
+		in := &b.trace[i].In
+		if in.Kind == Steer && in.Text == it.eff.Text && b.has(i, func(e *Effect) bool { return e.Kind == Note && e.Event == EventSteered }) {
+			return true
+		}
+	}
+	return false
 }
 
 func auditAsks(e *Effect) bool { return e.Kind == AskModel }

@@ -1,6 +1,9 @@
 package loop
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A GateKind says what a gate is for. The zero value is a permission.
 type GateKind string
@@ -96,7 +99,7 @@ func (m *Machine) gateAnswered(in *Input) {
 	case GateBeforeCall:
 		c := &m.batch[m.gate.index]
 		c.hooked = true
-		if in.Args != "" {
+		if strings.TrimSpace(in.Args) != "" {
 			if problem := m.checkHook(c, in.Args); problem != "" {
 				m.note(c.ref(), EventBadHook, problem)
 			} else {

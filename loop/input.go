@@ -25,7 +25,8 @@ const (
 	// network, broken stream), RetryAfter, Text.
 	ModelFailure
 	// GateAnswer answers a gate. Ref; Allow; Text, a reason for a denial; and
-	// what a hook changes: Args, Result or System, "" = nothing.
+	// what a hook changes: Args, Result or System, "" = nothing (so is white
+	// space as Args).
 	GateAnswer
 	// UserReply answers a question. Ref; Allow, to go on; Text, what the user
 	// says to it.

@@ -18,7 +18,7 @@ import (
 // at its head.
 //
 // What the language has no words for is left out: a critic of one's own (it
-// writes that of the rules), the way things look on the wire, and faults.
+// writes that of the rules).
 func (s *Scenario) YAML(comment string) []byte {
 	var m mapping
 	m.must("name", word(s.Name))
@@ -37,6 +37,7 @@ func (s *Scenario) YAML(comment string) []byte {
 	m.put("tools", toolsYAML(s.Script.Tools))
 	m.must("model", modelYAML(s.Script.Model))
 	m.put("user", userYAML(&s.Script.User))
+	m.put("faults", faultsYAML(s.Script.Faults))
 	if end := s.Expect.EndState; end != "" {
 		m.must("expect", mapping{{"end_state", word(end)}})
 	}

@@ -147,8 +147,16 @@ func modelYAML(steps []fakes.Step) (out list) {
 		m.put("first_token", duration(s.FirstToken))
 		m.put("failures", modelFailuresYAML(s.Failures))
 		m.put("fail_forever", s.FailForever)
+		m.put("wire", string(s.Wire))
 		m.put("next", nextYAML(s.Next))
 		out = append(out, m)
+	}
+	return out
+}
+
+func faultsYAML(faults []fakes.Fault) (out list) {
+	for _, f := range faults {
+		out = append(out, f.String())
 	}
 	return out
 }
@@ -182,6 +190,7 @@ func modelFailuresYAML(failures []fakes.ModelFailure) (out list) {
 		var m mapping
 		m.put("status", f.Status)
 		m.put("retry_after", duration(f.RetryAfter))
+		m.put("wire", string(f.Wire))
 		m.put("text", f.Text)
 		m.put("hang", f.Hang)
 		m.put("chunks", f.Chunks)
