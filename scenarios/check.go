@@ -3,6 +3,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,7 +21,9 @@ func (s *source) check(f *scenarioFile) {
 		s.failAt("name", fmt.Sprintf("name must be letters, digits, dots and hyphens, not %s", quoted(f.Name)), "such as same-call-forever")
 	}
 	s.checkTools(f.Tools)
+	s.oneKey("", "a scenario", "model", "cassette")
 	s.checkModel(f.Model)
+	s.checkCassette(f.Cassette)
 	s.checkUser(f)
 	s.checkOverlay(f)
 }
@@ -94,6 +97,20 @@ func (s *source) checkModel(model []stepEntry) {
 		for j := range e.Failures {
 			s.notBoth(fmt.Sprintf("%s.failures[%d]", at, j), "hang", "status", "retry_after", "text")
 		}
+	}
+}
+
+// CassetteSuffix ends the name of every cassette, which tells it from a
+// scenario.
+const CassetteSuffix = ".cassette.yaml"
+
+func (s *source) checkCassette(path string) {
+	switch {
+	case s.has("", "cassette") == "":
+	case !strings.HasSuffix(path, CassetteSuffix):
+		s.failAt("cassette", fmt.Sprintf("the name of a cassette ends in %s, not %s", CassetteSuffix, quoted(path)), "agentbench record makes one")
+	case !filepath.IsLocal(filepath.FromSlash(path)):
+		s.failAt("cassette", fmt.Sprintf("%s does not lie in the folder of this file or below it", quoted(path)), "")
 	}
 }
 

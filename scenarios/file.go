@@ -44,7 +44,10 @@ type scenarioFile struct {
 	Tools []toolEntry `yaml:"tools"`
 	// Model is what the model says. One entry answers one request, unless repeat
 	// says otherwise.
-	Model []stepEntry `yaml:"model" jsonschema:"required"`
+	Model []stepEntry `yaml:"model" jsonschema:"oneof_required=model"`
+	// Cassette is the recording of a live model that takes the place of model: the
+	// path of a .cassette.yaml file, seen from this one.
+	Cassette string `yaml:"cassette" jsonschema:"oneof_required=cassette"`
 	// User is what the user does beside the task.
 	User userEntry `yaml:"user"`
 	// Faults strike what all of this says, such as drop model 3.

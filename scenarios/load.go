@@ -31,8 +31,8 @@ var schema []byte
 func Schema() []byte { return bytes.Clone(schema) }
 
 // Load reads scenarios: each path is a file, or a folder that is searched with
-// all folders below it for .yaml and .yml files. Folders named variants or
-// beginning with a dot are left out. Without a path it gives the embedded
+// all folders below it for .yaml and .yml files. Cassettes, and folders named
+// variants or beginning with a dot, are left out. Without a path it gives the embedded
 // suites. The scenarios come in the order of their ids. The error is of type
 // [Mistakes] and holds what is wrong with any file; then there are no
 // scenarios.
@@ -93,7 +93,7 @@ func (l *loader) path(root string) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
-		case readable(d) && isYAML(name) && d.Name() != projectFile:
+		case readable(d) && isYAML(name) && d.Name() != projectFile && !strings.HasSuffix(name, CassetteSuffix):
 			found = true
 			l.file(name)
 		}
@@ -136,6 +136,9 @@ func (l *loader) scenario(s *source, suite string) {
 	sc := &Scenario{Suite: suite, Name: file.Name, Description: file.Description, Label: Label(file.Label),
 		Source: file.Source, Script: file.script(), Expect: file.Expect.expect(), Golden: s.golden(file.Golden),
 		File: s.file, Line: position(find(s.root, "name")).Line}
+	if file.Cassette != "" {
+		sc.Cassette = path.Join(path.Dir(s.file), file.Cassette)
+	}
 	s.fields("", sc.Script.Validate())
 	if v := l.variant(s, file.Variant); v != nil {
 		sc.Variant, sc.Config = *v, v.Config

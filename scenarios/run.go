@@ -32,6 +32,8 @@ type Options struct {
 	// Keep says which results hold their trace: its text, of a long one the
 	// records of the first MiB.
 	Keep Keep
+	// Player plays the cassettes of scenarios that have one: see [Trial].
+	Player Player
 	// Golden compares traces with their goldens; nil = nobody does.
 	Golden GoldenCheck
 	// Unjudged leaves every verdict open, for a command that reports and does not
@@ -63,7 +65,7 @@ func (o *Options) trials() iter.Seq2[Trial, bool] {
 				variants = []Variant{s.Variant}
 			}
 			for _, v := range variants {
-				t := Trial{Scenario: s, Variant: v, Seed: o.Seed, Faults: o.Faults}
+				t := Trial{Scenario: s, Variant: v, Seed: o.Seed, Faults: o.Faults, Player: o.Player}
 				seeds, random := 1, t.random()
 				if random {
 					seeds = max(1, o.Seeds)

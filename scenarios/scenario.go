@@ -18,6 +18,7 @@ type Scenario struct {
 	Variant     Variant     // the safety config it is meant for
 	Config      loop.Config // that of Variant, with the scenario's own changes
 	Script      fakes.Script
+	Cassette    string // the path of the recording that takes the place of the script's model; "" = the model is scripted
 	Expect      Expect
 	Golden      *Golden // how its golden is compared; nil = as the golden says
 	File        string  // as it was given; of an embedded one, its path in the repository

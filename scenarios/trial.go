@@ -19,7 +19,21 @@ type Trial struct {
 	// Faults strike the scenario's world beside its own. What the scenario expects
 	// was written without them: the trial is judged by its label.
 	Faults []fakes.Fault
+	// Player plays the cassette of a scenario that has one; nil: none can be
+	// played.
+	Player Player
 }
+
+// A Player plays cassettes: it gives what answers the model requests of one
+// trial of a scenario, and what tells afterwards whether all that was recorded
+// has been asked for.
+type Player func(s *Scenario) (speak fakes.Speaker, end func() error, err error)
+
+// A cassetteError says what is wrong with a cassette, or with what was asked of
+// it.
+type cassetteError struct{ error }
+
+func (e cassetteError) Unwrap() error { return e.error }
 
 // config gives what the loop runs with: the scenario's own changes apply under
 // its own variant only.
@@ -61,13 +75,38 @@ func (t *Trial) fill(ctx context.Context, r *Result, trace *loop.Trace, golden G
 	defer t.recovered(r)
 	script := t.Scenario.Script
 	script.Faults = append(slices.Clip(script.Faults), t.Faults...)
-	runs, idle, err := fakes.RunFaults(ctx, &script, *t.config(), t.Seed, trace)
+	runs, idle, err := t.play(ctx, &script, trace)
 	facts := read(*trace)
 	r.count(runs, facts)
 	if err == nil && golden != nil && len(t.Faults) == 0 {
 		t.checkGolden(r, *trace, golden)
 	}
 	r.Verdict = t.judge(r, facts, *trace, idle, err)
+}
+
+// play plays the script. Of a cassette more may be left under another variant, or
+// with other faults, than under those that it was recorded with.
+func (t *Trial) play(ctx context.Context, script *fakes.Script, trace *loop.Trace) ([]loop.Outcome, fakes.Idle, error) {
+	if t.Scenario.Cassette == "" {
+		return fakes.RunFaults(ctx, script, *t.config(), t.Seed, trace)
+	}
+	if t.Player == nil {
+		return nil, fakes.Idle{}, cassetteError{errors.New("cassettes cannot be played here")}
+	}
+	speak, end, err := t.Player(t.Scenario)
+	if err != nil {
+		return nil, fakes.Idle{}, cassetteError{err}
+	}
+	w := fakes.NewWorld(script, t.Seed)
+	w.Speaker = speak
+	runs, err := fakes.RunIn(ctx, w, script, *t.config(), t.Seed, trace)
+	if err == nil && t.asWritten() {
+		err = end()
+	}
+	if err != nil && !errors.Is(err, loop.ErrDry) && ctx.Err() == nil {
+		err = cassetteError{err}
+	}
+	return runs, w.Idle(), err
 }
 
 // checkGolden adds what a check found.
@@ -89,7 +128,10 @@ func (t *Trial) recovered(r *Result) {
 
 // broke says why a session broke off, as a finding's rule and message.
 func broke(err error) (rule, message string) {
+	var cassette cassetteError
 	switch {
+	case errors.As(err, &cassette):
+		return "cassette", cassette.Error()
 	case errors.Is(err, loop.ErrDry):
 		return "ran-dry", err.Error()
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

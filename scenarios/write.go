@@ -35,7 +35,11 @@ func (s *Scenario) YAML(comment string) []byte {
 		m.must("critic", word("rules"))
 	}
 	m.put("tools", toolsYAML(s.Script.Tools))
-	m.must("model", modelYAML(s.Script.Model))
+	if s.Cassette == "" {
+		m.must("model", modelYAML(s.Script.Model))
+	} else {
+		m.must("cassette", s.Cassette)
+	}
 	m.put("user", userYAML(&s.Script.User))
 	m.put("faults", faultsYAML(s.Script.Faults))
 	if end := s.Expect.EndState; end != "" {
