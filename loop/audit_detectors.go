@@ -11,7 +11,6 @@ import (
 
 func (b *auditBook) checkDetectors(r *auditReply, n *auditCounts) {
 	turn, next := n.repeats(r)
-	defer n.forgetVetoed(r)
 	if !b.plain {
 		r.trustVetoes()
 		return
@@ -51,10 +50,10 @@ func (n *auditCounts) repeats(r *auditReply) (turn, next int) {
 	return turn, next
 }
 
-// forgetVetoed makes vetoed calls equal to no other in later counts.
+// forgetVetoed makes calls that a detector or a hook vetoed equal to no other in later counts.
 func (n *auditCounts) forgetVetoed(r *auditReply) {
 	for _, c := range r.calls {
-		if c.block == Vetoed {
+		if c.block == Vetoed || c.deny == Vetoed {
 			delete(n.streaks, c.same)
 			if n.same == c.same {
 				n.same, n.times = "", 0

@@ -196,6 +196,7 @@ func (b *auditBook) judge(r *auditReply, n *auditCounts) {
 	b.checkDetectors(r, n)
 	full := b.checkCallLimits(r, n)
 	b.readGates(r)
+	n.forgetVetoed(r)
 	for _, c := range r.calls {
 		c.final = b.finality(c)
 	}
