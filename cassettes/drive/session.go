@@ -193,10 +193,26 @@ func (h *Head) Of(lost func(error)) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Scenario: scenario, Seed: h.Seed, Settings: h.Model, Redact: h.Redact, People: repeating(h.Words, lost)}
-	s.Settings.Prices = endpoint.Prices{}
-	if h.Price != nil {
-		s.Settings.Prices[h.Model.Model] = *h.Price
+	return &Session{Scenario: scenario, Seed: h.Seed, Settings: h.settings(), Redact: h.Redact, People: repeating(h.Words, lost)}, nil
+}
+
+// Speaker gives what answers a world's model requests from a cassette, whose head
+// this is.
+func (h *Head) Speaker(connect endpoint.Connect, transport *tape.Transport) (fakes.Speaker, error) {
+	settings := h.settings()
+	model, err := connect(settings, transport)
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
+	return (&speaker{model: model, transport: transport}).speak, nil
+}
+
+// settings are those that were recorded with.
+func (h *Head) settings() endpoint.Settings {
+	s := h.Model
+	s.Prices = endpoint.Prices{}
+	if h.Price != nil {
+		s.Prices[s.Model] = *h.Price
+	}
+	return s
 }

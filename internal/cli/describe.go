@@ -24,6 +24,9 @@ func describe(b *strings.Builder, s *scenarios.Scenario) {
 	}
 	section(b, "The user", describeUser(&s.Script))
 	section(b, "The tools", describeTools(s.Script.Tools))
+	if s.Cassette != "" {
+		section(b, "The model", []string{"says what is recorded in " + reports.Line(s.Cassette)})
+	}
 	section(b, "The model", describeModel(s.Script.Model))
 	section(b, "Faults", describeFaults(s.Script.Faults))
 	section(b, "Changes to "+reports.Line(s.Variant.Name), changes(s.Variant.Config, s.Config))

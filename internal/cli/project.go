@@ -324,9 +324,23 @@ func (p *project) apply(cmd *cobra.Command) error {
 			}
 		}
 		f.Changed = true
+		p.mark(f)
 	})
 	if len(p.mistakes) > 0 {
 		return p.mistakes
 	}
 	return nil
 }
+
+// projectMark marks a flag whose value is from the project's file.
+const projectMark = "agentbench-project"
+
+func (p *project) mark(f *pflag.Flag) {
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[projectMark] = []string{p.file}
+}
+
+// fromProject reports whether a flag has its value from the project's file.
+func fromProject(f *pflag.Flag) bool { return len(f.Annotations[projectMark]) > 0 }
