@@ -21,11 +21,11 @@ bench: ## speed of the machine, the fakes and a run, beside a bare loop
 	$(GO) test -run '^$$' -bench . -benchmem ./loop ./fakes ./fakes/serve ./scenarios
 
 fuzz: ## every fuzz target for FUZZTIME (10s) each
-	@for pkg in $$($(GO) list ./...); do \
+	@failed=; for pkg in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || failed="$$failed $$pkg.$$target"; \
 		done; \
-	done
+	done; test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 golden: ## rewrite what tests compare with; read the diff before you commit it
 	UPDATE=1 $(GO) test ./...

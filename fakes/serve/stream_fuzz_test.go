@@ -21,6 +21,7 @@ func FuzzStream(f *testing.F) {
 	f.Add("日本語 👩‍👩‍👧‍👦", "名", `{"a":1e400,"a":"\ud800"}`, 5, 1)
 	f.Add("[DONE]", "f", "[DONE]", 1, 0)
 	f.Add("\x00\x1b\"\\", "\"", "\"", 2, 2)
+	f.Add("x", "f", "\u2028", 2, 1)
 	f.Add(" \t", "f", `"quoted"`, 0, 1)
 	f.Fuzz(func(t *testing.T, text, name, args string, chunks, calls int) {
 		if len(text)+len(name)+len(args) > 1<<12 || !utf8.ValidString(text+"|"+name+"|"+args) || strings.Contains(text+args, "${") || name == "" {
@@ -66,7 +67,7 @@ func asInput(args string) string {
 	value := strings.Trim(args, " \t\r\n")
 	var text string
 	switch {
-	case value == "":
+	case strings.TrimSpace(args) == "": // white space is no arguments, as it is to the loop
 		return "{}"
 	case !json.Valid([]byte(args)):
 		return args // as a string
