@@ -19,8 +19,8 @@ func isYAML(file string) bool {
 }
 
 // readYAML reads a document of a stranger's as JSON has it: maps have texts for
-// keys. Tags of other types than YAML's own are refused, aliases count as often
-// as they are used, and size and depth are those of a record.
+// keys. A tag of a type that is not YAML's own means nothing, aliases count as
+// often as they are used, and size and depth are those of a record.
 func readYAML(data []byte) (doc any, err error) {
 	if len(data) > maxRecord {
 		return nil, fmt.Errorf("it is larger than %d MiB", maxRecord>>20)

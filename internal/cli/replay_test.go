@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A file with nothing to replay is told and no failure, if others are read; a
+// broken one is. What was left out of a file that was read is told to those who
+// ask.
+func TestReplayTraffic(t *testing.T) {
+	const (
+		chat = "version: 1\ninteractions:\n" +
+			`- {request: {method: POST, url: /chat/completions, body: '{"messages":[{"role":"user","content":"hi"}]}'}, response: {code: 200, body: '{"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"}]}'}}` + "\n"
+		embeddings = `- {request: {method: POST, url: /embeddings, body: '{}'}, response: {code: 200, body: '{}'}}` + "\n"
+	)
+	files := map[string]string{
+		"a.yaml": chat + embeddings,
+		"b.yaml": "version: 1\ninteractions:\n" + embeddings,
+		"c.yml":  "services: {}\n",
+	}
+	folder := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := func(stderr string) string { return strings.ReplaceAll(stderr, filepath.ToSlash(folder)+"/", "") }
+	const notes = "b.yaml: nothing to replay: embeddings (1)\nc.yml: no cassette: it begins neither with version nor with interactions\n"
+
+	code, stdout, stderr := session(t, "replay", folder)
+	if code != exitPassed || told(stderr) != notes || !strings.HasSuffix(stdout, "1 recorded run under 1 variant\n") {
+		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, told(stderr))
+	}
+	code, _, stderr = session(t, "replay", folder, "--verbose")
+	if code != exitPassed || !strings.HasPrefix(told(stderr), "a.yaml: part of no conversation: embeddings (1)\n"+notes) {
+		t.Errorf("--verbose: exit %d, stderr %q", code, told(stderr))
+	}
+	if code, _, stderr = session(t, "replay", filepath.Join(folder, "b.yaml")); code != exitUsage || !strings.Contains(stderr, "embeddings") {
+		t.Errorf("nothing at all: exit %d, stderr %q", code, stderr)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "d.yaml"), []byte("version: 1\ninteractions: ["), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr = session(t, "replay", folder)
+	if code != exitUsage || !strings.Contains(stderr, "d.yaml:1: no go-vcr record: invalid YAML") || !strings.HasSuffix(stdout, "skipped what could not be read: 1 problem\n") {
+		t.Errorf("a broken file: exit %d, stdout %q, stderr %q", code, stdout, told(stderr))
+	}
+}
