@@ -89,7 +89,7 @@ func read(data []byte, r Redactor) (*Cassette, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cassette{tape: cassette.New("")}
+	c := &Cassette{tape: &cassette.Cassette{}}
 	if rest, ok := bytes.CutPrefix(body, []byte(comment)); ok {
 		head, rest, _ := bytes.Cut(rest, []byte("\n"))
 		c.Head, body = head, rest

@@ -19,6 +19,8 @@ type Miss struct {
 	Nearest int    // the number of the interaction that is most alike and was not played yet, 0 = none is left
 	Diff    string // the bodies' first differences, some lines; - is recorded, + is asked
 	err     error
+
+	recorded, asked string // bodies
 }
 
 func (m *Miss) Error() string {
@@ -52,6 +54,7 @@ func (t *Transport) miss(number int, asked cassette.Request, err error) *Miss {
 		}
 	}
 	if m.Nearest > 0 {
+		m.recorded, m.asked = t.tape.Interactions[m.Nearest-1].Request.Body, asked.Body
 		m.Diff = diff(lines(t.tape.Interactions[m.Nearest-1].Request.Body), want)
 	}
 	return m
