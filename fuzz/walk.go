@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,6 +50,7 @@ func (w *walk) all() {
 	if !w.late {
 		w.last()
 	}
+	w.extend()
 	off := loop.Off()
 	for _, group := range []string{"Contracts", "Policy", "History", "Limits", "Time", "Errors", "Retry", "ModelRetry", "Parallel"} {
 		w.set(reflect.ValueOf(&w.Config).Elem().FieldByName(group), reflect.ValueOf(off).FieldByName(group))
@@ -110,6 +112,19 @@ func (w *walk) last() {
 		if s := &w.Script.Model[i]; s.When == fakes.WhenAlways {
 			w.set(reflect.ValueOf(&s.Repeat).Elem(), reflect.ValueOf(fakes.Forever))
 			return
+		}
+	}
+}
+
+// extend leaves out steps that are there only so that the script does not run
+// dry: the last one goes on for ever in their place.
+func (w *walk) extend() {
+	steps := reflect.ValueOf(w.Script).Elem().FieldByName("Model")
+	for i := 0; i+1 < steps.Len(); {
+		rest := slices.Delete(slices.Clone(w.Script.Model), i, i+1)
+		rest[len(rest)-1].Repeat = fakes.Forever
+		if !w.set(steps, reflect.ValueOf(rest)) {
+			i++
 		}
 	}
 }

@@ -13,9 +13,6 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range all {
-		if len(s.Script.Faults) > 0 {
-			continue // YAML does not write them
-		}
 		got, err := Parse("suite/"+s.Name+".yaml", string(s.YAML("")))
 		if err != nil {
 			t.Errorf("%s: %v", s.ID(), err)
@@ -23,6 +20,9 @@ func TestParse(t *testing.T) {
 		}
 		if got.Suite != "suite" || got.Name != s.Name || cmp.Diff(s.Config, got.Config) != "" {
 			t.Errorf("%s: %s has another config: %s", s.ID(), got.ID(), cmp.Diff(s.Config, got.Config))
+		}
+		if diff := cmp.Diff(s.Script.Faults, got.Script.Faults); diff != "" {
+			t.Errorf("%s has other faults: %s", s.ID(), diff)
 		}
 	}
 }
