@@ -32,23 +32,22 @@ func anthropicRequest(body json.RawMessage) (*request, bool) {
 	if json.Unmarshal(body, &r) != nil || r.Messages == nil {
 		return nil, false
 	}
-	req := &request{model: scalar(r.Model), system: text(r.System)}
+	req := &request{model: scalar(r.Model)}
+	req.system.add(text(r.System))
 	for _, m := range r.Messages {
 		role := User
 		if m.Role == "assistant" {
 			role = Assistant
 		}
 		if !isArray(m.Content) {
-			req.messages = say(req.messages, Message{Role: role, Text: text(m.Content)})
+			req.messages = append(req.messages, Message{Role: role, Text: text(m.Content)})
 			continue
 		}
 		said, ok := ofBlocks(role, m.Content)
 		if !ok {
 			return nil, false
 		}
-		for _, one := range said {
-			req.messages = say(req.messages, one)
-		}
+		req.messages = append(req.messages, said...)
 	}
 	return req, true
 }
@@ -77,13 +76,9 @@ func ofBlocks(role Role, content json.RawMessage) (messages []Message, ok bool) 
 		default:
 			m.Text, _ = partText(raw)
 		}
-		if n := len(messages); n > 0 && role == User && messages[n-1].Role == User {
-			messages[n-1].Text = lines(messages[n-1].Text, m.Text)
-		} else {
-			messages = say(messages, m)
-		}
+		messages = append(messages, m)
 	}
-	return messages, true
+	return join(messages, role), true
 }
 
 type anthropicUsage struct {
@@ -174,14 +169,16 @@ func (b *streamedBlock) whole() block {
 
 func (m *anthropicMessage) reply() *reply {
 	r := &reply{id: m.ID, model: scalar(m.Model), finish: m.Stop}
+	var said texts
 	for _, b := range m.Content {
 		switch b.Type {
 		case "text":
-			r.text = lines(r.text, b.Text)
+			said.add(b.Text)
 		case "tool_use":
 			r.calls = append(r.calls, Call{ID: b.ID, Name: b.Name, Args: arguments(b.Input)})
 		}
 	}
+	r.text = said.String()
 	for _, n := range []*int64{m.Usage.In, m.Usage.CacheMade, m.Usage.CacheRead} {
 		if n != nil {
 			r.in += tokens(*n)

@@ -18,9 +18,7 @@ func Read(exchanges []Exchange) ([]*Conversation, map[Reason]int) {
 	var all []*Conversation
 	for _, t := range s.threads {
 		if t.replies > 0 {
-			for _, m := range t.tail {
-				t.Messages = say(t.Messages, m)
-			}
+			t.Messages = append(t.Messages, t.tail...)
 			all = append(all, &t.Conversation)
 		}
 	}
@@ -31,7 +29,7 @@ func Read(exchanges []Exchange) ([]*Conversation, map[Reason]int) {
 // each branch of one is a copy, and the conversations that a request is
 // compared with.
 const (
-	maxMessages = 100_000
+	maxMessages = 1_000_000
 	remembered  = 100
 )
 
@@ -74,6 +72,7 @@ type key struct {
 
 func keyOf(m *Message) key {
 	k := key{role: m.Role, text: strings.Join(strings.Fields(m.Text), " ")}
+	var calls strings.Builder
 	for _, c := range m.Calls {
 		args := c.Args
 		var value any
@@ -81,11 +80,12 @@ func keyOf(m *Message) key {
 			canonical, _ := json.Marshal(value)
 			args = string(canonical)
 		}
-		k.calls += c.Name + "(" + args + ")\n"
+		calls.WriteString(c.Name + "(" + args + ")\n")
 		if c.ID != "" {
 			k.ids = append(k.ids, c.ID)
 		}
 	}
+	k.calls = calls.String()
 	return k
 }
 
@@ -105,7 +105,7 @@ func (k key) repeats(said key) bool {
 
 func (k key) among(ids []string) bool {
 	const most = 1000
-	if len(ids) > most {
+	if len(ids) > most || len(k.ids) > len(ids) {
 		return false
 	}
 	for _, id := range k.ids {
@@ -251,11 +251,9 @@ func (s *session) answer(a asked, r *reply) Reason {
 	t.tail = nil
 	t.replies++
 	t.Model = first(t.Model, r.model, a.request.model)
-	t.System = first(t.System, a.request.system)
-	for _, m := range a.news {
-		t.Messages = say(t.Messages, m)
-	}
-	t.Messages = say(t.Messages, Message{Role: Assistant, Text: r.text, Calls: r.calls, TokensIn: r.in, TokensOut: r.out})
+	t.System = first(t.System, a.request.system.String())
+	t.say(a.news...)
+	t.say(Message{Role: Assistant, Text: r.text, Calls: r.calls, TokensIn: r.in, TokensOut: r.out})
 	t.keys = t.keys[:min(len(t.keys), max(0, a.at.n-1))]
 	for i := len(t.keys); i < len(t.Messages); i++ {
 		t.keys = append(t.keys, keyOf(&t.Messages[i]))
@@ -268,4 +266,31 @@ func (s *session) answer(a asked, r *reply) Reason {
 		s.stored[id] = here
 	}
 	return None
+}
+
+// say adds messages. Where the assistant goes on without anybody between, as
+// histories tell it, it is one message, unless that has grown too large.
+func (t *thread) say(messages ...Message) {
+	const mostText, mostCalls = 16 << 10, 100
+	for _, m := range messages {
+		if n := len(t.Messages); n > 0 && m.Role == Assistant && t.Messages[n-1].Role == Assistant {
+			last := &t.Messages[n-1]
+			if len(last.Text) < mostText && len(last.Calls) < mostCalls {
+				last.Text = both(last.Text, m.Text)
+				last.Calls = slices.Concat(last.Calls, m.Calls)
+				last.TokensIn += m.TokensIn
+				last.TokensOut += m.TokensOut
+				continue
+			}
+		}
+		t.Messages = append(t.Messages, m)
+	}
+}
+
+// both puts one text below another.
+func both(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
 }

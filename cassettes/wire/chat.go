@@ -80,15 +80,15 @@ func chatRequest(body json.RawMessage) (*request, bool) {
 	for _, m := range r.Messages {
 		switch m.Role {
 		case "system", "developer":
-			req.system = lines(req.system, m.text())
+			req.system.add(m.text())
 		case "assistant":
 			var calls pieces
 			m.addTo(&calls, true)
-			req.messages = say(req.messages, Message{Role: Assistant, Text: m.text(), Calls: calls.calls()})
+			req.messages = append(req.messages, Message{Role: Assistant, Text: m.text(), Calls: calls.calls()})
 		case "tool", "function":
-			req.messages = say(req.messages, Message{Role: Tool, Text: m.text(), ID: scalar(m.ToolCallID)})
+			req.messages = append(req.messages, Message{Role: Tool, Text: m.text(), ID: scalar(m.ToolCallID)})
 		default:
-			req.messages = say(req.messages, Message{Role: User, Text: m.text()})
+			req.messages = append(req.messages, Message{Role: User, Text: m.text()})
 		}
 	}
 	return req, true
@@ -179,8 +179,11 @@ type piece struct {
 // add takes a piece: of the call with its index, or its id, or of the last one.
 // Some servers give several calls one index; another id is another call.
 func (p *pieces) add(index *int, id, name, args string, whole bool) {
-	c := p.find(index, id)
-	if c == nil || whole {
+	var c *piece
+	if !whole {
+		c = p.find(index, id)
+	}
+	if c == nil {
 		c = &piece{index: index}
 		p.list = append(p.list, c)
 	}
@@ -189,7 +192,8 @@ func (p *pieces) add(index *int, id, name, args string, whole bool) {
 }
 
 func (p *pieces) find(index *int, id string) *piece {
-	for _, c := range slices.Backward(p.list) {
+	const most = 1000 // calls that still grow
+	for _, c := range slices.Backward(p.list[max(0, len(p.list)-most):]) {
 		switch {
 		case id != "" && c.id != "" && id != c.id:
 		case index != nil && c.index != nil && *index != *c.index:

@@ -108,23 +108,34 @@ func first(texts ...string) string {
 func isArray(raw json.RawMessage) bool  { return len(raw) > 0 && raw[0] == '[' }
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// say appends a message. What the assistant says in a row is one message.
-func say(messages []Message, m Message) []Message {
-	if n := len(messages); n > 0 && m.Role == Assistant && messages[n-1].Role == Assistant {
-		last := &messages[n-1]
-		last.Text = lines(last.Text, m.Text)
-		last.Calls = append(last.Calls[:len(last.Calls):len(last.Calls)], m.Calls...)
-		last.TokensIn += m.TokensIn
-		last.TokensOut += m.TokensOut
-		return messages
+// texts are put below one another.
+type texts []string
+
+// add takes a text that says anything.
+func (t *texts) add(text string) {
+	if text != "" {
+		*t = append(*t, text)
 	}
-	return append(messages, m)
 }
 
-// lines puts one text below another.
-func lines(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
+func (t texts) String() string { return strings.Join(t, "\n") }
+
+// join makes one message of those in a row that a role has.
+func join(messages []Message, role Role) []Message {
+	var joined []Message
+	var said texts
+	for i, m := range messages {
+		more := i > 0 && m.Role == role && messages[i-1].Role == role
+		if !more {
+			joined, said = append(joined, m), nil
+		} else {
+			last := &joined[len(joined)-1]
+			last.Calls = append(last.Calls, m.Calls...)
+		}
+		said.add(m.Text)
+		if ends := i+1 == len(messages) || messages[i+1].Role != role; m.Role == role && ends {
+			joined[len(joined)-1].Text = said.String()
+		}
 	}
-	return a + "\n" + b
+	return joined
 }

@@ -51,6 +51,7 @@ func decode(x *Exchange) (d decoded) {
 			d.request, d.reason = nil, Unreadable
 			return d
 		}
+		d.request.messages = join(d.request.messages, Assistant)
 		d.request.model = first(d.request.model, d.route.model)
 	}
 	d.reply, d.reason = d.route.answer(x.Status, parts, ok && whole)

@@ -70,14 +70,12 @@ func geminiRequest(body json.RawMessage) (*request, bool) {
 	for _, s := range []*geminiContent{r.System, r.SystemToo} {
 		if s != nil {
 			for _, part := range s.Parts {
-				req.system = lines(req.system, readGeminiPart(part).text)
+				req.system.add(readGeminiPart(part).text)
 			}
 		}
 	}
 	for _, c := range r.Contents {
-		for _, m := range c.messages() {
-			req.messages = say(req.messages, m)
-		}
+		req.messages = append(req.messages, c.messages()...)
 	}
 	return req, true
 }
@@ -89,17 +87,17 @@ func (c *geminiContent) messages() (messages []Message) {
 		m.Text, m.Calls = c.said()
 		return []Message{m}
 	}
-	var texts []string
+	var said texts
 	for _, part := range c.Parts {
 		p := readGeminiPart(part)
 		if p.result != nil {
 			messages = append(messages, *p.result)
 		} else {
-			texts = append(texts, p.text)
+			said.add(p.text)
 		}
 	}
-	if len(texts) > 0 {
-		messages = append(messages, Message{Role: User, Text: strings.Join(texts, "\n")})
+	if len(said) > 0 || len(messages) == 0 {
+		messages = append(messages, Message{Role: User, Text: said.String()})
 	}
 	return messages
 }

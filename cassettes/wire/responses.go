@@ -65,7 +65,8 @@ func responsesRequest(body json.RawMessage) (*request, bool) {
 	if json.Unmarshal(body, &r) != nil {
 		return nil, false
 	}
-	req := &request{model: scalar(r.Model), system: text(r.Instructions), previous: scalar(r.Previous), conversation: idOf(r.Conversation)}
+	req := &request{model: scalar(r.Model), previous: scalar(r.Previous), conversation: idOf(r.Conversation)}
+	req.system.add(text(r.Instructions))
 	if !isArray(r.Input) {
 		if given(r.Input) {
 			req.messages = []Message{{Role: User, Text: text(r.Input)}}
@@ -78,9 +79,9 @@ func responsesRequest(body json.RawMessage) (*request, bool) {
 	}
 	for _, i := range items {
 		if i.Role == "system" || i.Role == "developer" {
-			req.system = lines(req.system, text(i.Content))
+			req.system.add(text(i.Content))
 		} else if m, ok := i.message(); ok {
-			req.messages = say(req.messages, m)
+			req.messages = append(req.messages, m)
 		}
 	}
 	return req, true
@@ -157,13 +158,15 @@ func responsesReply(payloads []json.RawMessage) (*reply, Reason) {
 	if len(items) == 0 {
 		items = inOrder(done)
 	}
+	var whole texts
 	for _, i := range items {
 		if c := i.call(); c != nil {
 			r.calls = append(r.calls, *c)
 		} else if i.Type == "message" {
-			r.text = lines(r.text, text(i.Content))
+			whole.add(text(i.Content))
 		}
 	}
+	r.text = whole.String()
 	if r.text == "" && len(items) == 0 {
 		r.text = said.String() // it broke off within the text
 	}

@@ -86,7 +86,7 @@ const (
 	NoAnswer    Reason = "no answer recorded"
 	Again       Reason = "an answer fetched again"
 	Unreadable  Reason = "body that cannot be read"
-	TooMany     Reason = "beyond 100,000 messages"
+	TooMany     Reason = "beyond 1,000,000 messages"
 )
 
 // Reasons lists all reasons but None, in the order in which they are told.
@@ -104,10 +104,10 @@ type api struct {
 // A request is what a model was asked.
 type request struct {
 	model        string
-	system       string
-	messages     []Message
-	previous     string // the response that it continues, "" = none
-	conversation string // the stored conversation that it continues, "" = none
+	system       texts
+	messages     []Message // those of the assistant in a row are one
+	previous     string    // the response that it continues, "" = none
+	conversation string    // the stored conversation that it continues, "" = none
 }
 
 // A reply is what a model answered.

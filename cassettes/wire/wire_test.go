@@ -329,11 +329,11 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// Branches copy, so their number is bounded: 101 messages, and then branches of
-// 100 messages and one more each.
+// Branches copy, so their number is bounded: 1,001 messages, and then branches of
+// as many and two more each.
 func TestTooMany(t *testing.T) {
 	var input strings.Builder
-	for range 100 {
+	for range 1000 {
 		input.WriteString(`{"role":"user","content":"x"},`)
 	}
 	answer := func(id string) string {
@@ -345,9 +345,10 @@ func TestTooMany(t *testing.T) {
 		all = append(all, post("/v1/responses", `{"previous_response_id":"r","input":"go"}`, answer("s")))
 	}
 	conversations, left := Read(all)
-	// 101 + 2 of the first, then 2 + 101 for each branch: 970 fit into 100,000.
-	if len(conversations) != 1+969 || left[TooMany] != 2000-969 {
-		t.Errorf("%d conversations and %d left out, want 970 and 1031", len(conversations), left[TooMany])
+	// 1,001 + 2 of the first, then 1,001 + 2 for each branch: 997 times 1,003 is
+	// 999,991.
+	if len(conversations) != 997 || left[TooMany] != 2001-997 {
+		t.Errorf("%d conversations and %d left out, want 997 and 1004", len(conversations), left[TooMany])
 	}
 }
 
