@@ -71,7 +71,7 @@ type strayWorld struct {
 func newWorld(c *Case) *strayWorld {
 	w := fakes.NewWorld(c.Script, c.Seed)
 	w.Ceiling = ceiling
-	return &strayWorld{World: w, strays: c.Strays, answers: c.Answers, hooks: map[loop.Ref]bool{}}
+	return &strayWorld{World: w, strays: c.Strays, answers: c.Answers}
 }
 
 func (w *strayWorld) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
@@ -98,6 +98,9 @@ func (w *strayWorld) step(in loop.Input, effects []loop.Effect) {
 		e := &effects[i]
 		w.halted = w.halted || e.Kind == loop.Halt
 		if e.Kind == loop.OpenGate && e.At != loop.GatePermission {
+			if w.hooks == nil { // few cases have any
+				w.hooks = map[loop.Ref]bool{}
+			}
 			w.hooks[e.Ref] = true
 		}
 	}
