@@ -1,0 +1,215 @@
+package secrets
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// A span is a secret in a text. Of one that comes in pieces, those after the
+// first are rest.
+type span struct {
+	start, end int
+	rule       *rule
+	value      string
+	rest       bool
+}
+
+// A finder looks through a text once.
+type finder struct {
+	*Redactor
+	met   map[string]int // the highest numbers of placeholders that were met, by label
+	whole bool           // what has a secret is one as a whole
+}
+
+// maxNested is how often JSON in a string of JSON is looked into, and maxEscaped
+// how often escapes are undone.
+const (
+	maxNested  = 6
+	maxEscaped = 4
+)
+
+// find gives the secrets of a text that is the value of a key ("" = of none),
+// sorted.
+func (f *finder) find(key, text string, nested int) []span {
+	if nested < maxNested && isJSON(text) {
+		return f.document(text, nested+1)
+	}
+	return f.plain(key, text)
+}
+
+// isJSON reports whether a text is a JSON document that may hold strings.
+func isJSON(text string) bool {
+	t := strings.TrimLeft(text, " \t\r\n")
+	return t != "" && (t[0] == '{' || t[0] == '[' || t[0] == '"') && json.Valid([]byte(text))
+}
+
+// document gives the secrets of a JSON document.
+func (f *finder) document(text string, nested int) []span {
+	var all []span
+	walk(text, func(l leaf) {
+		all = append(all, f.leaf(text, l, nested)...)
+	})
+	return all
+}
+
+// leaf gives the secrets of a string of a JSON document.
+func (f *finder) leaf(text string, l leaf, nested int) []span {
+	raw := text[l.start:l.end]
+	spans := f.find(l.key, opened(raw, false), nested)
+	if len(spans) == 0 {
+		return nil
+	}
+	spans = closed(raw, spans, false)
+	for i := range spans {
+		spans[i].start += l.start
+		spans[i].end += l.start
+	}
+	return spans
+}
+
+// A key is put before a value if neither is longer.
+const (
+	maxKey   = 64
+	maxValue = 1 << 10
+)
+
+// plain gives the secrets of a text that is no document.
+func (f *finder) plain(key, text string) []span {
+	texts := []string{text}
+	for len(texts) <= maxEscaped {
+		next := opened(text, true)
+		if next == text {
+			break
+		}
+		texts, text = append(texts, next), next
+	}
+	skip := 0
+	if key != "" && len(key) <= maxKey && len(text) <= maxValue {
+		text = key + ": " + text
+		skip = len(key) + 2
+	}
+	spans := f.between(text)
+	spans = slices.DeleteFunc(spans, func(s span) bool { return s.start < skip })
+	for i := range spans {
+		spans[i].start -= skip
+		spans[i].end -= skip
+	}
+	for i := len(texts) - 2; i >= 0 && len(spans) > 0; i-- {
+		spans = closed(texts[i], spans, true)
+	}
+	return spans
+}
+
+// between gives the secrets between the placeholders of a text.
+func (f *finder) between(text string) []span {
+	var all []span
+	from := 0
+	segment := func(to int) {
+		if from < to {
+			spans := f.segment(text[from:to])
+			for i := range spans {
+				spans[i].start += from
+				spans[i].end += from
+			}
+			all = append(all, spans...)
+		}
+	}
+	f.placeholders(text, func(start, end int, label string, number int) {
+		segment(start)
+		from = end
+		f.met[label] = max(f.met[label], number)
+	})
+	segment(len(text))
+	return all
+}
+
+// segment gives the secrets of a text without placeholders, sorted and without
+// overlaps.
+func (f *finder) segment(text string) []span {
+	var all []span
+	rule := (*rule)(nil)
+	found := func(start, end int) {
+		if value := text[start:end]; start < end && !f.allows(value) {
+			all = append(all, span{start: start, end: end, rule: rule, value: value})
+		}
+	}
+	f.windows(text, func(n int32, w window) int {
+		rule = f.rules[n]
+		return rule.match(text, w.from, w.to, found)
+	})
+	for _, rule = range f.everywhere {
+		if rule.scan != nil {
+			rule.scan(text, found)
+		} else {
+			rule.match(text, 0, len(text), found)
+		}
+	}
+	if len(all) > 0 && f.whole {
+		return []span{{end: len(text), rule: all[0].rule, value: text}}
+	}
+	return merged(all)
+}
+
+// merged sorts spans and joins those that overlap. The longest says what it is.
+func merged(all []span) []span {
+	slices.SortStableFunc(all, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), strings.Compare(a.rule.name, b.rule.name))
+	})
+	out := all[:0]
+	for _, s := range all {
+		n := len(out) - 1
+		if n < 0 || s.start >= out[n].end {
+			out = append(out, s)
+			continue
+		}
+		if s.end > out[n].end {
+			if extra := s.start - out[n].start; !s.rest && !out[n].rest && extra <= len(out[n].value) {
+				s.value = out[n].value[:extra] + s.value
+			} else {
+				s.value = out[n].value
+			}
+			out[n].end, out[n].value = s.end, s.value
+		}
+	}
+	return out
+}
+
+// A window is a part of a text around keywords.
+type window struct{ from, to int }
+
+// windows tells, for every rule, the parts of a text that are near its keywords.
+// look gives the end of what it has seen, which may be further.
+func (f *finder) windows(text string, look func(rule int32, w window) int) {
+	c := builtIn()
+	open, seen := map[int32]window{}, map[int32]int{}
+	var order []int32
+	flush := func(n int32) {
+		if w := open[n]; w.to > seen[n] {
+			seen[n] = max(seen[n], look(n, w))
+		}
+	}
+	c.keywords.scan(text, func(word int32, end int) bool {
+		for _, n := range c.of[word] {
+			if f.off[n] {
+				continue
+			}
+			w, known := open[n]
+			next := window{max(0, end-before), min(len(text), end+behind)}
+			switch {
+			case !known:
+				order = append(order, n)
+			case next.from <= w.to && next.to-w.from <= block:
+				next.from = w.from
+			default:
+				flush(n)
+			}
+			open[n] = next
+		}
+		return true
+	})
+	for _, n := range order {
+		flush(n)
+	}
+}
