@@ -69,7 +69,7 @@ func ofBlocks(role Role, content json.RawMessage) (messages []Message, ok bool) 
 		case b.Type == "tool_result":
 			messages = append(messages, Message{Role: Tool, ID: b.ToolUseID, Text: text(b.Content), Failed: b.IsError})
 			continue
-		case b.Type == "tool_use":
+		case b.Type == "tool_use" && role == Assistant:
 			m.Calls = []Call{{ID: b.ID, Name: b.Name, Args: arguments(b.Input)}}
 		case role == Assistant && b.Type != "text" && b.Type != "":
 			continue // what it thought, and what the server did

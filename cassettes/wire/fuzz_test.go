@@ -61,6 +61,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"input":"a"}`), []byte(`{"previous_response_id":"r","input":[{"type":"function_call_output","call_id":"a","output":"x"}]}`))
 	f.Add([]byte(`{"contents":[{"parts":[{"text":"a"}]}]}`), []byte(`{"contents":[{"role":"model","parts":[{"functionCall":{}}]},{"parts":[{"functionResponse":{"name":"f"}}]}]}`))
 	f.Add([]byte(`{"messages":[{"role":"user","content":[{"type":"tool_result","content":[1]}]}]}`), []byte(`{"messages":[{"role":"assistant","content":[{"type":"tool_use","input":1}]}]}`))
+	f.Add([]byte("{"), []byte(`{"messages":[{"role":"user","content":[{"type":"tool_use","name":"f"}]}]}`))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		for path, body := range map[string]string{
 			chatPath:             sse(delta(`"content":"a"`), stop),
