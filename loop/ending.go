@@ -8,6 +8,8 @@ type question struct {
 	ref  Ref
 	stop Stop // what the run ends with if the answer is no, or there is none
 	text string
+	// The limits that are reached: to go on sets their counts to 0.
+	turns, calls bool
 }
 
 // goOn goes on after a batch or an answer: to the run's end if a stop is
@@ -39,6 +41,8 @@ func (m *Machine) goOn() {
 func (m *Machine) atLimit(stop Stop, reason, message string) {
 	if m.cfg.Limits.AtLimit == LimitAsk {
 		m.askLater(stop, reason)
+		m.pending.turns = m.pending.turns || stop == StopTurnLimit
+		m.pending.calls = m.pending.calls || stop == StopCallLimit
 		return
 	}
 	if m.out.Stop == "" {
@@ -67,10 +71,10 @@ func (m *Machine) questionAnswered(allow bool, text string) {
 	if text != "" {
 		m.appendUser(text)
 	}
-	switch m.question.stop {
-	case StopTurnLimit:
+	if m.question.turns {
 		m.spent.turns, m.spent.steps = 0, 0
-	case StopCallLimit:
+	}
+	if m.question.calls {
 		m.spent.calls = 0
 	}
 	m.goOn()
