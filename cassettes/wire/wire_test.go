@@ -239,7 +239,7 @@ func TestAnthropic(t *testing.T) {
 			{"type":"tool_use","id":"c","name":"f","input":{"x":2}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"cache_read_input_tokens":10,"cache_creation_input_tokens":20,"output_tokens":6}}`))
 	})
 	t.Run("streamed", func(t *testing.T) {
-		check(t, head+"  assistant \"now\" c:f({\"x\":2}) d:g({}) 3+9\n", post("/v1/messages", ask, strings.ReplaceAll(sse(
+		check(t, head+"  assistant \"now\" c:f({\"x\":2}) d:g({}) 23+9\n", post("/v1/messages", ask, strings.ReplaceAll(sse(
 			`{"type":"message_start","message":{"id":"x","type":"message","model":"m-1","content":[],"usage":{"input_tokens":3,"output_tokens":1}}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"ping"}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"no"}}`, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"w"}}`,
@@ -247,7 +247,7 @@ func TestAnthropic(t *testing.T) {
 			`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"d","name":"g","input":{}}}`,
 			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"x\""}}`,
 			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":":2}"}}`,
-			`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}`, `{"type":"message_stop"}`),
+			`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"cache_creation_input_tokens":20,"output_tokens":9}}`, `{"type":"message_stop"}`),
 			"data: ", "event: any\ndata: ")))
 	})
 	t.Run("an error event", func(t *testing.T) {
