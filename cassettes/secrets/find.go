@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// A span is a secret in a text. Of one that comes in pieces, those after the
-// first are rest.
+// A span is a secret in a text, or a piece of one.
 type span struct {
 	start, end int
 	rule       *rule
 	value      string
-	rest       bool
+	joined     bool // it was found in pieces that were put together
+	rest       bool // it is not the first piece
 }
 
 // A finder looks through a text once.
@@ -48,7 +48,7 @@ func isJSON(text string) bool {
 // document gives the secrets of a JSON document.
 func (f *finder) document(text string, nested int) []span {
 	var all []span
-	walk(text, func(l leaf) {
+	walk(text, false, func(l leaf) {
 		all = append(all, f.leaf(text, l, nested)...)
 	})
 	return all
@@ -61,12 +61,7 @@ func (f *finder) leaf(text string, l leaf, nested int) []span {
 	if len(spans) == 0 {
 		return nil
 	}
-	spans = closed(raw, spans, false)
-	for i := range spans {
-		spans[i].start += l.start
-		spans[i].end += l.start
-	}
-	return spans
+	return moved(closed(raw, spans, false), l.start)
 }
 
 // A key is put before a value if neither is longer.
@@ -91,11 +86,7 @@ func (f *finder) plain(key, text string) []span {
 		skip = len(key) + 2
 	}
 	spans := f.between(text)
-	spans = slices.DeleteFunc(spans, func(s span) bool { return s.start < skip })
-	for i := range spans {
-		spans[i].start -= skip
-		spans[i].end -= skip
-	}
+	spans = moved(slices.DeleteFunc(spans, func(s span) bool { return s.start < skip }), -skip)
 	for i := len(texts) - 2; i >= 0 && len(spans) > 0; i-- {
 		spans = closed(texts[i], spans, true)
 	}
@@ -108,12 +99,7 @@ func (f *finder) between(text string) []span {
 	from := 0
 	segment := func(to int) {
 		if from < to {
-			spans := f.segment(text[from:to])
-			for i := range spans {
-				spans[i].start += from
-				spans[i].end += from
-			}
-			all = append(all, spans...)
+			all = append(all, moved(f.segment(text[from:to]), from)...)
 		}
 	}
 	f.placeholders(text, func(start, end int, label string, number int) {
@@ -152,10 +138,12 @@ func (f *finder) segment(text string) []span {
 	return merged(all)
 }
 
-// merged sorts spans and joins those that overlap. The longest says what it is.
+// merged sorts spans and joins those that overlap. What it is says one that was
+// found in pieces, or else the longest.
 func merged(all []span) []span {
 	slices.SortStableFunc(all, func(a, b span) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), strings.Compare(a.rule.name, b.rule.name))
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), yes(b.joined)-yes(a.joined), yes(a.rule.vague)-yes(b.rule.vague),
+			strings.Compare(a.rule.name, b.rule.name))
 	})
 	out := all[:0]
 	for _, s := range all {
@@ -164,16 +152,23 @@ func merged(all []span) []span {
 			out = append(out, s)
 			continue
 		}
-		if s.end > out[n].end {
-			if extra := s.start - out[n].start; !s.rest && !out[n].rest && extra <= len(out[n].value) {
-				s.value = out[n].value[:extra] + s.value
-			} else {
-				s.value = out[n].value
-			}
-			out[n].end, out[n].value = s.end, s.value
+		last := &out[n]
+		switch extra := s.start - last.start; {
+		case s.joined && !last.joined:
+			last.rule, last.value, last.joined, last.rest = s.rule, s.value, true, s.rest
+		case s.end > last.end && !last.joined && extra <= len(last.value):
+			last.value = last.value[:extra] + s.value
 		}
+		last.end = max(last.end, s.end)
 	}
 	return out
+}
+
+func yes(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // A window is a part of a text around keywords.

@@ -54,7 +54,7 @@ func gitleaks() ([]*rule, allowlist) {
 		if l.Path != "" {
 			continue
 		}
-		r := &rule{name: l.ID, label: label(l.ID), re: lazily(loosened(l.Regex)), group: l.SecretGroup, entropy: l.Entropy, foreign: true}
+		r := &rule{name: l.ID, label: label(l.ID), re: lazily(loosened(l.Regex)), group: l.SecretGroup, entropy: l.Entropy, foreign: true, vague: l.ID == "generic-api-key"}
 		for _, w := range l.Keywords {
 			r.keywords = append(r.keywords, strings.ToLower(w))
 		}

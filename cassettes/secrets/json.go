@@ -1,57 +1,128 @@
 package secrets
 
+import (
+	"strconv"
+	"strings"
+)
+
 // A leaf is a string of a JSON document, without its quotes. A key is one too.
 type leaf struct {
 	start, end int
 	key        string // the nearest one that the string is a value of, escapes and all
+	path       string // where pieces of one text are found in events, "" = in no other event
 }
 
 // walk tells the strings of a JSON document, which is valid, in their order.
-func walk(text string, each func(leaf)) {
-	w := walker{text: text, each: each}
-	w.value("")
+// With paths it says where they are.
+func walk(text string, paths bool, each func(leaf)) {
+	w := walker{text: text, paths: paths, each: each}
+	w.value("", "$", 0)
 }
 
 type walker struct {
-	text string
-	at   int
-	each func(leaf)
+	text  string
+	at    int
+	paths bool
+	each  func(leaf) // nil = nobody is told
 }
 
+// Bounds of what is told apart by its path.
+const (
+	maxDepth  = 16
+	maxPlaces = 64
+)
+
 // value walks through a value.
-func (w *walker) value(key string) {
+func (w *walker) value(key, path string, depth int) {
+	if depth == maxDepth {
+		path = ""
+	}
 	switch w.space(); w.peek() {
 	case '"':
 		l := w.string()
-		l.key = key
-		w.each(l)
+		l.key, l.path = key, path
+		w.tell(l)
 	case '{':
-		w.members(func() {
+		if w.paths && path != "" {
+			path += w.marks()
+		}
+		w.members(func(int) {
 			name := w.string()
-			w.each(name)
-			w.space()
-			w.at++ // the colon
-			w.value(w.text[name.start:name.end])
+			w.tell(name)
+			w.colon()
+			key := w.text[name.start:name.end]
+			w.value(key, w.below(path, "."+key), depth+1)
 		})
 	case '[':
-		w.members(func() { w.value(key) })
+		w.members(func(place int) {
+			if place == maxPlaces {
+				path = ""
+			}
+			w.value(key, w.below(path, w.place(place)), depth+1)
+		})
 	default:
 		w.scalar()
 	}
 }
 
-// members walks through what is between two brackets.
-func (w *walker) members(one func()) {
+func (w *walker) tell(l leaf) {
+	if w.each != nil {
+		w.each(l)
+	}
+}
+
+// below gives the path of a part.
+func (w *walker) below(path, part string) string {
+	if !w.paths || path == "" || len(path) > maxValue {
+		return ""
+	}
+	return path + part
+}
+
+// place names an element of an array: one that has an index by that, which marks
+// tells.
+func (w *walker) place(n int) string {
+	if w.paths && w.peek() == '{' && strings.Contains(w.marks(), "index=") {
+		return "[]"
+	}
+	return "[" + strconv.Itoa(n) + "]"
+}
+
+// marks gives the members of the object at hand that say what its text is a
+// piece of.
+func (w *walker) marks() string {
+	s := walker{text: w.text, at: w.at}
+	var b strings.Builder
+	s.members(func(int) {
+		name := s.string()
+		s.colon()
+		s.space()
+		from := s.at
+		s.value("", "", 0)
+		switch key := s.text[name.start:name.end]; key {
+		case "index", "item_id", "output_index", "content_index", "type":
+			if s.at-from <= maxKey {
+				b.WriteString("{" + key + "=" + s.text[from:s.at] + "}")
+			}
+		}
+	})
+	return b.String()
+}
+
+// members walks through what is between two brackets. one is told how many were
+// before.
+func (w *walker) members(one func(place int)) {
 	w.at++
-	for w.space(); w.at < len(w.text); w.space() {
-		switch w.peek() {
+	for n := 0; w.at < len(w.text); {
+		switch w.space(); w.peek() {
 		case '}', ']':
 			w.at++
 			return
 		case ',':
 			w.at++
 		default:
-			one()
+			one(n)
+			n++
 		}
 	}
 }
@@ -71,15 +142,20 @@ func (w *walker) string() leaf {
 	return l
 }
 
+func (w *walker) colon() {
+	w.space()
+	w.at++
+}
+
 // scalar walks through a number, true, false or null.
 func (w *walker) scalar() {
-	for w.at < len(w.text) && (isWord(w.text[w.at]) || w.text[w.at] == '-' || w.text[w.at] == '+' || w.text[w.at] == '.') {
+	for w.at < len(w.text) && (isWord(w.text[w.at]) || strings.IndexByte("-+.", w.text[w.at]) >= 0) {
 		w.at++
 	}
 }
 
 func (w *walker) space() {
-	for w.at < len(w.text) && (w.text[w.at] == ' ' || w.text[w.at] == '\t' || w.text[w.at] == '\n' || w.text[w.at] == '\r') {
+	for w.at < len(w.text) && strings.IndexByte(" \t\r\n", w.text[w.at]) >= 0 {
 		w.at++
 	}
 }

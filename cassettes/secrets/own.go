@@ -6,11 +6,11 @@ import "strings"
 // find more.
 func own() []*rule {
 	return []*rule{
-		{name: "authorization", label: "authorization", entropy: 2, keywords: []string{"bearer", "authorization"}, re: lazily(
+		{name: "authorization", label: "authorization", entropy: 2, vague: true, keywords: []string{"bearer", "authorization"}, re: lazily(
 			`(?i)(?:\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([a-z0-9._~+/=-]{8,})|\bbearer\s+([a-z0-9._~+/=-]*[0-9][a-z0-9._~+/=-]*))`)},
 		{name: "email", label: "email", scan: emails},
 		{name: "jwt", label: "jwt", scan: jwts},
-		{name: "model-key", label: "model-key", entropy: 3, digit: true,
+		{name: "model-key", label: "model-key", entropy: 3, digit: true, vague: true,
 			keywords: []string{"sk-", "rk-", "gsk_", "xai-", "nvapi-", "r8_", "tgp_v1_", "fw_"}, re: lazily(
 				`\b((?:sk|rk|csk)-[A-Za-z0-9][A-Za-z0-9_-]{18,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|nvapi-[A-Za-z0-9_-]{20,}|r8_[A-Za-z0-9]{20,}|tgp_v1_[A-Za-z0-9_-]{20,}|fw_[A-Za-z0-9]{20,})`)},
 		{name: "payment-card", label: "card", scan: cards},
@@ -36,6 +36,8 @@ var urlKeywords = []string{"key=", "token=", "auth=", "sig=", "signature=", "cre
 const (
 	maxLocal  = 64
 	maxDomain = 255
+
+	beforeEmail = 256 // what is read before one
 )
 
 // emails finds e-mail addresses.
@@ -50,7 +52,7 @@ func emails(text string, found func(start, end int)) {
 			start++
 		}
 		end := at + 1 + domain(text[at+1:min(len(text), at+1+maxDomain)])
-		if start < at && end > at+1 && text[at-1] != '.' && text[start:at] != "git" {
+		if start < at && end > at+1 && text[at-1] != '.' && text[start:at] != "git" && !isPassword(text[:start]) {
 			found(start, end)
 			last = end
 		}
@@ -60,6 +62,14 @@ func emails(text string, found func(start, end int)) {
 		}
 		at += 1 + next
 	}
+}
+
+// isPassword reports whether what stands behind a text is the password in a URL
+// (https://user:password@host), or the end of it.
+func isPassword(before string) bool {
+	before = before[max(0, len(before)-beforeEmail):]
+	i := strings.LastIndex(before, "://")
+	return i >= 0 && strings.Contains(before[i+3:], ":") && !strings.ContainsAny(before[i+3:], " \t\r\n/?#@\"'<>")
 }
 
 // domain gives the length of the domain that a text begins with: labels and

@@ -21,6 +21,7 @@ type rule struct {
 	entropy float64               // in bits a character; the secret has more, 0 = any
 	digit   bool                  // the secret has a digit
 	foreign bool                  // of gitleaks: its global allowlist holds
+	vague   bool                  // where another rule finds the same, that says what it is
 	allowed []allowlist
 
 	scan func(text string, found func(start, end int))

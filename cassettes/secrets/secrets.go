@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -88,7 +89,12 @@ func (r *Redactor) Text(text string) string {
 }
 
 // JSON redacts the keys and strings of a JSON document. All else stays as it is.
-func (r *Redactor) JSON(text string) string { return r.Text(text) }
+func (r *Redactor) JSON(text string) string {
+	if !isJSON(text) && json.Valid([]byte(text)) {
+		return text
+	}
+	return r.Text(text)
+}
 
 // Body redacts a body: a JSON document, a stream of events, or any other text.
 // The body itself shows which it is; its content type is not asked.

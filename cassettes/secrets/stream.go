@@ -1,4 +1,144 @@
 package secrets
 
+import "strings"
+
 // body gives the secrets of a body.
-func (f *finder) body(text string) []span { return f.find("", text, 0) }
+func (f *finder) body(text string) []span {
+	if !isJSON(text) && isStream(text) {
+		return f.stream(text)
+	}
+	return f.find("", text, 0)
+}
+
+// isStream reports whether a text is a stream of events with JSON in it.
+func isStream(text string) bool {
+	found := false
+	if strings.Contains(text, "data:") {
+		lines(text, func(start, end int) bool {
+			_, found = payload(text[start:end])
+			return !found
+		})
+	}
+	return found
+}
+
+// lines tells the lines of a text, without their ends, until each gives false.
+func lines(text string, each func(start, end int) bool) {
+	for at := 0; at < len(text); {
+		end := len(text)
+		if i := strings.IndexAny(text[at:], "\r\n"); i >= 0 {
+			end = at + i
+		}
+		if !each(at, end) {
+			return
+		}
+		at = end + 1
+	}
+}
+
+// payload reports whether a line of a stream carries a JSON object or array, and
+// where that begins.
+func payload(line string) (from int, is bool) {
+	const data = "data:"
+	if !strings.HasPrefix(line, data) {
+		return 0, false
+	}
+	json := strings.TrimLeft(line[len(data):], " ")
+	if json == "" || json[0] != '{' && json[0] != '[' || !isJSON(json) {
+		return 0, false
+	}
+	return len(line) - len(json), true
+}
+
+// A piece is a string of an event that may be a part of a longer one.
+type piece struct {
+	start, end int // in the stream
+	at         int // in the text that the pieces are, put together
+}
+
+// A join is the pieces with one path.
+type join struct {
+	key    string
+	pieces []piece
+}
+
+// maxJoins bounds how many texts of a stream are put together.
+const maxJoins = 10_000
+
+// atOnce are the keys of strings that do not come in pieces.
+var atOnce = map[string]bool{"id": true, "model": true, "object": true, "type": true, "role": true, "status": true, "finish_reason": true,
+	"system_fingerprint": true, "service_tier": true, "item_id": true, "response_id": true, "event_id": true, "call_id": true,
+	"responseId": true, "modelVersion": true, "finishReason": true, "obfuscation": true, "stop_reason": true}
+
+// stream gives the secrets of a stream of events.
+func (f *finder) stream(text string) []span {
+	var all []span
+	var joins []*join
+	of := map[string]*join{}
+	lines(text, func(start, end int) bool {
+		line := text[start:end]
+		from, is := payload(line)
+		if !is {
+			all = append(all, moved(f.plain("", line), start)...)
+			return true
+		}
+		walk(line[from:], true, func(l leaf) {
+			l.start, l.end = l.start+start+from, l.end+start+from
+			all = append(all, f.leaf(text, l, 1)...)
+			j := of[l.path]
+			if j == nil {
+				if l.path == "" || atOnce[l.key] || len(joins) == maxJoins {
+					return
+				}
+				j = &join{key: l.key}
+				of[l.path] = j
+				joins = append(joins, j)
+			}
+			j.pieces = append(j.pieces, piece{start: l.start, end: l.end})
+		})
+		return true
+	})
+	for _, j := range joins {
+		if len(j.pieces) > 1 {
+			all = append(all, f.join(text, j)...)
+		}
+	}
+	return all
+}
+
+// join gives the secrets of the text that pieces are, by piece.
+func (f *finder) join(text string, j *join) []span {
+	var b strings.Builder
+	for i, p := range j.pieces {
+		j.pieces[i].at = b.Len()
+		b.WriteString(opened(text[p.start:p.end], false))
+	}
+	length := b.Len()
+	var all []span
+	n := 0
+	for _, s := range f.find(j.key, b.String(), 1) {
+		for rest := false; n < len(j.pieces) && j.pieces[n].at < s.end; n++ {
+			p, behind := j.pieces[n], length
+			if n+1 < len(j.pieces) {
+				behind = j.pieces[n+1].at
+			}
+			part := s
+			part.start, part.end = max(s.start, p.at)-p.at, min(s.end, behind)-p.at
+			if part.start < part.end {
+				part.joined, part.rest, rest = true, rest, true
+				all = append(all, moved(closed(text[p.start:p.end], []span{part}, false), p.start)...)
+			}
+		}
+		n = max(0, n-1) // the next one may begin in the last piece
+	}
+	return all
+}
+
+// moved moves spans.
+func moved(spans []span, by int) []span {
+	for i := range spans {
+		spans[i].start += by
+		spans[i].end += by
+	}
+	return spans
+}

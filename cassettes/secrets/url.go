@@ -19,16 +19,25 @@ var (
 
 // url gives the secrets of a URL.
 func (f *finder) url(text string) []span {
-	all := f.body(text)
-	add := func(name string, found [][]int) {
-		i := slices.IndexFunc(f.rules, func(r *rule) bool { return r.name == name })
-		for _, m := range found {
-			if value := opened(text[m[2]:m[3]], true); !f.off[i] && !f.allows(value) && !f.masks(value) {
-				all = append(all, span{start: m[2], end: m[3], rule: f.rules[i], value: value})
-			}
+	own := f.named("url-token", text, urlParameter().FindAllStringSubmatchIndex(text, -1))
+	own = append(own, f.named("url-password", text, urlUser().FindAllStringSubmatchIndex(text, 1))...)
+	rest := slices.DeleteFunc(f.body(text), func(s span) bool {
+		return slices.ContainsFunc(own, func(o span) bool { return s.start < o.end && o.start < s.end })
+	})
+	return append(own, rest...)
+}
+
+// named gives the first groups of matches as what a rule has found.
+func (f *finder) named(name, text string, matches [][]int) []span {
+	i := slices.IndexFunc(f.rules, func(r *rule) bool { return r.name == name })
+	if f.off[i] {
+		return nil
+	}
+	var all []span
+	for _, m := range matches {
+		if value := opened(text[m[2]:m[3]], true); !f.allows(value) && !f.masks(value) {
+			all = append(all, span{start: m[2], end: m[3], rule: f.rules[i], value: value})
 		}
 	}
-	add("url-token", urlParameter().FindAllStringSubmatchIndex(text, -1))
-	add("url-password", urlUser().FindAllStringSubmatchIndex(text, 1))
 	return all
 }

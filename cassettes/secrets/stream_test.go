@@ -1,0 +1,157 @@
+package secrets
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A wire is how a streamed text is written.
+type wire struct {
+	name   string
+	event  string // of a piece, %s
+	before string
+	after  string // %s is the whole text
+}
+
+var wires = []wire{
+	{"chat", `data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":"%s"},"finish_reason":null}]}` + "\n\n",
+		`data: {"id":"chatcmpl-1","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}` + "\n\n",
+		"data: [DONE]\n\n"},
+	{"anthropic", "event: content_block_delta\ndata: " + `{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"%s"}}` + "\r\n\r\n",
+		"event: ping\r\ndata: {\"type\": \"ping\"}\r\n\r\n",
+		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"},
+	{"responses", `data: {"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"content_index":0,"delta":"%s","sequence_number":4}` + "\n\n",
+		": comment\n\n",
+		`data: {"type":"response.output_text.done","item_id":"msg_1","output_index":0,"content_index":0,"text":"%[1]s"}` + "\n\n" +
+			`data: {"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"output_text","text":"%[1]s"}]}]}}` + "\n\n"},
+	{"gemini", `data: {"candidates":[{"content":{"parts":[{"text":"%s"}],"role":"model"}}],"modelVersion":"gemini-1"}` + "\r\n\r\n", "", ""},
+}
+
+// written writes a text that comes in pieces.
+func (w wire) written(pieces ...string) string {
+	var b strings.Builder
+	b.WriteString(w.before)
+	for _, p := range pieces {
+		fmt.Fprintf(&b, w.event, escaped(p, false))
+	}
+	if strings.Contains(w.after, "%") {
+		fmt.Fprintf(&b, w.after, escaped(strings.Join(pieces, ""), false))
+	} else {
+		b.WriteString(w.after)
+	}
+	return b.String()
+}
+
+func TestPlantsInStreams(t *testing.T) {
+	for _, p := range plants() {
+		for i, w := range wires {
+			text, step := p.text(), 1
+			if i > 0 {
+				step = 7 // every place for one of the wires
+			}
+			r := redactor(t, Options{})
+			want := r.Text(text)
+			cuts := [][]string{strings.Split(text, "")}
+			for at := 1; at < len(text); at += step {
+				cuts = append(cuts, []string{text[:at], text[at:]})
+			}
+			for _, cut := range cuts {
+				in := w.written(cut...)
+				out := r.Body("text/event-stream", in)
+				gone(t, r, p, in, out)
+				if got := w.read(t, out, len(cut)); got != want {
+					t.Fatalf("%s in %s: %q is read, not %q, in\n%s", p.kind, w.name, got, want, out)
+				}
+				if len(r.Count()) != 1 || r.Count()[p.rule] != 1 {
+					t.Fatalf("%s in %s: %v were found, not one of %s, in\n%s", p.kind, w.name, r.Count(), p.rule, out)
+				}
+			}
+		}
+	}
+}
+
+// read puts the pieces of a stream together that written has written. All else
+// must be as it was.
+func (w wire) read(t *testing.T, stream string, pieces int) string {
+	t.Helper()
+	rest, ok := strings.CutPrefix(stream, w.before)
+	head, tail, _ := strings.Cut(w.event, "%s")
+	var all strings.Builder
+	for range pieces {
+		if rest, ok = strings.CutPrefix(rest, head); !ok {
+			t.Fatalf("%s: an event has changed: %q", w.name, rest)
+		}
+		var piece string
+		piece, rest, ok = strings.Cut(rest, tail)
+		if !ok {
+			t.Fatalf("%s: an event does not end: %q", w.name, rest)
+		}
+		all.WriteString(piece)
+	}
+	after := w.after
+	if strings.Contains(after, "%") {
+		after = fmt.Sprintf(after, all.String())
+	}
+	if rest != after {
+		t.Fatalf("%s: behind the pieces is %q, not %q", w.name, rest, after)
+	}
+	var text string
+	if err := json.Unmarshal([]byte(`"`+all.String()+`"`), &text); err != nil {
+		t.Fatalf("%s: %v: %q", w.name, err, all.String())
+	}
+	return text
+}
+
+// A placeholder stands in the first piece, and events without a secret stay.
+func TestStreamPieces(t *testing.T) {
+	name := "jane@mail." + "example.org"
+	in := wires[0].written("Write to ja", name[2:8], name[8:], " now", ".")
+	want := wires[0].written("Write to [email-1]", "", "", " now", ".")
+	r := redactor(t, Options{})
+	if got := r.Body("text/event-stream", in); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Calls are told apart by their index and not by their place in the array; their
+// arguments are JSON in a string.
+func TestStreamArguments(t *testing.T) {
+	event := func(index int, piece string) string {
+		return fmt.Sprintf(`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"function":{"arguments":"%s"}}]}}]}`, index, escaped(piece, false)) + "\n\n"
+	}
+	name := "jane@mail." + "example.org"
+	other := "bob@" + "corp.io"
+	loud := `{"to":"` + escaped(name, true) + `"}`
+	for at := range len(loud) {
+		in := event(0, loud[:at]) + event(1, `{"to":"`+other[:5]) + event(0, loud[at:]) + event(1, other[5:]+`"}`)
+		r := redactor(t, Options{})
+		out := r.Body("text/event-stream", in)
+		gone(t, r, plant{kind: "arguments", value: name}, in, out)
+		gone(t, r, plant{kind: "arguments", value: other}, in, out)
+		if r.Count()["email"] != 2 {
+			t.Errorf("%d: %v in %s", at, r.Count(), out)
+		}
+	}
+	// Both at once in one event, and the array's places are swapped.
+	both := `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"%s"}},{"index":0,"function":{"arguments":"%s"}}]}}]}` + "\n\n"
+	in := event(0, "jane@ma") + fmt.Sprintf(both, "bob@co", "il.exam") + event(1, "rp.io") + event(0, "ple.org")
+	want := event(0, "[email-1]") + fmt.Sprintf(both, "[email-2]", "") + event(1, "") + event(0, "")
+	if got := redactor(t, Options{}).Body("", in); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// What stands at different items is not put together.
+func TestStreamItems(t *testing.T) {
+	var b strings.Builder
+	for _, item := range []string{"a", "b"} {
+		for index := range 2 {
+			fmt.Fprintf(&b, `data: {"type":"response.output_text.delta","item_id":"%s","output_index":0,"content_index":%d,"delta":"4111 1111 "}`+"\n\n", item, index)
+		}
+	}
+	if got := redactor(t, Options{}).Body("", b.String()); got != b.String() {
+		t.Errorf("it becomes\n%s", got)
+	}
+}
