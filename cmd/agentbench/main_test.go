@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentbench-go/agentbench/fakes/serve"
+	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -27,6 +31,10 @@ func TestMain(m *testing.M) {
 //	                          of these names
 //	write FILE 'TEXT' TIMES   write a text, with the escapes of Go, so many times
 //	sparse FILE BYTES         make a file of that size that takes no room
+//	endpoint SCENARIO         serve the model of a scenario, and name it in the
+//	                          variable OPENAI_BASE_URL; endpoint off ends that
+//
+// and the condition [live]: the program has live models.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -43,8 +51,33 @@ func TestScripts(t *testing.T) {
 			"interrupt": interrupt,
 			"write":     write,
 			"sparse":    sparse,
+			"endpoint":  endpoint,
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "live" {
+				return built.Connect != nil, nil
+			}
+			return false, fmt.Errorf("no such condition: %s", cond)
 		},
 	})
+}
+
+// endpoint serves without waits, so that a recording takes none either.
+func endpoint(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: endpoint SCENARIO | off")
+	}
+	if args[0] == "off" {
+		ts.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1") // where nobody listens
+		return
+	}
+	all, err := scenarios.Load(ts.MkAbs(args[0]))
+	ts.Check(err)
+	server, err := serve.New([]serve.Scenario{{Name: all[0].ID(), Script: &all[0].Script}}, serve.Options{Speed: 1e6})
+	ts.Check(err)
+	listening := httptest.NewServer(server)
+	ts.Defer(listening.Close)
+	ts.Setenv("OPENAI_BASE_URL", listening.URL+"/v1")
 }
 
 func exitCode(ts *testscript.TestScript, neg bool, args []string) {

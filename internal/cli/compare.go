@@ -63,7 +63,7 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.chooseVariants(); err != nil {
 		return err
 	}
-	o, err := f.options(paths)
+	o, err := f.options(cmd, paths)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	trial := scenarios.Trial{Scenario: s, Variant: s.Variant, Seed: uint64(f.seed), Faults: f.faults}
+	trial := scenarios.Trial{Scenario: s, Variant: s.Variant, Seed: uint64(f.seed), Faults: f.faults, Player: player(cmd)}
 	if f.variant != "" {
 		if trial.Variant, err = loadVariant(f.variant); err != nil {
 			return err

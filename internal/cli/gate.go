@@ -186,7 +186,7 @@ func (f *gateFlags) readBaseline() (*reports.Fold, error) {
 
 // makeResults makes the trials that run would make.
 func (f *gateFlags) makeResults(cmd *cobra.Command, paths []string, fold *reports.Fold) error {
-	o, err := f.options(paths)
+	o, err := f.options(cmd, paths)
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,7 @@ func (f *goldenFlags) check(cmd *cobra.Command, paths []string) error {
 func (w *goldenWork) each(cmd *cobra.Command, t *goldenTally, look func(*scenarios.Trial, bool, loop.Trace)) error {
 	for i := range w.trials {
 		trial := &w.trials[i]
+		trial.Player = player(cmd)
 		r, trace := trial.Run(cmd.Context())
 		switch {
 		case cmd.Context().Err() != nil:

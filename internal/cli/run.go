@@ -96,7 +96,7 @@ func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	o, err := f.options(paths)
+	o, err := f.options(cmd, paths)
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
 }
 
 // options reads what the trials are made of.
-func (f *runFlags) options(paths []string) (o scenarios.Options, err error) {
-	o = scenarios.Options{Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs), Keep: f.kept(), Faults: f.faults}
+func (f *runFlags) options(cmd *cobra.Command, paths []string) (o scenarios.Options, err error) {
+	o = scenarios.Options{Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs), Keep: f.kept(), Faults: f.faults, Player: player(cmd)}
 	if last := o.Seed + uint64(o.Seeds) - 1; last < o.Seed {
 		return o, misuse("begin with a smaller --seed", "%d seeds from %d go beyond the largest seed", o.Seeds, o.Seed)
 	}

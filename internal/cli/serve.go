@@ -154,6 +154,11 @@ func servedScenarios(names []string) ([]*scenarios.Scenario, error) {
 		return chosen, nil
 	}
 	more, err := scenarios.Load(paths...)
+	for _, s := range more {
+		if s.Cassette != "" {
+			return nil, misuse("agentbench run plays it", "%s cannot be served: its model is a recording", s.File)
+		}
+	}
 	return append(chosen, more...), badInput(err)
 }
 

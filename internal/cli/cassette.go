@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/cassettes/tape"
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+// oldCassette is the age from which on a cassette should be recorded anew: models
+// and their APIs change.
+const oldCassette = 180 * 24 * time.Hour
+
+type doctorFlags struct{ quiet bool }
+
+func newCassette() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cassette",
+		Short: "Look after the recordings of live models",
+		Long: `Look after cassettes, the recordings of live models that agentbench record makes.
+docs/cassettes.md says how they are made and what is in them.`,
+		Example: "  agentbench cassette doctor my-scenarios/",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return noCommand(cmd, args[0])
+		},
+	}
+	cmd.AddCommand(newDoctor())
+	return cmd
+}
+
+func newDoctor() *cobra.Command {
+	f := &doctorFlags{}
+	cmd := &cobra.Command{
+		Use:   "doctor PATH…",
+		Short: "Say what is wrong with cassettes",
+		Long: `Examine cassettes; a PATH is one, or a folder with some in it or below. What is
+wrong: a file that was cut or changed, a secret in it, a stream that ends before
+its end, requests on it that the loop does not make any more, and requests of the
+loop that are not on it, with how their shape differs. What is only worth knowing
+(notes): failures that were recorded, equal requests, an age of half a year.
+
+The exit code is 1 if anything is wrong.`,
+		Example: `  agentbench cassette doctor refund.cassette.yaml
+  agentbench cassette doctor my-scenarios/`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show only what is wrong")
+	return cmd
+}
+
+func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
+	paths, err := findCassettes(args)
+	if err != nil {
+		return err
+	}
+	if _, err := connector(cmd); err != nil {
+		return err
+	}
+	wrong := 0
+	for _, path := range paths {
+		ill := false
+		for _, c := range examine(cmd, path, time.Now()) {
+			ill = ill || c.Wrong
+			if c.Wrong || !f.quiet {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", path, reports.Line(c.String()))
+			}
+		}
+		if ill {
+			wrong++
+		}
+		if cmd.Context().Err() != nil {
+			return exitCode(exitInterrupted)
+		}
+	}
+	if !f.quiet {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s, %d with something wrong\n", plural(len(paths), "cassette"), wrong)
+	}
+	if wrong > 0 {
+		return exitCode(exitFailed)
+	}
+	return nil
+}
+
+// findCassettes gives the cassettes that are named, or lie below a folder.
+func findCassettes(args []string) ([]string, error) {
+	if len(args) == 0 {
+		return nil, misuse("agentbench cassette doctor my-scenarios/", "doctor needs a cassette or a folder of some")
+	}
+	var paths []string
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, misuse("", "cannot read %s: %s", arg, reason(err))
+		}
+		if !info.IsDir() {
+			paths = append(paths, arg)
+			continue
+		}
+		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() && strings.HasSuffix(path, scenarios.CassetteSuffix) {
+				paths = append(paths, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, misuse("", "cannot read %s: %s", arg, reason(err))
+		}
+	}
+	if len(paths) == 0 {
+		return nil, misuse("the name of a cassette ends in "+scenarios.CassetteSuffix, "there is no cassette in %s", strings.Join(args, ", "))
+	}
+	return paths, nil
+}
+
+// examine says what is to be said of one cassette.
+func examine(cmd *cobra.Command, path string, now time.Time) []tape.Complaint {
+	whole := func(wrong bool, format string, args ...any) tape.Complaint {
+		return tape.Complaint{Wrong: wrong, Text: fmt.Sprintf(format, args...)}
+	}
+	c, err := tape.Open(path, nil)
+	if err != nil {
+		return []tape.Complaint{whole(true, "%s", strings.TrimPrefix(err.Error(), path+": "))}
+	}
+	head, redactor, err := headOf(path)
+	if err != nil {
+		return []tape.Complaint{whole(true, "%s", strings.TrimPrefix(err.Error(), path+": "))}
+	}
+	all := c.Inspect(redactor)
+	if rule := redactor.Leftover(string(c.Head)); rule != "" {
+		all = append(all, whole(true, "its head holds a secret (%s)", rule))
+	}
+	if age := now.Sub(head.Recorded); age > oldCassette {
+		all = append(all, whole(false, "it is %d days old: record it anew", int(age.Hours()/24)))
+	}
+	for _, x := range all {
+		if x.Wrong {
+			return all // a broken cassette is not driven
+		}
+	}
+	return append(all, examineSession(cmd, path)...)
+}
+
+// examineSession drives the session again, and says where that misses what is on
+// the cassette.
+func examineSession(cmd *cobra.Command, path string) []tape.Complaint {
+	_, _, err := driveAgain(cmd, path)
+	if err == nil {
+		return nil
+	}
+	all := []tape.Complaint{{Wrong: true, Text: err.Error()}}
+	var miss *tape.Miss
+	if errors.As(err, &miss) {
+		for _, d := range miss.Drift() {
+			all = append(all, tape.Complaint{Interaction: miss.Nearest, Wrong: true, Text: "its shape has changed: " + d})
+		}
+	}
+	return all
+}

@@ -1,0 +1,302 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/cassettes/drive"
+	"github.com/agentbench-go/agentbench/cassettes/tape"
+	"github.com/agentbench-go/agentbench/goldens"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/events"
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+type recordFlags struct {
+	modelFlags
+	redactFlags
+	output  string
+	mode    tape.Mode
+	chat    bool
+	check   bool
+	update  bool
+	variant string
+	seed    seed
+	ci      bool
+	quiet   bool
+	noColor bool
+}
+
+func newRecord() *cobra.Command {
+	f := &recordFlags{seed: 1, mode: tape.Rewrite}
+	cmd := &cobra.Command{
+		Use:   "record SCENARIO | --chat [SCENARIO] | --check CASSETTE…",
+		Short: "Record a live model in a scenario's world, and drive the recording again",
+		Long: `Run a scenario's task with a live model in the place of its script, and record the
+traffic in a cassette. The tools and the user are the scenario's; the loop's own
+retries, limits and detectors work as they do in run. The endpoint is asked by
+name and key alone: --model or OPENAI_MODEL, --base-url or OPENAI_BASE_URL, and
+the key in OPENAI_API_KEY. What is not set is looked for in agentbench.yaml (all
+but the key) and in a file .env.
+
+Keys, tokens and personal data are taken out before anything is written. Beside
+the cassette the trace is written as a golden. --check drives cassettes again
+with the network denied: each must give the trace of its golden. A scenario with
+the key cassette: plays one in run, compare and golden.
+
+--chat talks to the model at a prompt, with the tools of a scenario if one is
+named, and records that.`,
+		Example: `  agentbench record my-scenarios/refund.yaml --model gpt-4.1-mini
+  agentbench record --check my-scenarios/*.cassette.yaml
+  agentbench record --chat --model gpt-4.1-mini -o talk.cassette.yaml`,
+		ValidArgsFunction: func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+			return startingWith(start, embeddedNames()), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	f.modelFlags.add(cmd)
+	f.redactFlags.add(cmd)
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write the cassette to `FILE`, whose name ends in "+scenarios.CassetteSuffix+" (default: where the scenario says, or beside it)")
+	addChoice(cmd, &f.mode, "record-mode", "what is recorded: none, once (where there is no cassette yet), new (requests that are not on it) or rewrite (all)", tape.Modes()...)
+	cmd.Flags().BoolVar(&f.chat, "chat", false, "talk to the model")
+	cmd.Flags().BoolVar(&f.check, "check", false, "drive cassettes again, without a network, and compare with their goldens")
+	cmd.Flags().BoolVarP(&f.update, "update", "u", false, "with --check: write the goldens anew")
+	cmd.Flags().StringVar(&f.variant, "variant", "", "run under this `VARIANT`: a preset or a YAML file (default: the one that the scenario is meant for)")
+	completeVariant(cmd)
+	cmd.Flags().Var(&f.seed, "seed", "the seed of what the scenario draws at random")
+	cmd.Flags().BoolVar(&f.ci, "ci", false, "record nothing and write nothing: --record-mode none")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show nothing but errors")
+	addNoColor(cmd, &f.noColor)
+	return cmd
+}
+
+func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
+	switch {
+	case f.check && f.chat:
+		return misuse("leave one of them out", "--check and --chat contradict each other")
+	case f.update && !f.check:
+		return misuse("a recording always writes its golden", "--update is for --check")
+	case f.update && f.ci:
+		return misuse("update goldens where a person looks at what changed, and commit them", "--update and --ci contradict each other")
+	case f.check:
+		return f.checkAll(cmd, args)
+	case len(args) > 1:
+		return misuse("a cassette holds one conversation", "record takes one scenario, not %d", len(args))
+	case len(args) == 0 && !f.chat:
+		return misuse("name a scenario, or talk to the model with --chat", "record what?")
+	}
+	if f.ci {
+		if cmd.Flags().Changed("record-mode") && f.mode != tape.None {
+			return misuse("record where a person looks at it, and commit the cassette", "--record-mode %s and --ci contradict each other", f.mode)
+		}
+		f.mode = tape.None
+	}
+	s, path, err := f.session(cmd, args)
+	if err != nil {
+		return err
+	}
+	if f.chat {
+		return f.talk(cmd, s, path)
+	}
+	stderr := cmd.ErrOrStderr()
+	if !f.quiet {
+		s.Watch = f.progress(stderr, s.Scenario)
+		fmt.Fprintf(stderr, "asking %s at %s\n", reports.Line(s.Settings.Model), reports.Line(hostOf(s.Settings.BaseURL)))
+	}
+	return f.record(cmd, s, path)
+}
+
+// session reads what is recorded, and where.
+func (f *recordFlags) session(cmd *cobra.Command, args []string) (*drive.Session, string, error) {
+	connect, err := connector(cmd)
+	if err != nil {
+		return nil, "", err
+	}
+	scenario, err := f.scenario(args)
+	if err != nil {
+		return nil, "", err
+	}
+	path := f.output
+	if path == "" {
+		path = cmp.Or(scenario.Cassette, scenario.Name+scenarios.CassetteSuffix)
+	}
+	if !strings.HasSuffix(path, scenarios.CassetteSuffix) {
+		return nil, "", misuse("such as "+strings.TrimSuffix(path, filepath.Ext(path))+scenarios.CassetteSuffix, "the name of a cassette ends in %s, which tells it from a scenario: %s", scenarios.CassetteSuffix, path)
+	}
+	s := &drive.Session{Scenario: scenario, Seed: uint64(f.seed), Connect: connect}
+	if s.Redactor, s.Redact, err = f.redactor(); err != nil {
+		return nil, "", err
+	}
+	s.Settings, err = f.settings(cmd, scenario.Script.Planner == loop.PlannerJSON)
+	return s, path, err
+}
+
+// scenario gives what is played, under the variant that is asked for.
+func (f *recordFlags) scenario(args []string) (*scenarios.Scenario, error) {
+	s := &scenarios.Scenario{Suite: "chat", Name: "chat", Description: "A talk with a live model.", Label: scenarios.Healthy}
+	variant := f.variant
+	if len(args) > 0 {
+		found, err := findScenario(args[0])
+		if err != nil {
+			return nil, err
+		}
+		copied := *found
+		s = &copied
+	} else {
+		variant = cmp.Or(variant, scenarios.DefaultVariant)
+	}
+	if variant != "" {
+		v, err := loadVariant(variant)
+		if err != nil {
+			return nil, err
+		}
+		s.Variant, s.Config = v, v.Config
+	}
+	return s, nil
+}
+
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return base
+	}
+	return u.Host
+}
+
+// progress tells of calls and of what is out of the ordinary as it happens.
+func (f *recordFlags) progress(w io.Writer, s *scenarios.Scenario) func(loop.Record) {
+	var reader events.Reader
+	return func(rec loop.Record) {
+		if in := rec.In; in.Kind == loop.ModelFailure {
+			fmt.Fprintf(w, "warning: the endpoint failed%s: %s\n", status(in.Status), reports.Cut(in.Text, 300))
+		}
+		for _, e := range reader.Read(rec) {
+			if line := cmp.Or(e.Progress(s.Config.Limits.Turns), warning(e)); line != "" {
+				fmt.Fprintln(w, reports.Line(line))
+			}
+		}
+	}
+}
+
+// status tells an HTTP status, if there was one.
+func status(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" with the status %d", n)
+}
+
+// warning says what somebody who waits should know, "" = nothing.
+func warning(e events.Event) string {
+	switch e.Kind {
+	case events.ModelRetry:
+		return "warning: the request is made again"
+	case events.ModelTimeout:
+		return "warning: the request was given up: " + e.Text
+	case events.CallTimeout:
+		return "warning: " + e.Tool + " took too long"
+	case events.Nudge:
+		return "warning: the model was told that it repeats itself (" + e.Text + ")"
+	case events.LimitNear:
+		return "warning: a limit is near"
+	case events.CallEnded:
+		if e.Why != loop.Executed {
+			return "warning: " + e.Tool + " was not executed: " + e.Text
+		}
+		if e.Code != loop.None {
+			return "warning: " + e.Tool + " failed: " + e.Text
+		}
+	}
+	return ""
+}
+
+// record records the session, drives it again, and says what came of it.
+func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) error {
+	ctx := cmd.Context()
+	played, err := s.Record(ctx, path, f.mode, network(), Version, time.Now())
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(cmd.ErrOrStderr(), "interrupted")
+		if played == nil || len(played.Runs) < 2 {
+			return exitCode(exitInterrupted)
+		}
+	case errors.Is(err, drive.ErrNoAnswer):
+		fmt.Fprintf(cmd.ErrOrStderr(), "error: there is no answer, and nothing is recorded: %s\n", reports.Line(played.Runs[0].Reason))
+		return exitCode(exitInconclusive)
+	case err != nil:
+		return recordError(err)
+	}
+	_, again, err := driveAgain(cmd, path)
+	if err != nil {
+		return recordError(fmt.Errorf("what was recorded cannot be driven again: %w", err))
+	}
+	if f.mode != tape.None {
+		if err := writeGolden(path, s, again); err != nil {
+			return err
+		}
+	}
+	if !f.quiet {
+		showPlayed(cmd.OutOrStdout(), path, again)
+	}
+	if ctx.Err() != nil {
+		return exitCode(exitInterrupted)
+	}
+	return nil
+}
+
+// network carries what is recorded. A proxy of the environment is honoured, as
+// in any client.
+func network() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 1
+	return t
+}
+
+// recordError says what went wrong with a session.
+func recordError(err error) error {
+	var miss *tape.Miss
+	if errors.As(err, &miss) {
+		return misuse("what the loop asks has changed since: agentbench record records it anew, --record-mode new only what is missing", "%s", miss)
+	}
+	return misuse("", "%s", err)
+}
+
+// goldenOf is where the golden of a cassette lies.
+func goldenOf(path string) string { return strings.TrimSuffix(path, ".yaml") + ".golden" }
+
+// writeGolden writes the trace that a cassette gives.
+func writeGolden(path string, s *drive.Session, p *drive.Played) error {
+	g := &goldens.Golden{Scenario: s.Scenario.ID(), Variant: s.Scenario.Variant.Name, Seed: s.Seed, Mode: goldens.Strict, Trace: p.Trace.String()}
+	out, err := createFile(goldenOf(path))
+	if err != nil {
+		return err
+	}
+	if _, err := out.buffer.Write(g.Format()); err != nil {
+		out.discard()
+		return err
+	}
+	return out.complete()
+}
+
+// showPlayed says what came of a session.
+func showPlayed(w io.Writer, path string, p *drive.Played) {
+	for _, out := range p.Runs {
+		fmt.Fprintf(w, "%s (%s): %s\n", out.End, out.Stop, reports.Line(cmp.Or(out.Answer, out.Reason)))
+		cost := ""
+		if out.Cost > 0 { // an endpoint without a known price
+			cost = fmt.Sprintf(", $%.6f", float64(out.Cost)/1e9)
+		}
+		fmt.Fprintf(w, "  %s, %s, %s, %d + %d tokens%s, %s\n", plural(out.Turns, "turn"), plural(out.ModelCalls, "request"), plural(out.Calls, "call"),
+			out.TokensIn, out.TokensOut, cost, out.Elapsed.Round(time.Millisecond))
+	}
+	fmt.Fprintf(w, "cassette %s, golden %s\n", path, goldenOf(path))
+}

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/agentbench-go/agentbench/cassettes/drive"
+	"github.com/agentbench-go/agentbench/cassettes/endpoint"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/spf13/cobra"
+)
+
+// A prompt is where somebody talks to a model.
+type prompt struct {
+	out     io.Writer
+	lines   <-chan string
+	said    bool // a piece of the reply has been shown
+	newLine bool // the cursor stands at the beginning of a line
+}
+
+// maxLine bounds what is read from the prompt at once.
+const maxLine = 1 << 20
+
+// talk lets somebody talk to the model, and records it.
+func (f *recordFlags) talk(cmd *cobra.Command, s *drive.Session, path string) error {
+	if err := checkKey(cmd.Context(), s.Settings); err != nil {
+		return err
+	}
+	p := &prompt{out: cmd.OutOrStdout(), lines: readLines(cmd.Context(), cmd.InOrStdin()), newLine: true}
+	fmt.Fprintf(p.out, "%s at %s; an empty line or Ctrl-D ends the talk\n", reports.Line(s.Settings.Model), reports.Line(hostOf(s.Settings.BaseURL)))
+	task, ok := p.next(cmd.Context())
+	if !ok {
+		fmt.Fprintln(p.out, "nothing was said, and nothing is recorded")
+		return nil
+	}
+	scenario := *s.Scenario
+	scenario.Script.Task = task
+	s.Scenario = &scenario
+	progress := f.progress(p, s.Scenario)
+	s.Piece, s.Watch = p.piece, progress
+	s.People = loop.LiveOptions{
+		FollowUp: func(ctx context.Context, last loop.Outcome) (string, bool) {
+			p.ended(last)
+			return p.next(ctx)
+		},
+		Ask: func(ctx context.Context, question string) (string, bool) {
+			fmt.Fprintf(p, "%s (an answer goes on, an empty line stops)\n", reports.Line(question))
+			return p.next(ctx)
+		},
+		Approve: func(ctx context.Context, tool, args string) (bool, string) {
+			fmt.Fprintf(p, "allow %s(%s)? (y allows, anything else is a reason against it)\n", reports.Line(tool), reports.Cut(args, 200))
+			text, _ := p.next(ctx)
+			if yes := strings.ToLower(text); yes == "y" || yes == "yes" {
+				return true, ""
+			}
+			return false, text
+		},
+	}
+	return f.record(cmd, s, path)
+}
+
+// next asks for a line. An empty one, and the end of the input, are the end.
+func (p *prompt) next(ctx context.Context) (string, bool) {
+	fmt.Fprint(p, "> ")
+	select {
+	case text, ok := <-p.lines:
+		p.newLine = true // the reader's
+		if text = strings.TrimSpace(text); ok && text != "" {
+			return text, true
+		}
+	case <-ctx.Done():
+	}
+	fmt.Fprintln(p.out)
+	return "", false
+}
+
+// readLines reads lines until the input ends or ctx does. The reader itself
+// cannot be interrupted: it is left behind when the program ends.
+func readLines(ctx context.Context, in io.Reader) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		scanner := bufio.NewScanner(in)
+		scanner.Buffer(nil, maxLine)
+		for scanner.Scan() {
+			select {
+			case lines <- scanner.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+// piece shows a piece of a reply as it comes.
+func (p *prompt) piece(text string) {
+	if text = strings.Map(shown, text); text != "" {
+		p.said, p.newLine = true, strings.HasSuffix(text, "\n")
+		io.WriteString(p.out, text)
+	}
+}
+
+// shown keeps what a terminal shows of a text, and its line breaks.
+func shown(r rune) rune {
+	if r == '\n' || unicode.IsGraphic(r) {
+		return r
+	}
+	return -1
+}
+
+// Write begins on a line of its own.
+func (p *prompt) Write(b []byte) (int, error) {
+	if !p.newLine {
+		io.WriteString(p.out, "\n")
+	}
+	p.newLine = len(b) > 0 && b[len(b)-1] == '\n'
+	return p.out.Write(b)
+}
+
+// ended shows what of a run was not streamed, and how it ended if that was no
+// answer.
+func (p *prompt) ended(out loop.Outcome) {
+	switch {
+	case !p.said && out.Answer != "":
+		p.piece(out.Answer)
+	case !p.said && out.End == loop.Done:
+		fmt.Fprintln(p, "(there is no answer)")
+	}
+	if out.End != loop.Done {
+		fmt.Fprintf(p, "(%s: %s)\n", out.End, reports.Line(cmp.Or(out.Reason, string(out.Stop))))
+	}
+	p.said = false
+}
+
+// keyTimeout bounds the question whether a key is good.
+const keyTimeout = 15 * time.Second
+
+// checkKey asks the endpoint for its models, which costs nothing, before anybody
+// types a word. An endpoint that has no such list may be talked to all the same.
+func checkKey(ctx context.Context, s endpoint.Settings) error {
+	if s.Key.Reveal() == "" && s.BaseURL == endpoint.OpenAI {
+		return misuse("set "+keyVariable+", or write it into a file .env", "there is no key for %s", hostOf(s.BaseURL))
+	}
+	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(s.BaseURL, "/")+"/models", nil)
+	if err != nil {
+		return misuse("", "%s", err)
+	}
+	if key := s.Key.Reveal(); key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := network().RoundTrip(req)
+	switch {
+	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return exitCode(exitInterrupted)
+	case err != nil:
+		return fmt.Errorf("%s cannot be reached: %s", hostOf(s.BaseURL), s.Key.Hide(err.Error()))
+	}
+	resp.Body.Close()
+	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+		return misuse("check the variable "+keyVariable, "%s does not take the key (status %d)", hostOf(s.BaseURL), resp.StatusCode)
+	}
+	return nil
+}

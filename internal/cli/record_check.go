@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/agentbench-go/agentbench/cassettes/drive"
+	"github.com/agentbench-go/agentbench/cassettes/secrets"
+	"github.com/agentbench-go/agentbench/cassettes/tape"
+	"github.com/agentbench-go/agentbench/goldens"
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+// maxGolden bounds a golden, as the package that parses it does.
+const maxGolden = 4 << 20
+
+// checkAll drives cassettes again. Those that cannot be read do not hide the
+// others.
+func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
+	if len(paths) == 0 {
+		return misuse("agentbench record --check talk"+scenarios.CassetteSuffix, "--check takes the paths of cassettes")
+	}
+	if _, err := connector(cmd); err != nil {
+		return err
+	}
+	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	code := exitPassed
+	for _, path := range paths {
+		difference, played, err := f.checkOne(cmd, path)
+		switch {
+		case cmd.Context().Err() != nil:
+			return exitCode(exitInterrupted)
+		case err != nil:
+			code = exitUsage
+			fmt.Fprintf(stderr, "error: %s\n", reports.Lines(err.Error()))
+		case difference != "":
+			code = max(code, exitFailed)
+			fmt.Fprintf(stdout, "differs  %s\n%s", path, difference)
+		case !f.quiet:
+			last, requests := played.Runs[len(played.Runs)-1], 0
+			for _, out := range played.Runs {
+				requests += out.ModelCalls
+			}
+			fmt.Fprintf(stdout, "ok  %s  %s, %s (%s)\n", path, plural(requests, "request"), last.End, last.Stop)
+		}
+	}
+	if code != exitPassed {
+		return exitCode(code)
+	}
+	return nil
+}
+
+// checkOne drives a cassette, and says how its trace differs from its golden.
+func (f *recordFlags) checkOne(cmd *cobra.Command, path string) (difference string, played *drive.Played, err error) {
+	s, played, err := driveAgain(cmd, path)
+	if err != nil {
+		return "", played, fmt.Errorf("%s: %w", path, err)
+	}
+	if f.update {
+		return "", played, writeGolden(path, s, played)
+	}
+	golden, err := readGolden(goldenOf(path))
+	if err != nil {
+		return "", played, err
+	}
+	if d := golden.Compare(played.Trace); d != nil {
+		return d.String(), played, nil
+	}
+	return "", played, nil
+}
+
+// driveAgain drives what a cassette holds, without a network.
+func driveAgain(cmd *cobra.Command, path string) (*drive.Session, *drive.Played, error) {
+	connect, err := connector(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	var lost error
+	s, transport, err := openSession(path, func(err error) { lost = errors.Join(lost, err) })
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Connect = connect
+	played, err := s.Play(context.WithoutCancel(cmd.Context()), transport)
+	if err == nil {
+		err = errors.Join(lost, played.Leftovers)
+	}
+	return s, played, err
+}
+
+// openSession opens a cassette and reads what it says of its session.
+func openSession(path string, lost func(error)) (*drive.Session, *tape.Transport, error) {
+	head, redactor, err := headOf(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	transport, err := tape.Begin(path, tape.None, nil, redactor)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := head.Of(lost)
+	return s, transport, err
+}
+
+// headOf reads the head of a cassette, and makes the redactor that it speaks of.
+func headOf(path string) (*drive.Head, *secrets.Redactor, error) {
+	c, err := tape.Open(path, nil) // what counts as a secret stands in the head
+	if err != nil {
+		return nil, nil, err
+	}
+	head, err := drive.ReadHead(c.Head)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	var o secrets.Options
+	if len(head.Redact) > 0 {
+		if err := json.Unmarshal(head.Redact, &o); err != nil {
+			return nil, nil, fmt.Errorf("%s: the head does not say how it was redacted: %w", path, err)
+		}
+	}
+	redactor, err := secrets.New(o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return head, redactor, nil
+}
+
+func readGolden(path string) (*goldens.Golden, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no golden %s: agentbench record --check --update writes it", path)
+	case err != nil:
+		return nil, err
+	case info.Size() > maxGolden:
+		return nil, fmt.Errorf("%s is larger than %d MiB", path, maxGolden>>20)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return goldens.Parse(path, data)
+}

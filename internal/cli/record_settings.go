@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/cassettes/drive"
+	"github.com/agentbench-go/agentbench/cassettes/endpoint"
+	"github.com/agentbench-go/agentbench/cassettes/secrets"
+	"github.com/spf13/cobra"
+)
+
+// modelFlags say which live model is asked, and how.
+type modelFlags struct {
+	baseURL, model, prices, keyName, envFile string
+	api                                      endpoint.API
+	noStream                                 bool
+	maxTokens                                count
+	temperature                              temperature
+}
+
+// The variables that say what flags do not.
+const (
+	baseURLVariable = "OPENAI_BASE_URL"
+	keyVariable     = "OPENAI_API_KEY"
+	modelVariable   = "OPENAI_MODEL"
+
+	defaultEnvFile = ".env"
+)
+
+func (f *modelFlags) add(cmd *cobra.Command) {
+	f.maxTokens, f.api = endpoint.DefaultMaxTokens, endpoint.APIChat
+	flags := cmd.Flags()
+	flags.StringVar(&f.model, "model", "", "ask this `MODEL` (default: "+modelVariable+")")
+	flags.StringVar(&f.baseURL, "base-url", "", "ask the endpoint at this `URL`, up to /v1 (default: "+baseURLVariable+", or OpenAI's)")
+	addChoice(cmd, &f.api, "api", "what it speaks: chat (Chat Completions) or responses", endpoint.APIs()...)
+	flags.BoolVar(&f.noStream, "no-stream", false, "take each reply whole")
+	flags.Var(&f.maxTokens, "max-tokens", "the most tokens of one reply")
+	flags.Var(&f.temperature, "temperature", "the temperature (default: the endpoint's own; 0 for a planner)")
+	flags.StringVar(&f.keyName, "key-variable", keyVariable, "the key is in this `VARIABLE` of the environment or of the --env-file")
+	flags.StringVar(&f.envFile, "env-file", "", "take variables that are not set from `FILE` (default: "+defaultEnvFile+", where there is one)")
+	flags.StringVar(&f.prices, "prices", "", "take the prices of models from this YAML `FILE`")
+}
+
+// settings reads what is asked. planner: the model answers with JSON actions.
+func (f *modelFlags) settings(cmd *cobra.Command, planner bool) (endpoint.Settings, error) {
+	file, err := f.readEnv()
+	if err != nil {
+		return endpoint.Settings{}, err
+	}
+	env := func(name string) string { return cmp.Or(os.Getenv(name), file[name]) }
+	s := endpoint.Settings{BaseURL: cmp.Or(f.baseURL, env(baseURLVariable)), Model: cmp.Or(f.model, env(modelVariable)),
+		Key: endpoint.NewKey(env(f.keyName)), API: f.api, Stream: !f.noStream, MaxTokens: int(f.maxTokens), Temperature: f.temperature.value}
+	if s.Temperature == nil && planner {
+		s.Temperature = new(float64)
+	}
+	if f.prices != "" {
+		if s.Prices, err = endpoint.ReadPrices(f.prices); err != nil {
+			return s, badInput(err)
+		}
+	}
+	if s.Model == "" {
+		return s, misuse("name it with --model, or in the variable "+modelVariable, "no model is named")
+	}
+	s = s.WithDefaults()
+	var problem *endpoint.Problem
+	if err := s.Validate(); errors.As(err, &problem) {
+		return s, misuse(problem.Hint, "%s", problem.Text)
+	} else if err != nil {
+		return s, misuse("", "%s", err)
+	}
+	return s, f.trusted(cmd, s, file)
+}
+
+// readEnv reads the file of variables. Where none is named it need not be there.
+func (f *modelFlags) readEnv() (map[string]string, error) {
+	file, err := endpoint.ReadEnv(cmp.Or(f.envFile, defaultEnvFile))
+	if errors.Is(err, fs.ErrNotExist) && f.envFile == "" {
+		return nil, nil
+	}
+	return file, badInput(err)
+}
+
+// trusted refuses to send a key of the environment to an endpoint that only a
+// file names: the file may have come with somebody else's repository.
+func (f *modelFlags) trusted(cmd *cobra.Command, s endpoint.Settings, file map[string]string) error {
+	said := cmd.Flags().Lookup("base-url")
+	byFile := os.Getenv(baseURLVariable) == "" && file[baseURLVariable] != "" && !said.Changed || fromProject(said)
+	ownKey := os.Getenv(f.keyName) != ""
+	if !byFile || !ownKey || s.BaseURL == endpoint.OpenAI {
+		return nil
+	}
+	u, err := url.Parse(s.BaseURL)
+	if err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()) {
+		return nil
+	}
+	return misuse("say --base-url "+s.BaseURL+" if that is where it should go", "%s is named by a file, and would get the key of the environment", s.BaseURL)
+}
+
+// A temperature is a flag that takes one, or nothing.
+type temperature struct{ value *float64 }
+
+func (t *temperature) Type() string { return "X" }
+
+func (t *temperature) String() string {
+	if t.value == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*t.value, 'g', -1, 64)
+}
+
+func (t *temperature) Set(s string) error {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(v >= 0 && v <= 2) {
+		return errors.New("must be a number from 0 to 2")
+	}
+	t.value = &v
+	return nil
+}
+
+// redactFlags say what is taken out of what is recorded.
+type redactFlags struct {
+	off, allow, patterns []string
+}
+
+func (f *redactFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.patterns, "redact", nil, "take out what this `NAME=REGEXP` matches, too; can be repeated")
+	cmd.Flags().StringArrayVar(&f.off, "redact-off", nil, "do not apply this `RULE` of redaction; can be repeated")
+	cmd.Flags().StringArrayVar(&f.allow, "redact-allow", nil, "leave this `WORD`: it is no secret; can be repeated")
+}
+
+// redactor gives what makes a redactor, and how it is told in a cassette.
+func (f *redactFlags) redactor() (func() drive.Redactor, json.RawMessage, error) {
+	o := secrets.Options{Off: f.off, Allow: f.allow}
+	for _, p := range f.patterns {
+		name, pattern, ok := strings.Cut(p, "=")
+		if !ok || name == "" || pattern == "" {
+			return nil, nil, misuse("such as --redact 'ticket=T-[0-9]{6}'", "--redact %s is no NAME=REGEXP", strconv.Quote(p))
+		}
+		if o.Patterns == nil {
+			o.Patterns = map[string]string{}
+		}
+		o.Patterns[name] = pattern
+	}
+	return redactorOf(o)
+}
+
+func redactorOf(o secrets.Options) (func() drive.Redactor, json.RawMessage, error) {
+	if _, err := secrets.New(o); err != nil {
+		return nil, nil, misuse("", "%s", err)
+	}
+	text, err := json.Marshal(o)
+	return func() drive.Redactor {
+		r, err := secrets.New(o)
+		if err != nil {
+			panic(err) // it could be made just now
+		}
+		return r
+	}, text, err
+}
