@@ -241,12 +241,12 @@ func isPhone(text string, start int, g []group, total int) bool {
 }
 
 // dialled reports whether groups look like those of a number and not like a
-// table's: none is a single digit but the (0), and one is longer than two, or all
-// are pairs.
+// table's: none but the first and the (0) is a single digit, and one is longer
+// than two, or all are pairs.
 func dialled(groups []group) bool {
 	long, pairs := false, len(groups) >= 3
-	for _, g := range groups {
-		if g.len() == 1 && !strings.HasSuffix(g.gap, "(") {
+	for i, g := range groups {
+		if g.len() == 1 && i > 0 && !strings.HasSuffix(g.gap, "(") {
 			return false
 		}
 		long = long || g.len() > 2

@@ -12,7 +12,6 @@ type span struct {
 	start, end int
 	rule       *rule
 	value      string
-	joined     bool // it was found in pieces that were put together
 	rest       bool // it is not the first piece
 }
 
@@ -138,12 +137,10 @@ func (f *finder) segment(text string) []span {
 	return merged(all)
 }
 
-// merged sorts spans and joins those that overlap. What it is says one that was
-// found in pieces, or else the longest.
+// merged sorts spans and joins those that overlap. The longest says what it is.
 func merged(all []span) []span {
 	slices.SortStableFunc(all, func(a, b span) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), yes(b.joined)-yes(a.joined), yes(a.rule.vague)-yes(b.rule.vague),
-			strings.Compare(a.rule.name, b.rule.name))
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), yes(a.rule.vague)-yes(b.rule.vague), strings.Compare(a.rule.name, b.rule.name))
 	})
 	out := all[:0]
 	for _, s := range all {
@@ -152,14 +149,12 @@ func merged(all []span) []span {
 			out = append(out, s)
 			continue
 		}
-		last := &out[n]
-		switch extra := s.start - last.start; {
-		case s.joined && !last.joined:
-			last.rule, last.value, last.joined, last.rest = s.rule, s.value, true, s.rest
-		case s.end > last.end && !last.joined && extra <= len(last.value):
-			last.value = last.value[:extra] + s.value
+		if last := &out[n]; s.end > last.end {
+			if extra := s.start - last.start; extra <= len(last.value) {
+				last.value = last.value[:extra] + s.value
+			}
+			last.end = s.end
 		}
-		last.end = max(last.end, s.end)
 	}
 	return out
 }

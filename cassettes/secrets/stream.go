@@ -1,6 +1,9 @@
 package secrets
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // body gives the secrets of a body.
 func (f *finder) body(text string) []span {
@@ -60,6 +63,7 @@ type piece struct {
 type join struct {
 	key    string
 	pieces []piece
+	single []span // what was found in the pieces
 }
 
 // maxJoins bounds how many texts of a stream are put together.
@@ -84,10 +88,11 @@ func (f *finder) stream(text string) []span {
 		}
 		walk(line[from:], true, func(l leaf) {
 			l.start, l.end = l.start+start+from, l.end+start+from
-			all = append(all, f.leaf(text, l, 1)...)
+			single := f.leaf(text, l, 1)
 			j := of[l.path]
 			if j == nil {
 				if l.path == "" || atOnce[l.key] || len(joins) == maxJoins {
+					all = append(all, single...)
 					return
 				}
 				j = &join{key: l.key}
@@ -95,13 +100,16 @@ func (f *finder) stream(text string) []span {
 				joins = append(joins, j)
 			}
 			j.pieces = append(j.pieces, piece{start: l.start, end: l.end})
+			j.single = append(j.single, single...)
 		})
 		return true
 	})
 	for _, j := range joins {
+		var joined []span
 		if len(j.pieces) > 1 {
-			all = append(all, f.join(text, j)...)
+			joined = f.join(text, j)
 		}
+		all = append(append(all, apart(j.single, joined)...), joined...)
 	}
 	return all
 }
@@ -125,13 +133,24 @@ func (f *finder) join(text string, j *join) []span {
 			part := s
 			part.start, part.end = max(s.start, p.at)-p.at, min(s.end, behind)-p.at
 			if part.start < part.end {
-				part.joined, part.rest, rest = true, rest, true
+				part.rest, rest = rest, true
 				all = append(all, moved(closed(text[p.start:p.end], []span{part}, false), p.start)...)
 			}
 		}
 		n = max(0, n-1) // the next one may begin in the last piece
 	}
 	return all
+}
+
+// apart leaves out the spans that overlap better ones. Both are sorted. If there
+// is more in them, the next pass finds it.
+func apart(spans, better []span) []span {
+	return slices.DeleteFunc(spans, func(s span) bool {
+		for len(better) > 0 && better[0].end <= s.start {
+			better = better[1:]
+		}
+		return len(better) > 0 && better[0].start < s.end
+	})
 }
 
 // moved moves spans.

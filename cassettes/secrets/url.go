@@ -19,12 +19,9 @@ var (
 
 // url gives the secrets of a URL.
 func (f *finder) url(text string) []span {
-	own := f.named("url-token", text, urlParameter().FindAllStringSubmatchIndex(text, -1))
-	own = append(own, f.named("url-password", text, urlUser().FindAllStringSubmatchIndex(text, 1))...)
-	rest := slices.DeleteFunc(f.body(text), func(s span) bool {
-		return slices.ContainsFunc(own, func(o span) bool { return s.start < o.end && o.start < s.end })
-	})
-	return append(own, rest...)
+	own := f.named("url-password", text, urlUser().FindAllStringSubmatchIndex(text, 1))
+	own = append(own, f.named("url-token", text, urlParameter().FindAllStringSubmatchIndex(text, -1))...)
+	return append(own, apart(f.body(text), own)...)
 }
 
 // named gives the first groups of matches as what a rule has found.
