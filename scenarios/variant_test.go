@@ -167,7 +167,7 @@ func TestScenarioVariant(t *testing.T) {
 	s := all[0]
 	base := loop.Off()
 	base.Limits.Turns, base.Limits.Calls = 7, 9
-	if d := cmp.Diff(Variant{Name: "mine", Config: base}, s.Variant); d != "" {
+	if d := cmp.Diff(Variant{Name: "mine", Config: base, File: filepath.ToSlash(filepath.Join(dir, "mine.yaml"))}, s.Variant); d != "" {
 		t.Error(d)
 	}
 	base.Limits.Turns = 8
