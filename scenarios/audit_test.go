@@ -25,7 +25,7 @@ func TestBrokenPromise(t *testing.T) {
 	}
 	r := &Result{}
 	trial := Trial{Scenario: s, Variant: s.Variant}
-	if got := trial.judge(r, read(trace), trace, fakes.Idle{}, loop.ErrDry); got != Fail || !strings.Contains(rules(r), "audit: turn-limit: ") {
+	if got := trial.judge(r, nil, read(trace), trace, fakes.Idle{}, loop.ErrDry); got != Fail || !strings.Contains(rules(r), "audit: turn-limit: ") {
 		t.Errorf("%s: %s", got, rules(r))
 	}
 	if at := r.Findings[0].At; at != "line 5" {

@@ -105,6 +105,14 @@ func (e *expectEntry) expect() Expect {
 	}
 }
 
+func (e *expectation) eachRun() []Expect {
+	var out []Expect
+	for i := range e.runs {
+		out = append(out, e.runs[i].expect())
+	}
+	return out
+}
+
 func words[T ~string](list []T) []string {
 	var out []string
 	for _, w := range list {

@@ -169,7 +169,42 @@ func (s *source) checkReplies(replies []replyEntry) {
 }
 
 // checkExpect compares what is expected with what there can be.
-func (s *source) checkExpect(e *expectEntry, cfg *loop.Config) {
+func (s *source) checkExpect(f *scenarioFile, cfg *loop.Config) {
+	s.checkEnd("expect", &f.Expect.session, cfg)
+	runs := f.Expect.runs
+	for i := range runs {
+		s.checkEnd(fmt.Sprintf("expect[%d]", i), &runs[i], cfg)
+	}
+	if runs != nil {
+		s.checkRuns(runs, 1+len(f.User.Messages))
+	}
+}
+
+// checkRuns refuses what is expected of runs that cannot be: there is one a
+// message, and none after a run that did not end as DONE.
+func (s *source) checkRuns(runs []expectEntry, most int) {
+	if len(runs) == 0 {
+		s.failAt("expect", "expect must not be empty", "a list has one entry a run, {} for one of which nothing is expected")
+	}
+	for i := range runs {
+		at := fmt.Sprintf("expect[%d]", i)
+		if i >= most {
+			s.failAt(at, fmt.Sprintf("there is no run %d: the user has %d", i+1, most), "a run begins with the task, and with each of user.messages")
+			return
+		}
+		end := loop.EndState(runs[i].EndState)
+		if end == "" && runs[i].Stop != "" {
+			end = loop.Stop(runs[i].Stop).EndState()
+		}
+		if i < len(runs)-1 && end != "" && end != loop.Done {
+			s.failAt(at, fmt.Sprintf("run %d never begins: run %d ends as %s", i+2, i+1, end), "the user's next message comes only after DONE")
+			return
+		}
+	}
+}
+
+// checkEnd compares how a session or a run is expected to end with how it can.
+func (s *source) checkEnd(at string, e *expectEntry, cfg *loop.Config) {
 	if e.Stop == "" {
 		return
 	}
@@ -180,9 +215,9 @@ func (s *source) checkExpect(e *expectEntry, cfg *loop.Config) {
 	stop := loop.Stop(e.Stop)
 	switch {
 	case !slices.Contains(words, e.Stop):
-		s.failAt("expect.stop", fmt.Sprintf("there is no stop %s", quoted(e.Stop)), hintWord(e.Stop, words))
+		s.failAt(at+".stop", fmt.Sprintf("there is no stop %s", quoted(e.Stop)), hintWord(e.Stop, words))
 	case e.EndState != "" && stop.EndState() != loop.EndState(e.EndState):
-		s.failAt("expect.stop", fmt.Sprintf("the stop %s ends a run as %s, not as %s", e.Stop, stop.EndState(), e.EndState), "")
+		s.failAt(at+".stop", fmt.Sprintf("the stop %s ends a run as %s, not as %s", e.Stop, stop.EndState(), e.EndState), "")
 	}
 }
 

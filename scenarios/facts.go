@@ -9,7 +9,7 @@ import (
 
 // facts is what a trace tells beside the outcomes of its runs.
 type facts struct {
-	end      time.Duration         // when the last run stopped, or the session broke off
+	end      time.Duration         // when the last run stopped, or the session broke off; of a run, how long it took
 	events   map[string]bool       // that appeared
 	codes    map[loop.Code]int     // final codes of executed calls
 	took     map[time.Duration]int // how long executed calls took, by the bound of their bucket
@@ -60,6 +60,20 @@ func read(trace loop.Trace) facts {
 		}
 	}
 	return f
+}
+
+// runsOf cuts a trace into the parts of its runs: each begins with its message,
+// and what comes after its halt belongs to it.
+func runsOf(trace loop.Trace) []loop.Trace {
+	var parts []loop.Trace
+	from := 0
+	for i := 1; i < len(trace); i++ {
+		if trace[i].In.Kind == loop.UserMessage && !ignored(&trace[i]) {
+			parts = append(parts, trace[from:i])
+			from = i
+		}
+	}
+	return append(parts, trace[from:])
 }
 
 // ignored reports whether a record's input changed nothing.

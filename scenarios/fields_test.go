@@ -15,6 +15,9 @@ type keyPath string
 
 // keyPaths lists the keys of a struct and of those below it.
 func keyPaths(t reflect.Type, at keyPath) []keyPath {
+	if t == reflect.TypeFor[expectation]() {
+		return append(keyPaths(reflect.TypeFor[expectEntry](), at), keyPaths(reflect.TypeFor[[]expectEntry](), at)...)
+	}
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		if t.Kind() == reflect.Slice {
 			at += "[]"

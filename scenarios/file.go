@@ -52,8 +52,9 @@ type scenarioFile struct {
 	User userEntry `yaml:"user"`
 	// Faults strike what all of this says, such as drop model 3.
 	Faults []faultEntry `yaml:"faults"`
-	// Expect is what must be true of the trace under the scenario's own variant.
-	Expect expectEntry `yaml:"expect"`
+	// Expect is what must be true of the trace under the scenario's own variant: of
+	// the whole session, or in a list of each of its runs.
+	Expect expectation `yaml:"expect"`
 	// Golden says how the trace is compared with the scenario's golden, under its
 	// own variant. Without it the golden itself does.
 	Golden *goldenEntry `yaml:"golden"`
@@ -277,7 +278,22 @@ type cancelEntry struct {
 	Call int           `yaml:"call" jsonschema:"minimum=1"`
 }
 
-// An expectEntry is what must be true of the trace.
+// An expectation is what must be true of the session, or in a list of each of
+// its runs, in their order.
+type expectation struct {
+	session expectEntry
+	runs    []expectEntry // nil where it is no list
+}
+
+func (e *expectation) decode(s *source, n ast.Node, what string) {
+	if n.Type() == ast.SequenceType {
+		s.decode(n, reflectValue(&e.runs), what)
+		return
+	}
+	s.decode(n, reflectValue(&e.session), what)
+}
+
+// An expectEntry is what must be true of the trace, or of the part of one run.
 type expectEntry struct {
 	EndState   endStateWord `yaml:"end_state"`
 	Stop       string       `yaml:"stop"`
@@ -290,7 +306,8 @@ type expectEntry struct {
 	Nudges     *Range       `yaml:"nudges"`
 	Denied     *Range       `yaml:"denied"`
 	Invalid    *Range       `yaml:"invalid"`
-	// Time is the virtual time of the session.
+	// Time is the virtual time of the session, or of the run from its message to
+	// its end.
 	Time *TimeRange `yaml:"time"`
 	// Events are what must and must not appear.
 	Events eventsEntry `yaml:"events"`

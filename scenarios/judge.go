@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
@@ -10,7 +11,7 @@ import (
 // judge gives the verdict on a trial, and adds what speaks against it to the
 // findings. A trial whose session broke off can only fail by its trace: what
 // it would have come to is not known.
-func (t *Trial) judge(r *Result, f facts, trace loop.Trace, idle fakes.Idle, err error) Verdict {
+func (t *Trial) judge(r *Result, runs []loop.Outcome, f facts, trace loop.Trace, idle fakes.Idle, err error) Verdict {
 	t.checkTrace(r, trace)
 	if err != nil {
 		failed := len(r.Findings) > 0
@@ -21,11 +22,10 @@ func (t *Trial) judge(r *Result, f facts, trace loop.Trace, idle fakes.Idle, err
 		}
 		return Inconclusive
 	}
-	e := &t.Scenario.Expect
 	if t.asWritten() {
-		e.judge(r, f)
+		t.Scenario.judge(r, runs, f, trace)
 	}
-	if !t.asWritten() || e.EndState == "" && e.Stop == "" {
+	if !t.asWritten() || !t.Scenario.namesEnd() {
 		t.judgeLabel(r, f)
 	}
 	if len(r.Findings) > 0 {
@@ -70,6 +70,38 @@ func caught(s loop.EndState, f facts) bool {
 }
 
 func ending(r *Result) string { return fmt.Sprintf("%s (%s)", r.EndState, r.Stop) }
+
+// namesEnd reports whether the scenario says how its session ends, or each of
+// its runs.
+func (s *Scenario) namesEnd() bool {
+	names := func(e Expect) bool { return e.EndState != "" || e.Stop != "" }
+	if s.Runs == nil {
+		return names(s.Expect)
+	}
+	return !slices.ContainsFunc(s.Runs, func(e Expect) bool { return !names(e) })
+}
+
+// judge compares a session with what was expected of it, or each of its runs.
+func (s *Scenario) judge(r *Result, runs []loop.Outcome, f facts, trace loop.Trace) {
+	if s.Runs == nil {
+		s.Expect.judge(r, f)
+		return
+	}
+	if len(runs) != len(s.Runs) {
+		mismatch(r, "runs", fmt.Sprint(len(s.Runs)), fmt.Sprint(len(runs)))
+	}
+	parts := runsOf(trace)
+	for i := range min(len(runs), len(s.Runs)) {
+		one, f := Result{Codes: map[string]int{}}, read(parts[i])
+		f.end = runs[i].Elapsed
+		one.count(runs[i:i+1], f)
+		s.Runs[i].judge(&one, f)
+		for _, found := range one.Findings {
+			found.Message = fmt.Sprintf("run %d: %s", i+1, found.Message)
+			r.Findings = append(r.Findings, found)
+		}
+	}
+}
 
 // judge compares a result with what was expected of it.
 func (e *Expect) judge(r *Result, f facts) {

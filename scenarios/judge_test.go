@@ -157,7 +157,7 @@ func TestBrokenHistoryOfBrokenSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	trial, r := Trial{Scenario: answering("a", false)}, &Result{}
-	if got := trial.judge(r, read(trace), trace, fakes.Idle{}, loop.ErrDry); got != Fail || !strings.HasPrefix(rules(r), "history: ") || !strings.HasSuffix(rules(r), "|ran-dry: the world ran dry") {
+	if got := trial.judge(r, nil, read(trace), trace, fakes.Idle{}, loop.ErrDry); got != Fail || !strings.HasPrefix(rules(r), "history: ") || !strings.HasSuffix(rules(r), "|ran-dry: the world ran dry") {
 		t.Errorf("%s: %s", got, rules(r))
 	}
 }

@@ -134,7 +134,7 @@ func (l *loader) scenario(s *source, suite string) {
 	s.decode(s.root, reflectValue(&file), "a scenario")
 	s.check(&file)
 	sc := &Scenario{Suite: suite, Name: file.Name, Description: file.Description, Label: Label(file.Label),
-		Source: file.Source, Script: file.script(), Expect: file.Expect.expect(), Golden: s.golden(file.Golden),
+		Source: file.Source, Script: file.script(), Expect: file.Expect.session.expect(), Runs: file.Expect.eachRun(), Golden: s.golden(file.Golden),
 		File: s.file, Line: position(find(s.root, "name")).Line}
 	if file.Cassette != "" {
 		sc.Cassette = path.Join(path.Dir(s.file), file.Cassette)
@@ -146,7 +146,7 @@ func (l *loader) scenario(s *source, suite string) {
 			s.decode(file.Config.node, reflectValue(&sc.Config), "config")
 			s.fields("config", sc.Config.Validate())
 		}
-		s.checkExpect(&file.Expect, &sc.Config)
+		s.checkExpect(&file, &sc.Config)
 	}
 	s.distinct()
 	if first := l.ids[sc.ID()]; first != nil {

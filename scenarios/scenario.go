@@ -18,11 +18,12 @@ type Scenario struct {
 	Variant     Variant     // the safety config it is meant for
 	Config      loop.Config // that of Variant, with the scenario's own changes
 	Script      fakes.Script
-	Cassette    string // the path of the recording that takes the place of the script's model; "" = the model is scripted
-	Expect      Expect
-	Golden      *Golden // how its golden is compared; nil = as the golden says
-	File        string  // as it was given; of an embedded one, its path in the repository
-	Line        int     // of its name
+	Cassette    string   // the path of the recording that takes the place of the script's model; "" = the model is scripted
+	Expect      Expect   // what must be true of the whole session
+	Runs        []Expect // what must be true of each run, one entry a run, in the place of Expect; nil = Expect says it
+	Golden      *Golden  // how its golden is compared; nil = as the golden says
+	File        string   // as it was given; of an embedded one, its path in the repository
+	Line        int      // of its name
 }
 
 // ID is the scenario's full name, suite/name.
@@ -38,15 +39,16 @@ const (
 	Healthy Label = "healthy" // should finish
 )
 
-// Expect is what must be true of a trial under the scenario's own variant,
-// beside a clean history. Where it names neither an end state nor a stop, the
-// label is judged too.
+// Expect is what must be true of a trial under the scenario's own variant, or of
+// one of its runs, beside a clean history. Where it names neither an end state
+// nor a stop, or does not for one of the runs, the label is judged too.
 type Expect struct {
 	EndState loop.EndState // "" = any
 	Stop     loop.Stop     // "" = any
 	// Bounds on the counts of a [Result]; nil = free.
 	Turns, ModelCalls, Calls, Tries, Errors, Vetoed, Nudges, Denied, Invalid *Range
-	// Time bounds the virtual time of the session; nil = free.
+	// Time bounds the virtual time of the session, or of the run from its message
+	// to its halt; nil = free.
 	Time *TimeRange
 	// Must and MustNot name events, see [Events].
 	Must, MustNot []string

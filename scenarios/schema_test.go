@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"reflect"
 	"strings"
@@ -47,8 +48,8 @@ func generate(t *testing.T) []byte {
 	out.ID = "https://raw.githubusercontent.com/agentbench-go/agentbench/main/scenarios/" + schemaFile
 	out.Title = "A scenario of agentbench"
 	r.ExpandedStruct = false
-	for name, definition := range r.Reflect(&loop.Config{}).Definitions {
-		out.Definitions[name] = definition
+	for _, part := range []any{&loop.Config{}, &expectEntry{}} {
+		maps.Copy(out.Definitions, r.Reflect(part).Definitions)
 	}
 	// The one list of texts whose entries may look like numbers.
 	statuses, _ := out.Definitions["ModelRetry"].Properties.Get("statuses")
@@ -86,6 +87,9 @@ func schemaOf(t reflect.Type) *generator.Schema {
 		return either(object(), &generator.Schema{Type: "string"})
 	case reflect.TypeFor[configNode]():
 		return &generator.Schema{Ref: "#/$defs/Config"}
+	case reflect.TypeFor[expectation]():
+		entry := &generator.Schema{Ref: "#/$defs/expectEntry"}
+		return either(entry, &generator.Schema{Type: "array", Items: entry, MinItems: ptr(uint64(1))})
 	case reflect.TypeFor[faultEntry]():
 		return &generator.Schema{Type: "string"}
 	case reflect.TypeFor[transitions]():
@@ -291,6 +295,8 @@ func TestSchemaRefuses(t *testing.T) {
 		{"{result: other}", "{error: Timeot}"},
 		{"end_state: DONE", "turns: many"},
 		{"end_state: DONE", "events: {must: [finished]}"},
+		{"expect:\n  end_state: DONE", "expect: []"},
+		{"expect:\n  end_state: DONE", "expect: [{turns: many}]"},
 		{"label: healthy", "label: healthy\nconfig: {limits: {turnz: 3}}"},
 		{"label: healthy", "label: healthy\nconfig: {errors: {trip: never}}"},
 		{"label: healthy", "label: healthy\nconfig: {detectors: [{name: a, do: [{at: 2, act: halt}]}]}"},

@@ -81,7 +81,7 @@ func (t *Trial) fill(ctx context.Context, r *Result, trace *loop.Trace, golden G
 	if err == nil && golden != nil && len(t.Faults) == 0 {
 		t.checkGolden(r, *trace, golden)
 	}
-	r.Verdict = t.judge(r, facts, *trace, idle, err)
+	r.Verdict = t.judge(r, runs, facts, *trace, idle, err)
 }
 
 // play plays the script. Of a cassette more may be left under another variant, or

@@ -14,7 +14,7 @@ import (
 
 // YAML writes the scenario for a file that [Load] takes as it is: meant for the
 // preset none, with the config's settings as changes to it. Of what is expected
-// it writes the end state alone. comment, which may have several lines, stands
+// it writes the end states alone. comment, which may have several lines, stands
 // at its head.
 //
 // What the language has no words for is left out: a critic of one's own (it
@@ -42,9 +42,7 @@ func (s *Scenario) YAML(comment string) []byte {
 	}
 	m.put("user", userYAML(&s.Script.User))
 	m.put("faults", faultsYAML(s.Script.Faults))
-	if end := s.Expect.EndState; end != "" {
-		m.must("expect", mapping{{"end_state", word(end)}})
-	}
+	m.put("expect", s.expectYAML())
 	var b []byte
 	for line := range strings.SplitSeq(strings.TrimSpace(comment), "\n") {
 		b = append(b, "# "...)
@@ -56,6 +54,22 @@ func (s *Scenario) YAML(comment string) []byte {
 		b = append(b, '\n')
 	}
 	return appendBlock(b, m, "")
+}
+
+// expectYAML gives the end state of the session, or of each run.
+func (s *Scenario) expectYAML() any {
+	end := func(e *Expect) (m mapping) {
+		m.put("end_state", word(e.EndState))
+		return m
+	}
+	if s.Runs == nil {
+		return end(&s.Expect)
+	}
+	var runs list
+	for i := range s.Runs {
+		runs = append(runs, end(&s.Runs[i]))
+	}
+	return runs
 }
 
 // Settings lists the settings of a config that differ from those of the preset

@@ -30,7 +30,7 @@ func describe(b *strings.Builder, s *scenarios.Scenario) {
 	section(b, "The model", describeModel(s.Script.Model))
 	section(b, "Faults", describeFaults(s.Script.Faults))
 	section(b, "Changes to "+reports.Line(s.Variant.Name), changes(s.Variant.Config, s.Config))
-	section(b, "Expected", []string{describeExpect(s)})
+	section(b, "Expected", describeExpected(s))
 }
 
 func section(b *strings.Builder, title string, lines []string) {
@@ -352,55 +352,6 @@ func modelFailures(s *fakes.Step) []string {
 		failures = append(failures, try+how+after(f.Latency))
 	}
 	return failures
-}
-
-// describeExpect says what must be true of the trial.
-func describeExpect(s *scenarios.Scenario) string {
-	e := &s.Expect
-	var parts []string
-	switch {
-	case e.EndState != "":
-		parts = append(parts, "ends "+string(e.EndState))
-	case e.Stop != "":
-		parts = append(parts, "ends")
-	case s.Label == scenarios.Runaway:
-		parts = append(parts, "is stopped by a rule")
-	default:
-		parts = append(parts, "finishes")
-	}
-	if e.Stop != "" {
-		parts[0] += " by the stop " + string(e.Stop)
-	}
-	for _, bound := range []struct {
-		r    *scenarios.Range
-		noun string
-	}{{e.Turns, "turn"}, {e.ModelCalls, "model request"}, {e.Calls, "executed call"}, {e.Tries, "call try"}, {e.Errors, "failed call"},
-		{e.Vetoed, "vetoed call"}, {e.Nudges, "nudge"}, {e.Denied, "denied call"}, {e.Invalid, "invalid call"}} {
-		if bound.r != nil {
-			parts = append(parts, between(*bound.r, bound.noun))
-		}
-	}
-	if t := e.Time; t != nil {
-		span := t.Min.String()
-		if t.Max != t.Min {
-			span += " to " + t.Max.String()
-		}
-		parts = append(parts, "in "+span)
-	}
-	for _, event := range e.Must {
-		parts = append(parts, "with the event "+event)
-	}
-	for _, event := range e.MustNot {
-		parts = append(parts, "without the event "+event)
-	}
-	return strings.Join(parts, ", ")
-}
-
-func between(r scenarios.Range, noun string) string {
-	if r.Min == r.Max {
-		return plural(r.Min, noun)
-	}
-	return fmt.Sprintf("%d to %s", r.Min, plural(r.Max, noun))
 }
 
 func plural(n int, noun string) string {
