@@ -70,9 +70,15 @@ func (c *Cassette) Inspect(r Redactor) []Complaint {
 // it: Chat Completions, Responses, Messages, Gemini.
 var ends = []string{`[DONE]`, `"finish_reason":"`, `"response.completed"`, `"response.incomplete"`, `"response.failed"`, `"message_stop"`, `"finishReason":"`, `"error"`}
 
+// lastEvents is how many events may tell that a stream has come to its end: the
+// usage and other notes come behind the finish reason.
+const lastEvents = 3
+
 // ended reports whether a stream says that it has come to its end.
 func ended(body string) bool {
-	squeezed := strings.ReplaceAll(body, `": "`, `":"`)
+	all := pieces(true, body)
+	last := strings.Join(all[max(0, len(all)-lastEvents):], "")
+	squeezed := strings.ReplaceAll(last, `": "`, `":"`)
 	return slices.ContainsFunc(ends, func(end string) bool { return strings.Contains(squeezed, end) })
 }
 

@@ -33,43 +33,49 @@ func pieces(stream bool, body string) []string {
 	return parts
 }
 
-// eventEnd is where the first event of a stream ends, -1 if it does not.
+// eventEnd is where the first event of a stream ends, -1 if it does not: behind
+// its first empty line.
 func eventEnd(s string) int {
-	end := -1
-	for _, blank := range []string{"\n\n", "\r\n\r\n"} {
-		if i := strings.Index(s, blank); i >= 0 && (end < 0 || i+len(blank) < end) {
-			end = i + len(blank)
+	for at := 0; ; {
+		i := strings.IndexByte(s[at:], '\n')
+		if i < 0 {
+			return -1
+		}
+		at += i + 1
+		switch rest := s[at:]; {
+		case strings.HasPrefix(rest, "\n"):
+			return at + 1
+		case strings.HasPrefix(rest, "\r\n"):
+			return at + 2
 		}
 	}
-	return end
 }
 
 // A cutter notes when each piece of a body was complete.
 type cutter struct {
 	stream bool
-	rest   string // of a stream: what belongs to no complete event yet
-	any    bool   // of any other body: something came
+	open   bool    // something came that belongs to no complete piece yet
+	last   [2]byte // of it
 	times  []time.Duration
 }
 
 func (c *cutter) add(b []byte, at time.Duration) {
-	c.any = c.any || len(b) > 0
 	if !c.stream {
+		c.open = c.open || len(b) > 0
 		return
 	}
-	c.rest += string(b)
-	for {
-		end := eventEnd(c.rest)
-		if end < 0 {
-			return
+	for _, x := range b {
+		if x == '\n' && (c.last[1] == '\n' || c.last == [2]byte{'\n', '\r'}) {
+			c.open, c.last, c.times = false, [2]byte{}, append(c.times, at)
+			continue
 		}
-		c.rest, c.times = c.rest[end:], append(c.times, at)
+		c.open, c.last = true, [2]byte{c.last[1], x}
 	}
 }
 
 // end gives the instants of all pieces of a body that ended at an instant.
 func (c *cutter) end(at time.Duration) []time.Duration {
-	if c.stream && c.rest != "" || !c.stream && c.any {
+	if c.open {
 		c.times = append(c.times, at)
 	}
 	return c.times

@@ -80,7 +80,7 @@ func readFile(path string) ([]byte, error) {
 	return data, err
 }
 
-// errChanged is what is wrong with most broken cassettes.
+// mended says what to do about a broken cassette.
 const mended = "restore it, or record it anew with --record-mode rewrite"
 
 // read reads a cassette.
@@ -106,6 +106,12 @@ func read(data []byte, r Redactor) (*Cassette, error) {
 	if len(c.tape.Interactions) != count {
 		return nil, fmt.Errorf("it has %d interactions, and its last line says %d: %s", len(c.tape.Interactions), count, mended)
 	}
+	if count == 0 {
+		return nil, errors.New("nothing is recorded in it: " + mended)
+	}
+	if !fits(c.tape, len(data)) {
+		return nil, errors.New("parts of it stand for others (aliases), which no cassette has: " + mended)
+	}
 	for i, in := range c.tape.Interactions {
 		if err := check(in, r); err != nil {
 			return nil, fmt.Errorf("interaction %d: %w", i+1, err)
@@ -116,7 +122,34 @@ func read(data []byte, r Redactor) (*Cassette, error) {
 			return nil, fmt.Errorf("its head holds a secret (%s): record it anew", rule)
 		}
 	}
+	again, err := encode(c.Head, c.tape.Interactions)
+	if err != nil || !bytes.Equal(again, data) {
+		return nil, errors.New("it has something in it that is no part of a cassette, such as a comment or a second document: " + mended)
+	}
 	return c, nil
+}
+
+// fits reports whether what a cassette says is no longer than its file. Where it
+// is, an alias stands for it, and a small file may take for ever.
+func fits(c *cassette.Cassette, size int) bool {
+	for _, in := range c.Interactions {
+		if in == nil {
+			continue
+		}
+		size -= len(in.URL) + len(in.Request.Body) + len(in.Response.Body) + len(in.Status)
+		for _, headers := range []map[string][]string{in.Request.Headers, in.Response.Headers, in.Form} {
+			for name, values := range headers {
+				size -= len(name)
+				for _, v := range values {
+					size -= len(v)
+				}
+			}
+		}
+		if size < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // verify checks the last line, and gives what stands before it and how many

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 
@@ -145,8 +146,11 @@ func decode(body string) (any, bool) {
 	d := json.NewDecoder(strings.NewReader(body))
 	d.UseNumber()
 	var v any
-	if d.Decode(&v) != nil || d.More() {
+	if d.Decode(&v) != nil {
 		return nil, false
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, false // something stands behind it
 	}
 	switch v.(type) {
 	case map[string]any, []any:

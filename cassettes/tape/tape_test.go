@@ -177,12 +177,22 @@ func sealed(text string, count int) []byte {
 
 func TestStrict(t *testing.T) {
 	const one = "- request: {method: POST, url: 'http://h/a', body: x}\n  response: {code: 200, status: OK, body: y}\n"
+	interaction := &cassette.Interaction{Request: cassette.Request{Method: "POST", URL: "http://h/a"}, Response: cassette.Response{Code: 200}}
+	right, err := encode(nil, []*cassette.Interaction{interaction})
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := string(right[:bytes.LastIndex(right, []byte("# agentbench"))])
 	for _, c := range []struct {
 		name, text string
 		count      int
 		want       string // "" = it is read
 	}{
-		{"as it should be", "---\nversion: 1\ninteractions:\n" + one, 1, ""},
+		{"as it should be", written, 1, ""},
+		{"a comment", written + "# a word\n", 1, "something in it that is no part"},
+		{"a second document", written + "---\nhunter2\n", 1, "something in it that is no part"},
+		{"another style", "---\nversion: 1\ninteractions:\n" + one, 1, "something in it that is no part"},
+		{"nothing", "---\nversion: 1\ninteractions: []\n", 0, "nothing is recorded"},
 		{"no document", "version: 1\n", 0, "does not begin"},
 		{"another version", "---\nversion: 2\ninteractions:\n" + one, 1, "only version 1"},
 		{"no version", "---\ninteractions:\n" + one, 1, "only version 1"},
@@ -191,6 +201,7 @@ func TestStrict(t *testing.T) {
 		{"an unknown key", "---\nversion: 1\ncolour: red\ninteractions:\n" + one, 1, "colour"},
 		{"a key twice", "---\nversion: 1\nversion: 1\ninteractions:\n" + one, 1, "already set"},
 		{"null", "---\nnull\n", 0, "only version 1"},
+		{"many aliases", "---\nversion: 1\ninteractions:\n- request: {method: POST, url: &u http://h/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}\n  response: {code: 200, status: &s " + strings.Repeat("x", 500) + "}\n- request: {method: POST, url: *u, body: *s}\n  response: {code: 200, body: *s}\n", 2, "aliases"},
 		{"no method", "---\nversion: 1\ninteractions:\n- request: {url: 'http://h'}\n  response: {code: 200}\n", 1, "no method"},
 		{"no status", "---\nversion: 1\ninteractions:\n- request: {method: GET, url: 'http://h'}\n", 1, "no status 0"},
 		{"a secret", "---\nversion: 1\ninteractions:\n" + strings.Replace(one, "body: y", "body: hunter2", 1), 1, "a secret (password)"},
@@ -338,9 +349,23 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%q is read as %v", text, got)
 		}
 	}
-	got := pieces(true, "a\r\n\r\nb\n\nc\nd")
-	if diff := cmp.Diff([]string{"a\r\n\r\n", "b\n\n", "c\nd"}, got); diff != "" {
+	const body = "a\r\n\r\nb\n\nc\n\r\nd\ne"
+	if diff := cmp.Diff([]string{"a\r\n\r\n", "b\n\n", "c\n\r\n", "d\ne"}, pieces(true, body)); diff != "" {
 		t.Error(diff)
+	}
+	// However the bytes come, each event is noted when its last one has.
+	for size := 1; size <= len(body); size++ {
+		c := cutter{stream: true}
+		for at := 0; at < len(body); at += size {
+			c.add([]byte(body[at:min(at+size, len(body))]), time.Duration(at+size))
+		}
+		var want []time.Duration
+		for _, end := range []int{5, 8, 12} { // of the first three pieces
+			want = append(want, time.Duration((end+size-1)/size*size))
+		}
+		if diff := cmp.Diff(append(want, 99), c.end(99)); diff != "" {
+			t.Errorf("in pieces of %d: %s", size, diff)
+		}
 	}
 }
 
@@ -380,6 +405,11 @@ func TestInspect(t *testing.T) {
 
 // What is read is written again to the byte, and nothing makes the reader panic.
 func FuzzOpen(f *testing.F) {
+	right, err := encode([]byte("{}"), []*cassette.Interaction{{Request: cassette.Request{Method: "POST", URL: "http://h/a"}, Response: cassette.Response{Code: 200, Body: "data: 1\n\n"}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(right[:bytes.LastIndex(right, []byte("# agentbench"))]), 1)
 	f.Add("---\nversion: 1\ninteractions:\n- request: {method: POST, url: 'http://h/a', body: x}\n  response: {code: 200, status: OK, body: y}\n", 1)
 	f.Add("# agentbench: {}\n---\nversion: 1\ninteractions: []\n", 0)
 	f.Add("---\nnull\n", 0)
