@@ -11,12 +11,17 @@ import (
 )
 
 // changes lists the settings of a config that differ from another's, with their
-// new values: limits.turns=10.
+// new values: limits.turns=10. Detectors are said in words, all of them, since a
+// list takes the place of the other.
 func changes(from, to loop.Config) []string {
 	var list []string
 	before, after := settings(from), settings(to)
 	for _, key := range slices.Sorted(maps.Keys(after)) {
-		if !bytes.Equal(before[key], after[key]) {
+		switch {
+		case bytes.Equal(before[key], after[key]):
+		case key == "detectors":
+			list = append(list, describeDetectors(to.Detectors)...)
+		default:
 			list = append(list, key+"="+string(after[key]))
 		}
 	}

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/loop/detect"
+	"github.com/agentbench-go/agentbench/reports"
+)
+
+// describeDetectors says in a line each what the detectors of a config do.
+func describeDetectors(all []detect.Detector) []string {
+	if len(all) == 0 {
+		return []string{"no detectors"}
+	}
+	var lines []string
+	for i := range all {
+		lines = append(lines, "detector "+reports.Line(describeDetector(&all[i])))
+	}
+	return lines
+}
+
+// describeDetector says what a detector counts, when it looks and what it does.
+// What is as usual is not said.
+func describeDetector(d *detect.Detector) string {
+	parts := []string{
+		fmt.Sprintf("%s: %s with the same %s", d.Name, recordsOf(d), keyOf(d)),
+		matchOf(d),
+	}
+	add := func(when bool, format string, args ...any) {
+		if when {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(d.DistinctArgs > 0, "with at least %d different arguments", d.DistinctArgs)
+	add(d.OncePerTurn, "once a turn at most")
+	add(d.PriorOnly, "the earlier ones alone")
+	add(d.Full, "silent until there are %d", d.Memory)
+	add(d.Acts == detect.AfterBatch, "looks after the batch")
+	for _, r := range d.Reset {
+		parts = append(parts, "starts anew at "+resetWords[r])
+	}
+	add(d.Vetoed == detect.AsSame, "a vetoed call counts as well")
+	add(d.Vetoed == detect.NotRecorded, "a vetoed call is not there")
+	parts = append(parts, rungsOf(d))
+	add(d.AfterFiring == detect.Clear, "then the count starts anew")
+	return strings.Join(parts, "; ")
+}
+
+var resetWords = map[detect.Reset]string{
+	detect.OnSuccess:      "any success",
+	detect.OnToolSuccess:  "a success of the tool",
+	detect.OnResultChange: "another result of the call",
+	detect.OnUserMessage:  "a user message",
+}
+
+// recordsOf says what is counted.
+func recordsOf(d *detect.Detector) string {
+	what := map[detect.Unit]string{detect.PerTurn: "turns", detect.PerReply: "replies"}[d.Record]
+	if what == "" {
+		what = "calls"
+	}
+	var classes []string
+	for _, c := range d.Counts {
+		if c != detect.All {
+			classes = append(classes, string(c))
+		}
+	}
+	if len(classes) > 0 {
+		what = anyOf(classes) + " " + what
+	}
+	if len(d.Tools.Only) > 0 {
+		what += " of " + anyOf(d.Tools.Only)
+	}
+	if len(d.Tools.Except) > 0 {
+		what += " but those of " + anyOf(d.Tools.Except)
+	}
+	return what
+}
+
+var partWords = map[detect.Part]string{
+	detect.Tool: "tool", detect.Args: "arguments", detect.RawArgs: "arguments as written",
+	detect.Result: "result", detect.Error: "error", detect.Text: "text",
+}
+
+// keyOf says what makes two records the same.
+func keyOf(d *detect.Detector) string {
+	key := d.Key
+	if len(key) == 0 {
+		key = []detect.Part{detect.Tool, detect.Args}
+	}
+	var names []string
+	for _, p := range key {
+		name := partWords[p]
+		switch {
+		case (p == detect.Args || p == detect.RawArgs) && len(d.IgnoreArgs) > 0:
+			name += " (without " + strings.Join(d.IgnoreArgs, ", ") + ")"
+		case p == detect.Error && d.ErrorChars > 0:
+			name += fmt.Sprintf(" (its first %s)", reports.Count(d.ErrorChars, "character"))
+		}
+		names = append(names, name)
+	}
+	same := names[0]
+	if n := len(names) - 1; n > 0 {
+		same = strings.Join(names[:n], ", ") + " and " + names[n]
+	}
+	if d.Order == detect.AnyOrder {
+		same += " in any order"
+	}
+	return same
+}
+
+// matchOf says how records are counted.
+func matchOf(d *detect.Detector) string {
+	how := ""
+	switch d.Match {
+	case detect.Cycle:
+		from, to := d.Period.Min, d.Period.Max
+		if to == 0 {
+			from, to = 2, 2
+		}
+		how = fmt.Sprintf("laps of a cycle of %d", from)
+		if to > from {
+			how += fmt.Sprintf(" to %d", to)
+		}
+	case detect.Window:
+		how = "in a row or not"
+	default:
+		how = "in a streak, which " + endsOf(d.Ends) + " ends"
+	}
+	if d.Memory > 0 {
+		how += fmt.Sprintf(", among the last %d", d.Memory)
+	}
+	return how
+}
+
+func endsOf(e detect.Ends) string {
+	switch e {
+	case detect.EndsNext:
+		return "the next one with another key"
+	case detect.EndsTool:
+		return "another one of the tool"
+	case detect.EndsBatch:
+		return "the next one with another key, or the end of the batch,"
+	case detect.EndsNever:
+		return "nothing"
+	}
+	return "a turn without one"
+}
+
+// rungsOf says at which count it does what.
+func rungsOf(d *detect.Detector) string {
+	var rungs []string
+	for _, r := range d.Do {
+		act := string(r.Act)
+		if len(d.Firings) > 0 {
+			acts := make([]string, len(d.Firings))
+			for i, a := range d.Firings {
+				acts[i] = string(a)
+			}
+			act = strings.Join(acts, ", then ")
+		}
+		rungs = append(rungs, fmt.Sprintf("at %d %s", r.At, act))
+	}
+	return strings.Join(rungs, ", ")
+}
