@@ -22,7 +22,7 @@ const maxGroups = 32
 // numbers tells the groups of digits that stand together with only - . / ( ) and
 // space between them.
 func numbers(text string, each func(groups []group)) {
-	groups := make([]group, 0, maxGroups)
+	var groups []group
 	flush := func() {
 		if len(groups) > 0 {
 			each(groups)
@@ -291,5 +291,6 @@ var phoneWord = sync.OnceValue(func() *regexp.Regexp {
 // isNamed reports whether what stands before a place says that a telephone
 // number follows.
 func isNamed(text string, at int) bool {
-	return phoneWord().MatchString(text[max(0, at-beforePhone):at])
+	word := strings.TrimRight(text[max(0, at-beforePhone):at], " \t\"':=()+.-_")
+	return word != "" && !isDigit(word[len(word)-1]) && phoneWord().MatchString(text[max(0, at-beforePhone):at])
 }

@@ -48,7 +48,7 @@ func isJSON(text string) bool {
 func (f *finder) document(text string, nested int) []span {
 	var all []span
 	walk(text, false, func(l leaf) {
-		all = append(all, f.leaf(text, l, nested)...)
+		all = joined(all, f.leaf(text, l, nested))
 	})
 	return all
 }
@@ -98,7 +98,7 @@ func (f *finder) between(text string) []span {
 	from := 0
 	segment := func(to int) {
 		if from < to {
-			all = append(all, moved(f.segment(text[from:to]), from)...)
+			all = joined(all, moved(f.segment(text[from:to]), from))
 		}
 	}
 	f.placeholders(text, func(start, end int, label string, number int) {
@@ -108,6 +108,14 @@ func (f *finder) between(text string) []span {
 	})
 	segment(len(text))
 	return all
+}
+
+// joined appends spans to others, and copies none if there are no others.
+func joined(all, more []span) []span {
+	if len(all) == 0 {
+		return more
+	}
+	return append(all, more...)
 }
 
 // segment gives the secrets of a text without placeholders, sorted and without
@@ -173,7 +181,7 @@ type window struct{ from, to int }
 // look gives the end of what it has seen, which may be further.
 func (f *finder) windows(text string, look func(rule int32, w window) int) {
 	c := builtIn()
-	open, seen := map[int32]window{}, map[int32]int{}
+	open, seen := map[int32]window{}, map[int32]int{} // by rule
 	var order []int32
 	flush := func(n int32) {
 		if w := open[n]; w.to > seen[n] {

@@ -58,7 +58,11 @@ func (w *walker) value(key, path string, depth int) {
 			if place == maxPlaces {
 				path = ""
 			}
-			w.value(key, w.below(path, w.place(place)), depth+1)
+			below := ""
+			if w.paths && path != "" {
+				below = w.below(path, w.place(place))
+			}
+			w.value(key, below, depth+1)
 		})
 	default:
 		w.scalar()
@@ -82,7 +86,7 @@ func (w *walker) below(path, part string) string {
 // place names an element of an array: one that has an index by that, which marks
 // tells.
 func (w *walker) place(n int) string {
-	if w.paths && w.peek() == '{' && strings.Contains(w.marks(), "index=") {
+	if w.peek() == '{' && strings.Contains(w.marks(), "index=") {
 		return "[]"
 	}
 	return "[" + strconv.Itoa(n) + "]"

@@ -35,8 +35,9 @@ type allowlist struct {
 	words  func() *automaton
 }
 
-// compiled counts the regexps of rules that were compiled.
-var compiled atomic.Int64
+// What the rules' regexps have cost: how many were compiled, and how many bytes
+// they have looked at.
+var compiled, looked atomic.Int64
 
 // lazily compiles a regexp that is known to be right when it is used first.
 func lazily(expr string) func() *regexp.Regexp {
@@ -113,6 +114,7 @@ const (
 func (r *rule) match(text string, from, to int, found func(start, end int)) int {
 	var all [][]int
 	for {
+		looked.Add(int64(to - from))
 		all = r.re().FindAllStringSubmatchIndex(text[from:to], -1)
 		if to == len(text) || len(all) == 0 || all[len(all)-1][1] < to-from {
 			break

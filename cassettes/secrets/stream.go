@@ -121,23 +121,27 @@ func (f *finder) join(text string, j *join) []span {
 		j.pieces[i].at = b.Len()
 		b.WriteString(opened(text[p.start:p.end], false))
 	}
-	length := b.Len()
+	spans := f.find(j.key, b.String(), 1)
 	var all []span
-	n := 0
-	for _, s := range f.find(j.key, b.String(), 1) {
-		for rest := false; n < len(j.pieces) && j.pieces[n].at < s.end; n++ {
-			p, behind := j.pieces[n], length
-			if n+1 < len(j.pieces) {
-				behind = j.pieces[n+1].at
-			}
-			part := s
-			part.start, part.end = max(s.start, p.at)-p.at, min(s.end, behind)-p.at
-			if part.start < part.end {
-				part.rest, rest = rest, true
-				all = append(all, moved(closed(text[p.start:p.end], []span{part}, false), p.start)...)
-			}
+	for i, p := range j.pieces {
+		behind := b.Len()
+		if i+1 < len(j.pieces) {
+			behind = j.pieces[i+1].at
 		}
-		n = max(0, n-1) // the next one may begin in the last piece
+		var parts []span
+		for len(spans) > 0 && spans[0].start < behind {
+			part := spans[0]
+			part.rest = part.start < p.at
+			part.start, part.end = max(part.start, p.at)-p.at, min(part.end, behind)-p.at
+			if part.start < part.end {
+				parts = append(parts, part)
+			}
+			if spans[0].end > behind {
+				break
+			}
+			spans = spans[1:]
+		}
+		all = append(all, moved(closed(text[p.start:p.end], parts, false), p.start)...)
 	}
 	return all
 }
