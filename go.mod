@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
-	github.com/dnaeon/go-vcr/v2 v2.0.1
+	github.com/dnaeon/go-vcr/v2 v2.0.1 // keep v2.0.1: the go.mod of v2.3.0 names another module path
 	github.com/goccy/go-yaml v1.19.2
 	github.com/google/go-cmp v0.7.0
 	github.com/invopop/jsonschema v0.14.0

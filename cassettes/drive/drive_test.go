@@ -162,6 +162,7 @@ type noRedactor struct{}
 func (noRedactor) Body(_, body string) string {
 	return strings.ReplaceAll(body, "hunter2", "[secret-1]")
 }
+func (noRedactor) Count() map[string]int   { return map[string]int{"secret": 1} }
 func (noRedactor) URL(text string) string  { return text }
 func (noRedactor) JSON(text string) string { return strings.ReplaceAll(text, "hunter2", "[secret-1]") }
 func (noRedactor) Leftover(text string) string {

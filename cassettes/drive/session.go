@@ -22,6 +22,8 @@ type Redactor interface {
 	tape.Redactor
 	// JSON redacts the texts of a JSON document.
 	JSON(text string) string
+	// Count is the number of values that were taken out, by kind.
+	Count() map[string]int
 }
 
 // A Session is a conversation with a real model: the world of a scenario, whose
@@ -56,6 +58,10 @@ type Played struct {
 	Idle      []fakes.Fault // faults of the scenario that struck nothing
 	Words     []Word        // what people said
 	Leftovers error         // what is on the cassette and was not asked for
+	// Of a Record: the requests that reached the endpoint, 0 where all was played,
+	// and the number of values that were taken out, by kind.
+	Recorded int
+	Redacted map[string]int
 }
 
 // Play drives the session. transport carries its requests. An error means that
@@ -140,6 +146,7 @@ func (s *Session) Record(ctx context.Context, path string, mode tape.Mode, netwo
 	if herr != nil {
 		return p, errors.Join(err, herr)
 	}
+	p.Recorded, p.Redacted = transport.Recorded(), redactor.Count()
 	return p, errors.Join(err, transport.Save(head))
 }
 

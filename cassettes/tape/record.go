@@ -18,8 +18,6 @@ import (
 	"github.com/dnaeon/go-vcr/v2/cassette"
 )
 
-// This is the only file of the package that reads the clock.
-
 // What a failure header says.
 const (
 	eventsHeader  = "X-Agentbench-Events"
@@ -68,10 +66,10 @@ func readBody(req *http.Request) ([]byte, error) {
 func (t *Transport) record(number int, req *http.Request, asked cassette.Request, body []byte) (*http.Response, error) {
 	sent := req.Clone(req.Context())
 	sent.Body = io.NopCloser(bytes.NewReader(body))
-	r := &recording{transport: t, number: number, ctx: req.Context(), asked: asked, start: time.Now()}
+	r := &recording{transport: t, number: number, ctx: req.Context(), asked: asked, start: t.clock()}
 	resp, err := t.real.RoundTrip(sent)
 	if err != nil {
-		return nil, r.finish(err)
+		return nil, r.finish(err, r.now())
 	}
 	r.response = cassette.Response{Code: resp.StatusCode, Status: resp.Status, Headers: http.Header{}}
 	for _, name := range keptHeaders {
@@ -114,7 +112,7 @@ func (r *recording) Read(p []byte) (int, error) {
 		err = fmt.Errorf("the response is larger than %d MiB", maxBody>>20)
 	}
 	if err != nil {
-		if failed := r.finish(err); err != io.EOF {
+		if failed := r.finish(err, at); err != io.EOF {
 			err = failed
 		}
 	}
@@ -123,20 +121,20 @@ func (r *recording) Read(p []byte) (int, error) {
 
 // now tells the transport the instant of a read.
 func (r *recording) now() time.Duration {
-	d := time.Since(r.start).Round(time.Millisecond)
+	d := r.transport.clock().Sub(r.start).Round(time.Millisecond)
 	r.transport.elapse(r.number, d)
 	return d
 }
 
 // Close ends the recording with what was read.
 func (r *recording) Close() error {
-	r.finish(nil)
+	r.finish(nil, r.transport.Elapsed())
 	return r.body.Close()
 }
 
-// finish notes the interaction, once. It gives the error that the reader is to
-// see.
-func (r *recording) finish(err error) error {
+// finish notes the interaction, once, which ended at an instant. It gives the
+// error that the reader is to see.
+func (r *recording) finish(err error, at time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.done {
@@ -153,10 +151,7 @@ func (r *recording) finish(err error) error {
 		e := &LostError{Text: plain(err)}
 		failure, seen = lost+e.Text, e
 	}
-	r.response.Duration = time.Since(r.start).Round(time.Millisecond)
-	if err != nil {
-		r.transport.elapse(r.number, r.response.Duration)
-	}
+	r.response.Duration = at
 	if r.body == nil {
 		r.response = cassette.Response{Code: noResponse, Status: fmt.Sprintf("%d no response", noResponse), Headers: http.Header{}, Duration: r.response.Duration}
 	}

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/dnaeon/go-vcr/v2/cassette"
@@ -325,6 +327,64 @@ func TestStreamsAsItComes(t *testing.T) {
 	if _, err := resp.Body.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("got %v", err)
 	}
+}
+
+// Whatever the reads of a body bring, the reader is told the same instants when
+// it is played, however long a millisecond it takes to tell them.
+func TestInstants(t *testing.T) {
+	const text = "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n"
+	readers := map[string]func(io.Reader) io.Reader{
+		"all at once":   func(r io.Reader) io.Reader { return r },
+		"with the end":  iotest.DataErrReader,
+		"byte by byte":  iotest.OneByteReader,
+		"half and half": iotest.HalfReader,
+		"a broken one": func(r io.Reader) io.Reader {
+			return io.MultiReader(io.LimitReader(r, 12), iotest.ErrReader(io.ErrUnexpectedEOF))
+		},
+		"ends in a line": func(r io.Reader) io.Reader { return io.LimitReader(r, 12) },
+	}
+	for name, reader := range readers {
+		path := filepath.Join(t.TempDir(), "c")
+		network := roundTrip(func(*http.Request) (*http.Response, error) {
+			header := http.Header{"Content-Type": {"text/event-stream"}}
+			return &http.Response{StatusCode: 200, Status: "200 OK", Header: header, Body: io.NopCloser(reader(strings.NewReader(text)))}, nil
+		})
+		live, err := Begin(path, Rewrite, network, hunter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(0, 0)
+		live.clock = func() time.Time { at = at.Add(time.Millisecond); return at } // each look takes one
+		want := instants(t, live)
+		if err := live.Save(nil); err != nil {
+			t.Fatal(err)
+		}
+		played, err := Begin(path, None, nil, hunter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, instants(t, played)); diff != "" {
+			t.Errorf("%s: (-recorded +played)\n%s", name, diff)
+		}
+	}
+}
+
+// instants reads a stream line by line, and gives the instant of each.
+func instants(t *testing.T, tr *Transport) (all []string) {
+	t.Helper()
+	req, _ := http.NewRequest("GET", "http://h/", nil)
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		if lines.Text() == "" { // where an event is told
+			all = append(all, tr.Elapsed().String())
+		}
+	}
+	return append(all, fmt.Sprint(tr.Elapsed(), lines.Err()))
 }
 
 func TestEvents(t *testing.T) {

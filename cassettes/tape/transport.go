@@ -38,6 +38,7 @@ type Transport struct {
 	real     http.RoundTripper // nil = the network is denied
 	redactor Redactor
 	path     string
+	clock    func() time.Time // tells when what is recorded came
 
 	mu       sync.Mutex
 	tape     *cassette.Cassette // what was there
@@ -54,7 +55,7 @@ type Transport struct {
 // recorded. The error is that of [Open]; without a cassette to play it says how
 // to record one.
 func Begin(path string, mode Mode, real http.RoundTripper, r Redactor) (*Transport, error) {
-	t := &Transport{redactor: r, path: path, played: map[*cassette.Interaction]bool{}, forms: map[string]string{}}
+	t := &Transport{redactor: r, path: path, clock: time.Now, played: map[*cassette.Interaction]bool{}, forms: map[string]string{}}
 	if mode != None && mode != "" {
 		t.real = real
 	}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,7 +112,9 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	stderr := cmd.ErrOrStderr()
 	if !f.quiet {
 		s.Watch = f.progress(stderr, s.Scenario)
-		fmt.Fprintf(stderr, "asking %s at %s\n", reports.Line(s.Settings.Model), reports.Line(hostOf(s.Settings.BaseURL)))
+		if f.mode != tape.None {
+			fmt.Fprintf(stderr, "asking %s at %s\n", reports.Line(s.Settings.Model), reports.Line(hostOf(s.Settings.BaseURL)))
+		}
 	}
 	return f.record(cmd, s, path)
 }
@@ -239,6 +243,10 @@ func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) 
 	if err != nil {
 		return recordError(fmt.Errorf("what was recorded cannot be driven again: %w", err))
 	}
+	if err := same(played, again); err != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "error: %s\n", err)
+		return exitCode(exitFailed)
+	}
 	if f.mode != tape.None {
 		if err := writeGolden(path, s, again); err != nil {
 			return err
@@ -246,6 +254,7 @@ func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) 
 	}
 	if !f.quiet {
 		showPlayed(cmd.OutOrStdout(), path, again)
+		showRedacted(cmd.OutOrStdout(), played.Redacted)
 	}
 	if ctx.Err() != nil {
 		return exitCode(exitInterrupted)
@@ -285,6 +294,38 @@ func writeGolden(path string, s *drive.Session, p *drive.Played) error {
 		return err
 	}
 	return out.complete()
+}
+
+// same says how the trace of a recording differs from that of the session that
+// was recorded. What was taken out makes its texts differ, so that only its
+// course can be compared then.
+func same(live, again *drive.Played) error {
+	const trouble = "what was recorded is not what happened (this is a fault of agentbench): "
+	if live.Recorded == 0 {
+		return nil
+	}
+	if len(live.Redacted) > 0 || len(live.Runs) != len(again.Runs) { // the last run was interrupted
+		if n := min(len(live.Trace), len(again.Trace)); n < len(again.Trace) {
+			return fmt.Errorf("%sthe recording has %d steps, and there were %d", trouble, len(again.Trace), n)
+		}
+		return nil
+	}
+	g := &goldens.Golden{Trace: live.Trace.String()}
+	if d := g.Compare(again.Trace); d != nil {
+		return fmt.Errorf("%s\n%s", trouble, d)
+	}
+	return nil
+}
+
+// showRedacted says what was taken out.
+func showRedacted(w io.Writer, redacted map[string]int) {
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(redacted)) {
+		kinds = append(kinds, fmt.Sprintf("%d × %s", redacted[kind], reports.Line(kind)))
+	}
+	if len(kinds) > 0 {
+		fmt.Fprintf(w, "taken out: %s\n", strings.Join(kinds, ", "))
+	}
 }
 
 // showPlayed says what came of a session.
