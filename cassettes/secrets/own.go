@@ -6,8 +6,10 @@ import "strings"
 // find more.
 func own() []*rule {
 	return []*rule{
-		{name: "authorization", label: "authorization", entropy: 2, vague: true, keywords: []string{"bearer", "authorization"}, re: lazily(
-			`(?i)(?:\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([a-z0-9._~+/=-]{8,})|\bbearer\s+([a-z0-9._~+/=-]*[0-9][a-z0-9._~+/=-]*))`)},
+		{name: "authorization", label: "authorization", entropy: 2, vague: true, keywords: []string{"authorization"}, re: lazily(
+			`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([a-z0-9._~+/=-]{8,})`)},
+		{name: "bearer-token", label: "bearer", entropy: 2.5, digit: true, vague: true, keywords: []string{"bearer"}, re: lazily(
+			`(?i)\bbearer\s+([a-z0-9._~+/=-]{12,})`)},
 		{name: "email", label: "email", scan: emails},
 		{name: "jwt", label: "jwt", scan: jwts},
 		{name: "model-key", label: "model-key", entropy: 3, digit: true, vague: true,

@@ -106,8 +106,7 @@ func (w wire) read(t *testing.T, stream string, pieces int) string {
 
 // A placeholder stands in the first piece, and events without a secret stay.
 func TestStreamPieces(t *testing.T) {
-	name := "jane@mail." + "example.org"
-	in := wires[0].written("Write to ja", name[2:8], name[8:], " now", ".")
+	in := wires[0].written("Write to ja", jane[2:8], jane[8:], " now", ".")
 	want := wires[0].written("Write to [email-1]", "", "", " now", ".")
 	r := redactor(t, Options{})
 	if got := r.Body("text/event-stream", in); got != want {
@@ -115,28 +114,36 @@ func TestStreamPieces(t *testing.T) {
 	}
 }
 
-// Calls are told apart by their index and not by their place in the array; their
-// arguments are JSON in a string.
+// The arguments of calls are JSON in a string.
+var calls = map[string]string{
+	"chat":      `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"function":{"arguments":"%s"}}]}}]}` + "\n\n",
+	"anthropic": "event: content_block_delta\ndata: " + `{"type":"content_block_delta","index":%d,"delta":{"type":"input_json_delta","partial_json":"%s"}}` + "\n\n",
+	"responses": `data: {"type":"response.function_call_arguments.delta","item_id":"fc_1","output_index":%d,"delta":"%s"}` + "\n\n",
+}
+
+// Calls are told apart by their index.
 func TestStreamArguments(t *testing.T) {
-	event := func(index int, piece string) string {
-		return fmt.Sprintf(`data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":%d,"function":{"arguments":"%s"}}]}}]}`, index, escaped(piece, false)) + "\n\n"
-	}
-	name := "jane@mail." + "example.org"
-	other := "bob@" + "corp.io"
-	loud := `{"to":"` + escaped(name, true) + `"}`
-	for at := range len(loud) {
-		in := event(0, loud[:at]) + event(1, `{"to":"`+other[:5]) + event(0, loud[at:]) + event(1, other[5:]+`"}`)
-		r := redactor(t, Options{})
-		out := r.Body("text/event-stream", in)
-		gone(t, r, plant{kind: "arguments", value: name}, in, out)
-		gone(t, r, plant{kind: "arguments", value: other}, in, out)
-		if r.Count()["email"] != 2 {
-			t.Errorf("%d: %v in %s", at, r.Count(), out)
+	loud := `{"to":"` + escaped(jane, true) + `"}`
+	for kind, format := range calls {
+		event := func(index int, piece string) string { return fmt.Sprintf(format, index, escaped(piece, false)) }
+		for at := range len(loud) {
+			in := event(0, loud[:at]) + event(1, `{"to":"`+bob[:5]) + event(0, loud[at:]) + event(1, bob[5:]+`"}`)
+			r := redactor(t, Options{})
+			out := r.Body("text/event-stream", in)
+			gone(t, r, plant{kind: kind, value: jane}, in, out)
+			gone(t, r, plant{kind: kind, value: bob}, in, out)
+			if r.Count()["email"] != 2 || len(r.Count()) != 1 {
+				t.Errorf("%s, %d: %v in %s", kind, at, r.Count(), out)
+			}
 		}
 	}
-	// Both at once in one event, and the array's places are swapped.
+}
+
+// Not by their place in the array, even if that changes.
+func TestStreamPlaces(t *testing.T) {
+	event := func(index int, piece string) string { return fmt.Sprintf(calls["chat"], index, escaped(piece, false)) }
 	both := `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"%s"}},{"index":0,"function":{"arguments":"%s"}}]}}]}` + "\n\n"
-	in := event(0, "jane@ma") + fmt.Sprintf(both, "bob@co", "il.exam") + event(1, "rp.io") + event(0, "ple.org")
+	in := event(0, jane[:7]) + fmt.Sprintf(both, bob[:6], jane[7:14]) + event(1, bob[6:]) + event(0, jane[14:])
 	want := event(0, "[email-1]") + fmt.Sprintf(both, "[email-2]", "") + event(1, "") + event(0, "")
 	if got := redactor(t, Options{}).Body("", in); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
