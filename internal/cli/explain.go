@@ -20,28 +20,38 @@ type explainFlags struct {
 	faults  faults
 	plain   bool
 	seed    seed
+	trial   string
 	noColor bool
 }
 
 func newExplain() *cobra.Command {
 	f := &explainFlags{seed: 1}
 	cmd := &cobra.Command{
-		Use:   "explain NAME|PATH",
-		Short: "Say what a scenario does, run it, and show why it ended as it did",
+		Use:   "explain NAME|PATH|RESULTS",
+		Short: "Say what a scenario does and why it ended as it did, or a trial of a results file",
 		Long: `Say in words what a scenario does: the task, the tools and how they behave, what
 the model says step by step, and what is expected. Then run it and show how it
 ended and why, the counts, what the checks found, and the whole trace.
 
 NAME is an embedded scenario, as suite/name or as name where that is clear;
-PATH is a file. The exit code is the verdict's.`,
+PATH is a file.
+
+Of a RESULTS file (.jsonl) it runs nothing: it says of one trial, from its line
+alone, why it ended so: how it was stopped and by what, what it used, what the
+checks found, how the trace differs from the golden, and the trace if it was
+kept. --trial names the trial where there are several; without it the one that
+did not pass is meant.
+
+The exit code is the verdict's.`,
 		Example: `  agentbench explain stuck-loops/same-call-forever
   agentbench explain same-call-forever --variant none
-  agentbench explain my-scenarios/flaky.yaml --seed 7`,
+  agentbench explain my-scenarios/flaky.yaml --seed 7
+  agentbench explain results.jsonl --trial stuck-loops/same-call-forever/none`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return nil
 			}
-			return misuse("agentbench list scenarios shows the names", "explain takes one scenario, not %d", len(args))
+			return misuse("agentbench list scenarios shows the names", "explain takes one scenario or results file, not %d", len(args))
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -55,12 +65,22 @@ PATH is a file. The exit code is the verdict's.`,
 	completeVariant(cmd)
 	cmd.Flags().BoolVar(&f.plain, "plain", false, "leave out what the scenario changes in the variant that it is meant for, and expects there, as compare does")
 	cmd.Flags().Var(&f.seed, "seed", "the seed of what it draws at random")
+	cmd.Flags().StringVar(&f.trial, "trial", "", "of a results file, the `TRIAL`: "+trialForm)
+	if err := cmd.RegisterFlagCompletionFunc("trial", completeTrial); err != nil {
+		panic(err) // there is no such flag: a mistake in this file
+	}
 	addFaults(cmd, &f.faults)
 	addNoColor(cmd, &f.noColor)
 	return cmd
 }
 
 func (f *explainFlags) run(cmd *cobra.Command, name string) error {
+	if isResults(name) {
+		return f.explainResult(cmd, name)
+	}
+	if f.trial != "" {
+		return misuse("agentbench explain results.jsonl --trial "+f.trial, "--trial names a trial of a results file, and %s is none", name)
+	}
 	s, err := findScenario(name)
 	if err != nil {
 		return err

@@ -144,7 +144,7 @@ func invalidValue(what string, err error) error {
 func flagsFromEnvironment(cmd *cobra.Command) error {
 	var first error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		name := "AGENTBENCH_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		name := variable(f)
 		value := os.Getenv(name)
 		if f.Changed || value == "" || f.Name == "help" || first != nil {
 			return
@@ -162,4 +162,15 @@ func flagsFromEnvironment(cmd *cobra.Command) error {
 		f.Changed = true
 	})
 	return first
+}
+
+// variable names the environment variable that stands for a flag.
+func variable(f *pflag.Flag) string {
+	return "AGENTBENCH_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+}
+
+// asArgument reports whether a flag was given for this one command: it has no
+// value of a variable or of the project's file, which speak to many.
+func asArgument(f *pflag.Flag) bool {
+	return f.Changed && !fromProject(f) && os.Getenv(variable(f)) == ""
 }
