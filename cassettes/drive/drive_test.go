@@ -21,6 +21,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 )
 
@@ -262,6 +263,36 @@ func TestRecordAndPlayAgain(t *testing.T) {
 				t.Errorf("(-recorded +played):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Every embedded scenario is the same again when a head has held it.
+func TestHeadHoldsScenarios(t *testing.T) {
+	all, err := scenarios.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		session := newSession(t)
+		session.Scenario = s
+		text, err := session.head(noRedactor{}, nil, "test", now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := ReadHead(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := h.scenario()
+		if err != nil {
+			t.Errorf("%s: %v", s.ID(), err)
+			continue
+		}
+		want := s.Script
+		want.Model, want.Critic = got.Script.Model, got.Script.Critic // the model is recorded, and a critic is compared by its name
+		if diff := cmp.Diff(want, got.Script, cmpopts.EquateEmpty()) + cmp.Diff(s.Config, got.Config); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", s.ID(), diff)
+		}
 	}
 }
 

@@ -20,8 +20,8 @@ type Head struct {
 	Format   string    `json:"format"` // HeadFormat
 	Tool     string    `json:"tool"`   // the version that recorded it
 	Recorded time.Time `json:"recorded"`
-	// Scenario is the text of a scenario file: task, tools, user and config.
-	Scenario string            `json:"scenario"`
+	// Scenario is a scenario file, written as JSON: task, tools, user and config.
+	Scenario json.RawMessage   `json:"scenario"`
 	Suite    string            `json:"suite"`   // that it was in
 	Variant  string            `json:"variant"` // whose config it is
 	Seed     uint64            `json:"seed"`
@@ -53,7 +53,7 @@ func ReadHead(text []byte) (*Head, error) {
 
 // scenario reads the scenario that a head holds, as it was recorded.
 func (h *Head) scenario() (*scenarios.Scenario, error) {
-	s, err := scenarios.Parse(h.Suite+"/scenario.yaml", h.Scenario)
+	s, err := scenarios.Parse(h.Suite+"/scenario.yaml", string(h.Scenario))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/goccy/go-yaml"
 )
 
 // A Redactor takes secrets and personal data out of what is written. One is for
@@ -166,7 +168,11 @@ func ended(words []Word, n int) []Word {
 func (s *Session) head(r Redactor, words []Word, tool string, now time.Time) ([]byte, error) {
 	scenario := *s.Scenario
 	scenario.Script.Model = []fakes.Step{{Text: "What the cassette says."}}
-	h := Head{Format: HeadFormat, Tool: tool, Recorded: now.UTC().Truncate(time.Second), Scenario: string(scenario.YAML("")), Suite: scenario.Suite,
+	world, err := yaml.YAMLToJSON(scenario.YAML("")) // in which a text stays one, whatever is taken out of it
+	if err != nil {
+		return nil, err
+	}
+	h := Head{Format: HeadFormat, Tool: tool, Recorded: now.UTC().Truncate(time.Second), Scenario: bytes.TrimSpace(world), Suite: scenario.Suite,
 		Variant: scenario.Variant.Name, Seed: s.Seed, Model: s.Settings.WithDefaults(), Redact: s.Redact, Words: words}
 	h.Model.BaseURL = withoutHost(h.Model.BaseURL)
 	prices := s.Settings.Prices
