@@ -14,6 +14,7 @@ func opened(text string, percent bool) string {
 	if i == len(text) {
 		return text
 	}
+	looked.Add(int64(len(text)))
 	out := make([]byte, 0, len(text))
 	for at := 0; at < len(text); {
 		out = append(out, text[at:i]...)
@@ -31,6 +32,7 @@ func opened(text string, percent bool) string {
 // closed maps spans of the opened text to spans of the text. They are sorted and
 // do not overlap. An escape that belongs to a span in part is in it as a whole.
 func closed(text string, spans []span, percent bool) []span {
+	looked.Add(int64(len(text)))
 	c := cursor{text: text, percent: percent}
 	for i := range spans {
 		spans[i].start = c.to(spans[i].start, false)

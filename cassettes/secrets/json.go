@@ -110,6 +110,7 @@ func (w *walker) marks() string {
 			}
 		}
 	})
+	looked.Add(int64(s.at - w.at))
 	return b.String()
 }
 

@@ -35,8 +35,8 @@ type allowlist struct {
 	words  func() *automaton
 }
 
-// What the rules' regexps have cost: how many were compiled, and how many bytes
-// they have looked at.
+// What it has cost: how many regexps of rules were compiled, and how many bytes
+// regexps, escapes and paths have looked at.
 var compiled, looked atomic.Int64
 
 // lazily compiles a regexp that is known to be right when it is used first.

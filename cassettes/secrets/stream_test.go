@@ -150,15 +150,20 @@ func TestStreamPlaces(t *testing.T) {
 	}
 }
 
-// What stands at different items is not put together.
+// What differs in where it stands is not put together.
 func TestStreamItems(t *testing.T) {
-	var b strings.Builder
-	for _, item := range []string{"a", "b"} {
-		for index := range 2 {
-			fmt.Fprintf(&b, `data: {"type":"response.output_text.delta","item_id":"%s","output_index":0,"content_index":%d,"delta":"4111 1111 "}`+"\n\n", item, index)
+	const format = `data: {"type":"%s","item_id":"%s","output_index":%s,"content_index":%s,"index":%s,"delta":"%s"}` + "\n\n"
+	event := func(where []any, piece string) string { return fmt.Sprintf(format, append(where, piece)...) }
+	for i := range 5 {
+		first, second := []any{"a", "a", "0", "0", "0"}, []any{"a", "a", "0", "0", "0"}
+		same := event(first, jane[:5]) + event(second, jane[5:])
+		if got, want := redactor(t, Options{}).Body("", same), event(first, "[email-1]")+event(second, ""); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
-	}
-	if got := redactor(t, Options{}).Body("", b.String()); got != b.String() {
-		t.Errorf("it becomes\n%s", got)
+		second[i] = []any{"b", "b", "1", "1", "1"}[i]
+		other := event(first, jane[:5]) + event(second, jane[5:])
+		if got := redactor(t, Options{}).Body("", other); got != other {
+			t.Errorf("%s\nbecomes\n%s", other, got)
+		}
 	}
 }
