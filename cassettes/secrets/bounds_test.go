@@ -30,7 +30,6 @@ func TestBounds(t *testing.T) {
 		"base64":       random(1, 4096, alnum+"+/"),
 		"events":       "data: {\"a\":\"b\",\"c\":[{\"index\":0,\"d\":\"" + name + " \"}]}\n\n",
 		"lines":        "data: {\n",
-		"nested":       `{"a":[`,
 	} {
 		for _, wrap := range [][2]string{{"", ""}, {`{"a":"`, `"}`}, {`data: {"a":"`, "\"}\n\ndata: {\"a\":\"x\"}\n"}, {"data: " + strings.Repeat(`{"a":`, 100) + `"`, `"` + strings.Repeat("}", 100) + "\n"}} {
 			if strings.ContainsAny(repeat, "\"\n\\") && wrap[0] != "" {
@@ -44,6 +43,16 @@ func TestBounds(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// So it is for what is nested in an event.
+func TestBoundsOfDepth(t *testing.T) {
+	deep := func(n int) string {
+		return "data: " + strings.Repeat(`{"a":`, n) + `""` + strings.Repeat("}", n) + "\n\n"
+	}
+	if small, large := cost(t, deep(4000)), cost(t, deep(8000)); large[0] > small[0]*5/2 {
+		t.Errorf("twice the depth makes %d bytes looked at of %d", large[0], small[0])
 	}
 }
 

@@ -15,8 +15,14 @@
 // ("password": "…"), and what is JSON in a string likewise. In a stream of
 // events (SSE) the strings at one place of the events' JSON are put together
 // first, so that a secret that comes in pieces is found; its placeholder stands
-// in the first piece, and is taken out of the others. Everywhere else JSON's and
+// in the first piece, and is taken out of the others. An array of events, which
+// Gemini's API sends, is a stream too. Everywhere else JSON's and
 // URLs' escapes are undone first. No byte that is not of a secret is changed.
+//
+// An answer that is played holds a placeholder and not its value. So a value that
+// an answer was the first to tell, and that comes from elsewhere later on, is a
+// new one when the recording is played. And what an answer alone has told, and no
+// later request, reserves its number only if the answer is looked at as well.
 //
 // A secret is known by its form or by what stands before it. A password that is
 // told in plain words is not found, and neither is a number of a JSON document,

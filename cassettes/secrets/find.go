@@ -48,7 +48,7 @@ func isJSON(text string) bool {
 func (f *finder) document(text string, nested int) []span {
 	var all []span
 	walk(text, false, func(l leaf) {
-		all = joined(all, f.leaf(text, l, nested))
+		all = together(all, f.leaf(text, l, nested))
 	})
 	return all
 }
@@ -98,7 +98,7 @@ func (f *finder) between(text string) []span {
 	from := 0
 	segment := func(to int) {
 		if from < to {
-			all = joined(all, moved(f.segment(text[from:to]), from))
+			all = together(all, moved(f.segment(text[from:to]), from))
 		}
 	}
 	f.placeholders(text, func(start, end int, label string, number int) {
@@ -110,8 +110,8 @@ func (f *finder) between(text string) []span {
 	return all
 }
 
-// joined appends spans to others, and copies none if there are no others.
-func joined(all, more []span) []span {
+// together appends spans to others, and copies none if there are no others.
+func together(all, more []span) []span {
 	if len(all) == 0 {
 		return more
 	}

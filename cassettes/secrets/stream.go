@@ -7,7 +7,10 @@ import (
 
 // body gives the secrets of a body.
 func (f *finder) body(text string) []span {
-	if !isJSON(text) && isStream(text) {
+	switch json := isJSON(text); {
+	case json && isChunks(text):
+		return f.chunks(text)
+	case !json && isStream(text):
 		return f.stream(text)
 	}
 	return f.find("", text, 0)
@@ -74,40 +77,79 @@ var atOnce = map[string]bool{"id": true, "model": true, "object": true, "type": 
 	"system_fingerprint": true, "service_tier": true, "item_id": true, "response_id": true, "event_id": true, "call_id": true,
 	"responseId": true, "modelVersion": true, "finishReason": true, "obfuscation": true, "stop_reason": true}
 
+// A gathering is what was found in the strings of events.
+type gathering struct {
+	*finder
+	text  string
+	all   []span
+	joins []*join
+	of    map[string]*join // by path
+}
+
+func (f *finder) gather(text string) *gathering {
+	return &gathering{finder: f, text: text, of: map[string]*join{}}
+}
+
 // stream gives the secrets of a stream of events.
 func (f *finder) stream(text string) []span {
-	var all []span
-	var joins []*join
-	of := map[string]*join{}
+	g := f.gather(text)
 	lines(text, func(start, end int) bool {
 		line := text[start:end]
 		from, is := payload(line)
 		if !is {
-			all = append(all, moved(f.plain("", line), start)...)
+			g.all = append(g.all, moved(f.plain("", line), start)...)
 			return true
 		}
 		walk(line[from:], true, func(l leaf) {
 			l.start, l.end = l.start+start+from, l.end+start+from
-			single := f.leaf(text, l, 1)
-			j := of[l.path]
-			if j == nil {
-				if l.path == "" || atOnce[l.key] || len(joins) == maxJoins {
-					all = append(all, single...)
-					return
-				}
-				j = &join{key: l.key}
-				of[l.path] = j
-				joins = append(joins, j)
-			}
-			j.pieces = append(j.pieces, piece{start: l.start, end: l.end})
-			j.single = append(j.single, single...)
+			g.add(l)
 		})
 		return true
 	})
-	for _, j := range joins {
+	return g.joined()
+}
+
+// isChunks reports whether a JSON document is an array of events, as Gemini's
+// API streams them if it is not asked for SSE.
+func isChunks(text string) bool {
+	rest, array := strings.CutPrefix(strings.TrimLeft(text, " \t\r\n"), "[")
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	return array && strings.HasPrefix(rest, "{") && strings.Contains(rest[:min(len(rest), maxValue)], `"candidates"`)
+}
+
+// chunks gives the secrets of an array of events.
+func (f *finder) chunks(text string) []span {
+	g := f.gather(text)
+	w := walker{text: text, paths: true, each: g.add}
+	w.space()
+	w.members(func(int) { w.value("", "$", 0) })
+	return g.joined()
+}
+
+// add looks through a string of an event.
+func (g *gathering) add(l leaf) {
+	single := g.leaf(g.text, l, 1)
+	j := g.of[l.path]
+	if j == nil {
+		if l.path == "" || atOnce[l.key] || len(g.joins) == maxJoins {
+			g.all = append(g.all, single...)
+			return
+		}
+		j = &join{key: l.key}
+		g.of[l.path] = j
+		g.joins = append(g.joins, j)
+	}
+	j.pieces = append(j.pieces, piece{start: l.start, end: l.end})
+	j.single = append(j.single, single...)
+}
+
+// joined gives the secrets of single strings and of those that are pieces.
+func (g *gathering) joined() []span {
+	all := g.all
+	for _, j := range g.joins {
 		var joined []span
 		if len(j.pieces) > 1 {
-			joined = f.join(text, j)
+			joined = g.join(g.text, j)
 		}
 		all = append(append(all, apart(j.single, joined)...), joined...)
 	}

@@ -167,3 +167,19 @@ func TestStreamItems(t *testing.T) {
 		}
 	}
 }
+
+// Gemini's API streams an array of events if it is not asked for SSE.
+func TestChunks(t *testing.T) {
+	const format = "[{\n  \"candidates\": [{\"content\": {\"parts\": [{\"text\": \"%s\"}]}}]\n}\n,\r\n{\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"%s\"}]}}]}]\n"
+	for at := 1; at < len(jane); at++ {
+		r := redactor(t, Options{})
+		if got, want := r.Body("application/json", fmt.Sprintf(format, "To "+jane[:at], jane[at:]+".")), fmt.Sprintf(format, "To [email-1]", "."); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+	// Any other array holds values of their own.
+	other := `[{"text":"` + jane[:5] + `"},{"text":"` + jane[5:] + `"}]`
+	if got := redactor(t, Options{}).Body("application/json", other); got != other {
+		t.Errorf("it becomes %s", got)
+	}
+}
