@@ -29,6 +29,7 @@ type Header struct {
 	Scenarios int                        `json:"scenarios"`
 	Trials    int                        `json:"trials"`
 	Faults    []string                   `json:"faults,omitempty"`  // that struck every trial's world, see [fakes.Fault]
+	Model     json.RawMessage            `json:"model,omitempty"`   // of a record: the settings of the live model
 	Skipped   int                        `json:"skipped,omitempty"` // of a replay: records and files that could not be read
 }
 

@@ -61,13 +61,27 @@ func jitters(b loop.Backoff) bool { return b == loop.FullJitter || b == loop.Dec
 // then inconclusive.
 func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) { return t.run(ctx, t.random(), nil) }
 
+// Played gives the result of a session of the trial that was played elsewhere,
+// such as that of a live model: it is counted and not judged.
+func (t Trial) Played(runs []loop.Outcome, trace loop.Trace) *Result {
+	r := t.result(t.random())
+	r.count(runs, read(trace))
+	r.Verdict = Unjudged
+	return r
+}
+
 func (t *Trial) run(ctx context.Context, random bool, golden GoldenCheck) (*Result, loop.Trace) {
-	s := t.Scenario
-	r := &Result{Type: "trial", Scenario: s.ID(), Suite: s.Suite, Label: s.Label, Variant: t.Variant.Name, Seed: t.Seed,
-		Codes: map[string]int{}, ToolMS: []Latency{}, Findings: []Finding{}, Golden: GoldenOff, Random: random, File: s.File, Line: s.Line}
+	r := t.result(random)
 	var trace loop.Trace
 	t.fill(ctx, r, &trace, golden)
 	return r, trace
+}
+
+// result gives the result of a trial that was not made yet.
+func (t *Trial) result(random bool) *Result {
+	s := t.Scenario
+	return &Result{Type: "trial", Scenario: s.ID(), Suite: s.Suite, Label: s.Label, Variant: t.Variant.Name, Seed: t.Seed,
+		Codes: map[string]int{}, ToolMS: []Latency{}, Findings: []Finding{}, Golden: GoldenOff, Random: random, File: s.File, Line: s.Line}
 }
 
 // fill fills a result and the trace below it.

@@ -27,6 +27,7 @@ type recordFlags struct {
 	modelFlags
 	redactFlags
 	output  string
+	results string
 	mode    tape.Mode
 	chat    bool
 	check   bool
@@ -68,6 +69,7 @@ named, and records that.`,
 	f.modelFlags.add(cmd)
 	f.redactFlags.add(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write the cassette to `FILE`, whose name ends in "+scenarios.CassetteSuffix+" (default: where the scenario says, or beside it)")
+	cmd.Flags().StringVar(&f.results, "results", "", "write what came of each session to `FILE`.jsonl, for report and gate")
 	addChoice(cmd, &f.mode, "record-mode", "what is recorded: none, once (where there is no cassette yet), new (requests that are not on it) or rewrite (all)", tape.Modes()...)
 	cmd.Flags().BoolVar(&f.chat, "chat", false, "talk to the model")
 	cmd.Flags().BoolVar(&f.check, "check", false, "drive cassettes again, without a network, and compare with their goldens")
@@ -82,6 +84,9 @@ named, and records that.`,
 }
 
 func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.checkResults(); err != nil {
+		return err
+	}
 	switch {
 	case f.check && f.chat:
 		return misuse("leave one of them out", "--check and --chat contradict each other")
@@ -239,7 +244,7 @@ func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) 
 	case err != nil:
 		return recordError(err)
 	}
-	_, again, err := driveAgain(cmd, path)
+	driven, again, err := driveAgain(cmd, path)
 	if err != nil {
 		return recordError(fmt.Errorf("what was recorded cannot be driven again: %w", err))
 	}
@@ -251,6 +256,10 @@ func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) 
 		if err := writeGolden(path, s, again); err != nil {
 			return err
 		}
+	}
+	driven.Settings = s.Settings // with the endpoint that was asked
+	if err := f.writeResults([]recorded{{driven, again}}); err != nil {
+		return err
 	}
 	if !f.quiet {
 		showPlayed(cmd.OutOrStdout(), path, again)

@@ -31,8 +31,12 @@ func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 	}
 	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	code := exitPassed
+	var sessions []recorded
 	for _, path := range paths {
-		difference, played, err := f.checkOne(cmd, path)
+		difference, s, err := f.checkOne(cmd, path)
+		if s.played != nil {
+			sessions = append(sessions, s)
+		}
 		switch {
 		case cmd.Context().Err() != nil:
 			return exitCode(exitInterrupted)
@@ -43,12 +47,15 @@ func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 			code = max(code, exitFailed)
 			fmt.Fprintf(stdout, "differs  %s\n%s", path, difference)
 		case !f.quiet:
-			last, requests := played.Runs[len(played.Runs)-1], 0
-			for _, out := range played.Runs {
+			last, requests := s.played.Runs[len(s.played.Runs)-1], 0
+			for _, out := range s.played.Runs {
 				requests += out.ModelCalls
 			}
 			fmt.Fprintf(stdout, "ok  %s  %s, %s (%s)\n", path, plural(requests, "request"), last.End, last.Stop)
 		}
+	}
+	if err := f.writeResults(sessions); err != nil {
+		return err
 	}
 	if code != exitPassed {
 		return exitCode(code)
@@ -57,22 +64,21 @@ func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 }
 
 // checkOne drives a cassette, and says how its trace differs from its golden.
-func (f *recordFlags) checkOne(cmd *cobra.Command, path string) (difference string, played *drive.Played, err error) {
-	s, played, err := driveAgain(cmd, path)
-	if err != nil {
-		return "", played, fmt.Errorf("%s: %w", path, err)
+func (f *recordFlags) checkOne(cmd *cobra.Command, path string) (difference string, s recorded, err error) {
+	if s.Session, s.played, err = driveAgain(cmd, path); err != nil {
+		return "", recorded{}, fmt.Errorf("%s: %w", path, err)
 	}
 	if f.update {
-		return "", played, writeGolden(path, s, played)
+		return "", s, writeGolden(path, s.Session, s.played)
 	}
 	golden, err := readGolden(goldenOf(path))
 	if err != nil {
-		return "", played, err
+		return "", s, err
 	}
-	if d := golden.Compare(played.Trace); d != nil {
-		return d.String(), played, nil
+	if d := golden.Compare(s.played.Trace); d != nil {
+		return d.String(), s, nil
 	}
-	return "", played, nil
+	return "", s, nil
 }
 
 // driveAgain drives what a cassette holds, without a network.
