@@ -236,6 +236,32 @@ func TestSaveRefusesSecrets(t *testing.T) {
 	}
 }
 
+// A redactor that numbers what it takes out sees every answer that is played, as
+// it saw it when it was recorded.
+func TestRedactorSeesAnswers(t *testing.T) {
+	r := &listener{}
+	tr, err := Begin(record(t), None, nil, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.bodies = nil
+	ask(t, tr, "http://h/a", `{"y":"z","x":1}`)
+	want := []string{`{"y":"z","x":1}`, `{"answer":1,"word":"[secret-1]"}`}
+	if diff := cmp.Diff(want, r.bodies); diff != "" {
+		t.Error(diff)
+	}
+}
+
+type listener struct {
+	hunter
+	bodies []string
+}
+
+func (l *listener) Body(kind, body string) string {
+	l.bodies = append(l.bodies, body)
+	return l.hunter.Body(kind, body)
+}
+
 func TestMiss(t *testing.T) {
 	tr, err := Begin(record(t), None, http.DefaultTransport, hunter{})
 	if err != nil {
