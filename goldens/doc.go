@@ -9,6 +9,7 @@
 //	# seed: 1
 //	# mode: strict
 //	# allow: field *.time: the model's latency is not what this is about
+//	# allow: field halt.elapsed: nor is what it adds up to
 //
 //	   0.000s started text="Summarise notes.txt."
 //	          > ask m1#1 for=reply to=1

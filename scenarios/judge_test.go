@@ -262,3 +262,17 @@ func TestTrialThatCannotRun(t *testing.T) {
 		t.Errorf("%s: %s", r.Verdict, rules(r))
 	}
 }
+
+// A session that did not come to its end is told by what was found, whatever
+// else was.
+func TestBrokeOff(t *testing.T) {
+	for rule, want := range map[string]bool{"cassette": true, "ran-dry": true, "interrupted": true, "invalid": true, "panic": true,
+		"label": false, "golden": false, "turns": false, "not-fired": false} {
+		r := &Result{}
+		r.find("history", "", "h")
+		r.find(rule, "", "m")
+		if r.BrokeOff() != want {
+			t.Errorf("%s: got %v", rule, !want)
+		}
+	}
+}

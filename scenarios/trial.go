@@ -136,8 +136,25 @@ func (t *Trial) checkGolden(r *Result, trace loop.Trace, golden GoldenCheck) {
 func (t *Trial) recovered(r *Result) {
 	if p := recover(); p != nil {
 		r.Verdict = Inconclusive
-		r.find("panic", "", "the trial panicked: "+printable(fmt.Sprint(p)))
+		r.find(rulePanic, "", "the trial panicked: "+printable(fmt.Sprint(p)))
 	}
+}
+
+// The rules of what speaks of a session that broke off.
+const (
+	ruleCassette    = "cassette"
+	ruleRanDry      = "ran-dry"
+	ruleInterrupted = "interrupted"
+	ruleInvalid     = "invalid"
+	rulePanic       = "panic"
+)
+
+// BrokeOff reports whether the trial's session did not come to its end: its
+// trace, if it has one, is not whole.
+func (r *Result) BrokeOff() bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return slices.Contains([]string{ruleCassette, ruleRanDry, ruleInterrupted, ruleInvalid, rulePanic}, f.Rule)
+	})
 }
 
 // broke says why a session broke off, as a finding's rule and message.
@@ -145,11 +162,11 @@ func broke(err error) (rule, message string) {
 	var cassette cassetteError
 	switch {
 	case errors.As(err, &cassette):
-		return "cassette", cassette.Error()
+		return ruleCassette, cassette.Error()
 	case errors.Is(err, loop.ErrDry):
-		return "ran-dry", err.Error()
+		return ruleRanDry, err.Error()
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return "interrupted", "the trial was interrupted"
+		return ruleInterrupted, "the trial was interrupted"
 	}
-	return "invalid", strings.ReplaceAll(err.Error(), "\n", "; ")
+	return ruleInvalid, strings.ReplaceAll(err.Error(), "\n", "; ")
 }

@@ -15,6 +15,7 @@ import (
 
 // A goldenTally counts what became of goldens, and keeps what is to be told.
 type goldenTally struct {
+	update                        string // the command that writes a golden
 	match, mismatch, missing, off int
 	told                          []string
 	inconclusive                  []string
@@ -28,7 +29,10 @@ func (f *goldenFlags) check(cmd *cobra.Command, paths []string) error {
 	}
 	stdout := cmd.OutOrStdout()
 	paint := colour(stdout, f.noColor || f.ci)
-	t := &goldenTally{}
+	t := &goldenTally{update: shellWords([]string{"agentbench", "golden", "update"})}
+	if f.dir != "" {
+		t.update = shellWords([]string{"agentbench", "golden", "update", "-o", f.dir})
+	}
 	err = w.each(cmd, t, func(trial *scenarios.Trial, random bool, trace loop.Trace) {
 		page := w.book.look(trial, random, trace)
 		delete(w.broken, page.path) // which page tells, if it is
@@ -64,20 +68,13 @@ func (w *goldenWork) each(cmd *cobra.Command, t *goldenTally, look func(*scenari
 		switch {
 		case cmd.Context().Err() != nil:
 			return exitCode(exitInterrupted)
-		case brokeOff(r):
+		case r.BrokeOff():
 			t.inconclusive = append(t.inconclusive, fmt.Sprintf("%s under %s: %s", reports.Line(r.Scenario), reports.Line(r.Variant), strings.Join(reports.Reasons(r), "; ")))
 		default:
 			look(trial, r.Random, trace)
 		}
 	}
 	return nil
-}
-
-// brokeOff reports whether a session did not come to its end.
-func brokeOff(r *scenarios.Result) bool {
-	return slices.ContainsFunc(r.Findings, func(f scenarios.Finding) bool {
-		return slices.Contains([]string{"ran-dry", "invalid", "panic"}, f.Rule)
-	})
 }
 
 // add counts what the book says of a trial.
@@ -87,7 +84,7 @@ func (t *goldenTally) add(page goldenPage, paint reports.Colour) {
 		t.match++
 	case scenarios.GoldenMissing:
 		t.missing++
-		t.told = append(t.told, paint.Bad("MISSING")+" "+reports.Line(page.path)+": agentbench golden update writes it\n")
+		t.told = append(t.told, paint.Bad("MISSING")+" "+reports.Line(page.path)+": "+t.update+" writes it\n")
 	case scenarios.GoldenMismatch:
 		t.mismatch++
 		text := page.wrong + "\n"
