@@ -164,7 +164,11 @@ func (p *project) read(body ast.Node, root *cobra.Command) {
 	flags := map[string]*pflag.Flag{}
 	for _, cmd := range root.Commands() {
 		words = append(words, cmd.Name())
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags[key(f.Name)] = f })
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if known := flags[key(f.Name)]; known == nil || !takesMany(known) {
+				flags[key(f.Name)] = f
+			}
+		})
 	}
 	for k := range flags {
 		words = append(words, k)
@@ -212,7 +216,7 @@ func (p *project) command(cmd *cobra.Command, value ast.Node) {
 // set keeps the value of a flag.
 func (p *project) set(command string, f *pflag.Flag, value ast.Node) {
 	values := p.list(value)
-	if _, many := f.Value.(pflag.SliceValue); !many && len(values) != 1 {
+	if !takesMany(f) && len(values) != 1 {
 		p.mistake(value.GetToken().Position, "", "%s takes one value", key(f.Name))
 		return
 	}
@@ -225,6 +229,12 @@ func (p *project) set(command string, f *pflag.Flag, value ast.Node) {
 		p.values[command] = map[string]setting{}
 	}
 	p.values[command][f.Name] = setting{values, value.GetToken().Position}
+}
+
+// takesMany reports whether a flag can be repeated.
+func takesMany(f *pflag.Flag) bool {
+	_, many := f.Value.(pflag.SliceValue)
+	return many
 }
 
 // isPath reports whether what stands for a variant is the path of its file.
@@ -313,6 +323,7 @@ func (p *project) apply(cmd *cobra.Command) error {
 		s, said := p.values[projectKey(cmd)][f.Name]
 		if !said {
 			s, said = p.values[""][f.Name]
+			said = said && (takesMany(f) || len(s.values) == 1) // a list is for those that take one
 		}
 		if f.Changed || !said {
 			return

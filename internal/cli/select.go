@@ -17,9 +17,13 @@ type selectFlags struct {
 func (f *selectFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.suites, "suite", nil, "only the scenarios of this `SUITE`; can be repeated")
 	cmd.Flags().StringVar(&f.filter, "filter", "", "only scenarios whose suite/name holds `TEXT`; with *, ? or [ in it TEXT must match the whole suite/name")
-	cmd.Flags().StringArrayVar(&f.scenarios, "scenarios", nil, "take the scenarios from this `PATH` where no argument names any; can be repeated")
+	addScenarios(cmd, &f.scenarios)
 	complete(cmd, "suite", func() []string { return scenarios.Suites(embedded()) })
 	complete(cmd, "filter", embeddedNames)
+}
+
+func addScenarios(cmd *cobra.Command, paths *[]string) {
+	cmd.Flags().StringArrayVar(paths, "scenarios", nil, "take the scenarios from this `PATH` where no argument names any; can be repeated")
 }
 
 // load reads the scenarios and keeps those that are selected.

@@ -13,17 +13,23 @@ import (
 )
 
 func newValidate() *cobra.Command {
-	var variants []string
+	var variants, elsewhere []string
 	cmd := &cobra.Command{
 		Use:   "validate [PATH…]",
 		Short: "Check scenario files and variants without running them",
 		Long: `Check scenario files, or folders of them, and the variants that are named with
 --variant, and tell all that is wrong at once. Without a PATH and a variant the
-embedded suites are checked.`,
+scenarios of --scenarios are checked, or else the embedded suites.`,
 		Example: `  agentbench validate my-scenarios/
   agentbench validate --variant my-limits.yaml`,
-		RunE: func(cmd *cobra.Command, paths []string) error { return validate(cmd, paths, variants) },
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			if len(paths) == 0 && !asArgument(cmd.Flag("variant")) {
+				paths = elsewhere
+			}
+			return validate(cmd, paths, variants)
+		},
 	}
+	addScenarios(cmd, &elsewhere)
 	addVariants(cmd, &variants, "check this `VARIANT`: a preset or a YAML file; can be repeated")
 	return cmd
 }
