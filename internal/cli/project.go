@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -338,6 +339,9 @@ func (p *project) apply(cmd *cobra.Command) error {
 		p.mark(f)
 	})
 	if len(p.mistakes) > 0 {
+		slices.SortFunc(p.mistakes, func(a, b *scenarios.Mistake) int { // flags come by name
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
 		return p.mistakes
 	}
 	return nil
