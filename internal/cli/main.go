@@ -138,7 +138,7 @@ below the name of one. A flag beats its variable, which beats the file.`,
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().String("config", "", "take what flags do not say from `FILE` (default: the first "+projectName+" upwards from here)")
-	root.AddCommand(newRun(), newCompare(), newGate(), newGolden(), newReport(), newReplay(), newFuzz(), newServe(), newRecord(), newCassette(), newList(), newExplain(), newValidate(), newInit(), newSchema(), newVersion())
+	root.AddCommand(newRun(), newCompare(), newGate(), newGolden(), newReport(), newReplay(), newFuzz(), newServe(), newRecord(), newCassette(), newSoak(), newList(), newExplain(), newValidate(), newInit(), newSchema(), newVersion())
 	root.SetHelpCommand(newHelp(root))
 	addCompletion(root)
 	return root
