@@ -9,6 +9,8 @@
 // A number of conversations is always at work: where one ends the next begins.
 // Memory is looked at while they are (the heap after a collection, a few times),
 // and when all have ended. A steady load has no slope: what is left over by a
-// conversation is its growth divided by how many have ended, and "about zero" is
-// less than [MaxSlope] bytes.
+// conversation is its growth divided by how many have ended (the median of the
+// slopes between all pairs of samples in the later half of the run, since
+// buffers and pools fill up first), and "about zero" is less than [MaxSlope]
+// bytes.
 package soak

@@ -24,7 +24,7 @@ type Report struct {
 	HeapBefore uint64  `json:"heap_before_bytes"`
 	HeapAfter  uint64  `json:"heap_after_bytes"` // both after a collection
 	Slope      float64 `json:"slope_bytes"`      // of the heap under a steady load, a conversation that has ended
-	Samples    int     `json:"samples"`          // that the slope is made of; below 4 there is none
+	Samples    int     `json:"samples"`          // that the slope is made of, below LeastSamples there is none
 	GCShare    float64 `json:"gc_share"`         // of the processor's time
 	Goroutines [2]int  `json:"goroutines"`       // before and after
 	Files      [2]int  `json:"files"`            // open files before and after; -1 = not measured
@@ -133,14 +133,15 @@ func slope(points []point) float64 {
 	return all[len(all)/2]
 }
 
-// leastPoints is how many points make a slope.
-const leastPoints = 4
+// LeastSamples is how many samples make a slope.
+const LeastSamples = 4
 
 // judge says what speaks against the run.
 func (p *Report) judge() {
 	problem := func(format string, args ...any) { p.Problems = append(p.Problems, fmt.Sprintf(format, args...)) }
-	if p.Samples = len(p.points); p.Samples >= leastPoints {
-		p.Slope = slope(p.points)
+	steady := p.points[len(p.points)/2:] // before that, buffers and pools fill up
+	if p.Samples = len(steady); p.Samples >= LeastSamples {
+		p.Slope = slope(steady)
 	}
 	if len(p.Stuck) > 0 {
 		problem("deadlock: conversations stand still")
@@ -159,7 +160,7 @@ func (p *Report) judge() {
 	if p.Ended > 0 && grown > leastMemory && grown/float64(p.Ended) > MaxSlope {
 		problem("leak: each conversation left %.0f bytes behind", grown/float64(p.Ended))
 	}
-	if n := len(p.points); n >= leastPoints && p.Slope > MaxSlope && p.Slope*float64(p.points[n-1].ended-p.points[0].ended) > leastMemory {
+	if n := len(steady); n >= LeastSamples && p.Slope > MaxSlope && p.Slope*float64(steady[n-1].ended-steady[0].ended) > leastMemory {
 		problem("memory grows: %.0f bytes a conversation under a steady load", p.Slope)
 	}
 	if p.EndTook > MaxEnd {

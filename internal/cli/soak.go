@@ -154,7 +154,7 @@ func showSoak(w io.Writer, r *soak.Report) {
 	fmt.Fprintf(w, "  conversation  p50 %s, p95 %s, p99 %s\n", took(r.Conversation.P50), took(r.Conversation.P95), took(r.Conversation.P99))
 	fmt.Fprintf(w, "  request       p50 %s, p95 %s, p99 %s\n", took(r.Request.P50), took(r.Request.P95), took(r.Request.P99))
 	slope := "no slope (too few samples under a steady load)"
-	if r.Samples >= 4 {
+	if r.Samples >= soak.LeastSamples {
 		slope = fmt.Sprintf("slope %+.0f bytes a conversation (%d samples)", r.Slope, r.Samples)
 	}
 	fmt.Fprintf(w, "  memory        peak %d MiB, %s, GC %.0f %% of the time\n", r.Peak>>20, slope, 100*r.GCShare)
