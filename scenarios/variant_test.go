@@ -82,7 +82,7 @@ func TestVariantFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want.Name = "strict"
+	want.Name, want.File = "strict", file
 	want.Config.Limits.Turns, want.Config.Time.Tool, want.Config.Detectors = 7, 5*time.Second, []detect.Detector{}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
