@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/dnaeon/go-vcr/v2/cassette"
 )
 
 // A Complaint is something that is wrong, or worth knowing, about an interaction.
@@ -129,14 +127,3 @@ func shape(body string) map[string]bool {
 	}
 	return paths
 }
-
-// Requests lists what was asked: the methods and paths, in order.
-func (c *Cassette) Requests() []string {
-	out := make([]string, len(c.tape.Interactions))
-	for i, in := range c.tape.Interactions {
-		out[i] = requestOf(in)
-	}
-	return out
-}
-
-func requestOf(in *cassette.Interaction) string { return in.Method + " " + pathOf(in.URL) }
