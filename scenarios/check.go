@@ -189,7 +189,7 @@ func (s *source) checkRuns(runs []expectEntry, most int) {
 	for i := range runs {
 		at := fmt.Sprintf("expect[%d]", i)
 		if i >= most {
-			s.failAt(at, fmt.Sprintf("there is no run %d: the user has %d", i+1, most), "a run begins with the task, and with each of user.messages")
+			s.failAt(at, fmt.Sprintf("there is no run %d: the script has %d", i+1, most), "a run begins with the task, and with each of user.messages")
 			return
 		}
 		end := loop.EndState(runs[i].EndState)

@@ -286,11 +286,14 @@ type expectation struct {
 }
 
 func (e *expectation) decode(s *source, n ast.Node, what string) {
-	if n.Type() == ast.SequenceType {
+	switch n.Type() {
+	case ast.SequenceType:
 		s.decode(n, reflectValue(&e.runs), what)
-		return
+	case ast.MappingType:
+		s.decode(n, reflectValue(&e.session), what)
+	default:
+		s.mismatch(n, what, "a mapping or a list of them")
 	}
-	s.decode(n, reflectValue(&e.session), what)
 }
 
 // An expectEntry is what must be true of the trace, or of the part of one run.
