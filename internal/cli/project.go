@@ -324,7 +324,7 @@ func (p *project) apply(cmd *cobra.Command) error {
 		s, said := p.values[projectKey(cmd)][f.Name]
 		if !said {
 			s, said = p.values[""][f.Name]
-			said = said && (takesMany(f) || len(s.values) == 1) // a list is for those that take one
+			said = said && (takesMany(f) || len(s.values) == 1 && f.Name != "output") // results are for those that may write several files
 		}
 		if f.Changed || !said {
 			return
