@@ -108,7 +108,9 @@ func (w *watched) Do(ctx context.Context, in loop.Input, effects []loop.Effect) 
 }
 
 // Record drives the session with the network, as far as mode says, and writes
-// the cassette at path. tool is the version that records and now the time.
+// the cassette at path. tool is the version that records and now the time. What
+// the session asks no more is dropped from a cassette that new requests are
+// recorded on, so that it holds this session and nothing else.
 //
 // Where no run got an answer nothing is written, and the error is ErrNoAnswer. A
 // session that breaks off is kept as far as its last run that ended, where
@@ -137,11 +139,15 @@ func (s *Session) Record(ctx context.Context, path string, mode tape.Mode, netwo
 	case !slices.ContainsFunc(p.Runs, func(r loop.Outcome) bool { return r.End != loop.ModelFailed || r.Turns > 0 }):
 		return p, ErrNoAnswer
 	}
-	if err != nil {
+	dropped := 0
+	switch {
+	case err != nil:
 		transport.Forget(mark)
 		p.Words = ended(p.Words, words)
+	case mode == tape.New:
+		dropped = transport.Prune()
 	}
-	if transport.Recorded() == 0 {
+	if transport.Recorded()+dropped == 0 {
 		return p, err
 	}
 	head, herr := s.head(redactor, p.Words, tool, now)

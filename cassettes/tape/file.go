@@ -228,6 +228,9 @@ func write(path string, head []byte, all []*cassette.Interaction, r Redactor) er
 	if _, err := read(data, r); err != nil {
 		return fmt.Errorf("%s is not written: %w", path, err)
 	}
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		path = file // a link stays one
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err

@@ -148,6 +148,31 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// What a link names is written, and the link stays one.
+func TestSaveFollowsALink(t *testing.T) {
+	path := record(t)
+	link := filepath.Join(filepath.Dir(path), "link.cassette.yaml")
+	if err := os.Symlink(filepath.Base(path), link); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	tr, err := Begin(link, Rewrite, roundTrip(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Status: "200 OK", Header: http.Header{}, Body: io.NopCloser(strings.NewReader("new"))}, nil
+	}), hunter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(t, tr, "http://x/a", "{}")
+	if err := tr.Save(nil); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link has become %v, %v", info.Mode(), err)
+	}
+	if c, err := Open(path, hunter{}); err != nil || len(c.tape.Interactions) != 1 {
+		t.Errorf("the file was not written: %v", err)
+	}
+}
+
 // A cassette that was cut anywhere, or changed in any byte, is refused.
 func TestDamage(t *testing.T) {
 	data, err := os.ReadFile(record(t))
@@ -310,6 +335,13 @@ func TestModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c, err := Open(path, hunter{}); err != nil || c.Len() != 4 {
+		t.Errorf("%v", err)
+	}
+	// Of the four that are there now one was played, and one was recorded.
+	if n := fresh.Prune(); n != 2 || fresh.Leftovers() != nil || fresh.Save(nil) != nil {
+		t.Errorf("%d were dropped, not 2", n)
+	}
+	if c, err := Open(path, hunter{}); err != nil || c.Len() != 2 {
 		t.Errorf("%v", err)
 	}
 	if _, err := Begin(filepath.Join(t.TempDir(), "none"), None, network, hunter{}); err == nil || !strings.Contains(err.Error(), "agentbench record") {

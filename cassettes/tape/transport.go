@@ -3,6 +3,7 @@ package tape
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -176,6 +177,16 @@ func (t *Transport) Leftovers() error {
 		left = left[:most]
 	}
 	return fmt.Errorf("of the %d recorded requests some were not made: %s%s", len(t.tape.Interactions), strings.Join(left, ", "), more)
+}
+
+// Prune drops the interactions of the cassette that nobody has asked for, and
+// gives their number.
+func (t *Transport) Prune() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := len(t.tape.Interactions)
+	t.tape.Interactions = slices.DeleteFunc(t.tape.Interactions, func(in *cassette.Interaction) bool { return !t.played[in] })
+	return all - len(t.tape.Interactions)
 }
 
 // Save writes what was there and what was recorded to the cassette, with a head
