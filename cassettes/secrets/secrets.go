@@ -13,6 +13,7 @@ import (
 type Options struct {
 	Off      []string          `json:"off,omitempty"`      // rules that are not applied
 	Patterns map[string]string `json:"patterns,omitempty"` // own rules: a regexp by its name; its first group, if there is one, is the secret
+	Values   []string          `json:"-"`                  // what is a secret whatever it looks like; options that are written down do not tell
 	Allow    []string          `json:"allow,omitempty"`    // what is never a secret, in any case of letters; @example.com allows all addresses there
 }
 
@@ -28,6 +29,10 @@ type Redactor struct {
 	numbers    map[string]int    // the highest of a label's placeholders
 	count      map[string]int    // values of a rule
 }
+
+// valueLabel names the placeholders of the Values of [Options]. Every redactor
+// knows it, since they are not told with the rest.
+const valueLabel = "value"
 
 var ruleName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
@@ -56,6 +61,13 @@ func New(o Options) (*Redactor, error) {
 		}
 		r.everywhere = append(r.everywhere, own)
 		r.labels[own.label] = true
+	}
+	r.labels[valueLabel] = true
+	for _, value := range o.Values {
+		if value != "" {
+			re := regexp.MustCompile(regexp.QuoteMeta(value))
+			r.everywhere = append(r.everywhere, &rule{name: valueLabel, label: valueLabel, re: func() *regexp.Regexp { return re }})
+		}
 	}
 	for _, word := range o.Allow {
 		r.allow[strings.ToLower(word)] = true

@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -32,6 +33,30 @@ func TestNumbers(t *testing.T) {
 	}
 	if got, want := r.Count(), map[string]int{"email": 3, "phone": 1}; !maps.Equal(got, want) {
 		t.Errorf("Count is %v, not %v", got, want)
+	}
+}
+
+// A value that is named is a secret as it stands, also in pieces; a redactor that
+// was not told of it leaves its placeholder as it is.
+func TestValues(t *testing.T) {
+	r := redactor(t, Options{Values: []string{"", "a.b[c"}})
+	event := func(text string) string {
+		return `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}` + "\n\n"
+	}
+	for _, c := range []struct{ in, want string }{
+		{"it is a.b[c, not axb[c", "it is [value-1], not axb[c"},
+		{event("so a.") + event("b[c!"), event("so [value-1]") + event("!")},
+	} {
+		if got := r.Body("", c.in); got != c.want {
+			t.Errorf("%q becomes %q, not %q", c.in, got, c.want)
+		}
+	}
+	const masked = "Authorization: Bearer [value-1], api_key = '[value-1]'"
+	if got := redactor(t, Options{}).Text(masked); got != masked {
+		t.Errorf("%q becomes %q", masked, got)
+	}
+	if text, err := json.Marshal(Options{Values: []string{"a.b[c"}}); err != nil || string(text) != "{}" {
+		t.Errorf("the options tell %s, %v", text, err)
 	}
 }
 
