@@ -142,11 +142,36 @@ func (f *recordFlags) session(cmd *cobra.Command, args []string) (*drive.Session
 		return nil, "", misuse("such as "+strings.TrimSuffix(path, filepath.Ext(path))+scenarios.CassetteSuffix, "the name of a cassette ends in %s, which tells it from a scenario: %s", scenarios.CassetteSuffix, path)
 	}
 	s := &drive.Session{Scenario: scenario, Seed: uint64(f.seed), Connect: connect}
-	if s.Redactor, s.Redact, err = f.redactor(); err != nil {
+	if s.Settings, err = f.settings(cmd, scenario.Script.Planner == loop.PlannerJSON); err != nil {
 		return nil, "", err
 	}
-	s.Settings, err = f.settings(cmd, scenario.Script.Planner == loop.PlannerJSON)
-	return s, path, err
+	if s.Redactor, s.Redact, err = f.redactor(s.Settings.Key); err != nil {
+		return nil, "", err
+	}
+	return s, path, f.mayWrite(path)
+}
+
+// mayWrite refuses what could not be written in the end before an endpoint is
+// asked, who may want to be paid.
+func (f *recordFlags) mayWrite(path string) error {
+	var paths []string
+	if f.mode != tape.None {
+		paths = append(paths, path, goldenOf(path))
+	}
+	if f.results != "" {
+		paths = append(paths, f.results)
+	}
+	for _, path := range paths {
+		out, err := createFile(path)
+		var usage *usageError
+		if errors.As(err, &usage) {
+			return misuse("name a file in a folder that you may write to", "%s", usage.problem)
+		} else if err != nil {
+			return err
+		}
+		out.discard()
+	}
+	return nil
 }
 
 // scenario gives what is played, under the variant that is asked for.
@@ -235,7 +260,7 @@ func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) 
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(cmd.ErrOrStderr(), "interrupted")
-		if played == nil || len(played.Runs) < 2 {
+		if played == nil || played.Recorded == 0 { // no run has ended
 			return exitCode(exitInterrupted)
 		}
 	case errors.Is(err, drive.ErrNoAnswer):

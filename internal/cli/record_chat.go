@@ -40,6 +40,9 @@ func (f *recordFlags) talk(cmd *cobra.Command, s *drive.Session, path string) er
 	task, ok := p.next(cmd.Context())
 	if !ok {
 		fmt.Fprintln(p.out, "nothing was said, and nothing is recorded")
+		if cmd.Context().Err() != nil {
+			return exitCode(exitInterrupted)
+		}
 		return nil
 	}
 	scenario := *s.Scenario

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/drive"
 	"github.com/agentbench-go/agentbench/cassettes/secrets"
@@ -66,7 +67,10 @@ func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 // checkOne drives a cassette, and says how its trace differs from its golden.
 func (f *recordFlags) checkOne(cmd *cobra.Command, path string) (difference string, s recorded, err error) {
 	if s.Session, s.played, err = driveAgain(cmd, path); err != nil {
-		return "", recorded{}, fmt.Errorf("%s: %w", path, err)
+		if !strings.HasPrefix(err.Error(), path+": ") {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		return "", recorded{}, err
 	}
 	if f.update {
 		return "", s, writeGolden(path, s.Session, s.played)

@@ -136,8 +136,9 @@ func (f *redactFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.allow, "redact-allow", nil, "leave this `WORD`: it is no secret; can be repeated")
 }
 
-// redactor gives what makes a redactor, and how it is told in a cassette.
-func (f *redactFlags) redactor() (func() drive.Redactor, json.RawMessage, error) {
+// redactor gives what makes a redactor, and how it is told in a cassette. The
+// key of the endpoint is taken out whatever it looks like, unless it is none.
+func (f *redactFlags) redactor(key endpoint.Key) (func() drive.Redactor, json.RawMessage, error) {
 	o := secrets.Options{Off: f.off, Allow: f.allow}
 	for _, p := range f.patterns {
 		name, pattern, ok := strings.Cut(p, "=")
@@ -148,6 +149,9 @@ func (f *redactFlags) redactor() (func() drive.Redactor, json.RawMessage, error)
 			o.Patterns = map[string]string{}
 		}
 		o.Patterns[name] = pattern
+	}
+	if text := key.Reveal(); key.Hide(text) != text {
+		o.Values = []string{text}
 	}
 	return redactorOf(o)
 }
