@@ -122,7 +122,9 @@ func (w *World) ask(e *loop.Effect) {
 		w.fail(err)
 		return
 	}
-	s.struck = s.struck || s.failure(e.Ref.Try) >= 0
+	if s.failure(e.Ref.Try) >= 0 { // the worlds share those steps that have none
+		s.struck = true
+	}
 	for i, text := range Cut(said.Text, said.Of) {
 		if i == said.Pieces {
 			break
