@@ -8,12 +8,14 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/agentbench-go/agentbench/cassettes/drive"
+	"github.com/agentbench-go/agentbench/cassettes/endpoint"
 	"github.com/agentbench-go/agentbench/cassettes/tape"
 	"github.com/agentbench-go/agentbench/goldens"
 	"github.com/agentbench-go/agentbench/loop"
@@ -117,7 +119,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	stderr := cmd.ErrOrStderr()
 	if !f.quiet {
 		s.Watch = f.progress(stderr, s.Scenario)
-		if f.mode != tape.None {
+		if !f.plays(path) {
 			fmt.Fprintf(stderr, "asking %s at %s\n", reports.Line(s.Settings.Model), reports.Line(hostOf(s.Settings.BaseURL)))
 		}
 	}
@@ -142,13 +144,31 @@ func (f *recordFlags) session(cmd *cobra.Command, args []string) (*drive.Session
 		return nil, "", misuse("such as "+strings.TrimSuffix(path, filepath.Ext(path))+scenarios.CassetteSuffix, "the name of a cassette ends in %s, which tells it from a scenario: %s", scenarios.CassetteSuffix, path)
 	}
 	s := &drive.Session{Scenario: scenario, Seed: uint64(f.seed), Connect: connect}
-	if s.Settings, err = f.settings(cmd, scenario.Script.Planner == loop.PlannerJSON); err != nil {
+	var recorded *endpoint.Settings
+	if f.plays(path) && fileExists(path) {
+		head, _, err := headOf(path)
+		if err != nil {
+			return nil, "", recordError(err)
+		}
+		recorded = &head.Model
+	}
+	if s.Settings, err = f.settings(cmd, scenario.Script.Planner == loop.PlannerJSON, recorded); err != nil {
 		return nil, "", err
 	}
 	if s.Redactor, s.Redact, err = f.redactor(s.Settings.Key); err != nil {
 		return nil, "", err
 	}
 	return s, path, f.mayWrite(path)
+}
+
+// plays reports whether all comes from the cassette, and no endpoint is asked.
+func (f *recordFlags) plays(path string) bool {
+	return f.mode == tape.None || f.mode == tape.Once && fileExists(path)
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // mayWrite refuses what could not be written in the end before an endpoint is

@@ -50,7 +50,8 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 }
 
 // settings reads what is asked. planner: the model answers with JSON actions.
-func (f *modelFlags) settings(cmd *cobra.Command, planner bool) (endpoint.Settings, error) {
+// What is not said is as it was recorded, where all is played; nil: it is not.
+func (f *modelFlags) settings(cmd *cobra.Command, planner bool, recorded *endpoint.Settings) (endpoint.Settings, error) {
 	file, err := f.readEnv()
 	if err != nil {
 		return endpoint.Settings{}, err
@@ -58,7 +59,9 @@ func (f *modelFlags) settings(cmd *cobra.Command, planner bool) (endpoint.Settin
 	env := func(name string) string { return cmp.Or(os.Getenv(name), file[name]) }
 	s := endpoint.Settings{BaseURL: cmp.Or(f.baseURL, env(baseURLVariable)), Model: cmp.Or(f.model, env(modelVariable)),
 		Key: endpoint.NewKey(env(f.keyName)), API: f.api, Stream: !f.noStream, MaxTokens: int(f.maxTokens), Temperature: f.temperature.value}
-	if s.Temperature == nil && planner {
+	if recorded != nil {
+		s = f.asRecorded(cmd, s, *recorded)
+	} else if s.Temperature == nil && planner {
 		s.Temperature = new(float64)
 	}
 	if f.prices != "" {
@@ -77,6 +80,25 @@ func (f *modelFlags) settings(cmd *cobra.Command, planner bool) (endpoint.Settin
 		return s, misuse("", "%s", err)
 	}
 	return s, f.trusted(cmd, s, file)
+}
+
+// asRecorded lays what is said over what was recorded.
+func (f *modelFlags) asRecorded(cmd *cobra.Command, s, recorded endpoint.Settings) endpoint.Settings {
+	s.BaseURL, s.Model = cmp.Or(s.BaseURL, recorded.BaseURL), cmp.Or(s.Model, recorded.Model)
+	said := cmd.Flags().Changed
+	if !said("api") {
+		s.API = recorded.API
+	}
+	if !said("no-stream") {
+		s.Stream = recorded.Stream
+	}
+	if !said("max-tokens") {
+		s.MaxTokens = recorded.MaxTokens
+	}
+	if !said("temperature") {
+		s.Temperature = recorded.Temperature
+	}
+	return s
 }
 
 // readEnv reads the file of variables. Where none is named it need not be there.
