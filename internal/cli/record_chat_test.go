@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/cassettes/endpoint"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// A plainModel takes the body of an answer for its reply.
+type plainModel struct {
+	url  string
+	http http.Client
+}
+
+func connectPlain(s endpoint.Settings, transport http.RoundTripper) (loop.Model, error) {
+	return &plainModel{s.BaseURL, http.Client{Transport: transport}}, nil
+}
+
+func (m *plainModel) Reply(ctx context.Context, _ loop.ModelRequest, _ func(string)) (loop.Reply, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url, strings.NewReader("{}"))
+	if err != nil {
+		return loop.Reply{}, err
+	}
+	resp, err := m.http.Do(req)
+	if err != nil {
+		return loop.Reply{}, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return loop.Reply{Text: string(text), Finish: loop.FinishStop}, err
+}
+
+// A talk that is interrupted at a prompt keeps the runs that have ended: none
+// before the first message, and one with its golden after the first answer.
+func TestInterruptedTalk(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "Hello.") }))
+	defer server.Close()
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		said  string // before the interrupt
+		found int    // a cassette and its golden, or nothing
+	}{{"", 0}, {"Hi!\n", 2}} {
+		ctx, cancel := context.WithCancel(Options{Connect: connectPlain}.within(t.Context()))
+		stdin, keyboard := io.Pipe()
+		prompts := 0
+		var stdout, stderr bytes.Buffer
+		terminal := writerFunc(func(p []byte) (int, error) {
+			if string(p) == "> " {
+				if prompts++; prompts == 1 && c.said != "" {
+					go io.WriteString(keyboard, c.said)
+				} else {
+					cancel()
+				}
+			}
+			return stdout.Write(p)
+		})
+		args := []string{"record", "--chat", "--model", "m", "--base-url", server.URL + "/v1", "-o", "talk.cassette.yaml"}
+		code := run(ctx, args, stdin, terminal, &stderr)
+		keyboard.Close()
+		cancel()
+		if code != exitInterrupted {
+			t.Errorf("%q: exit code %d, want 130\n%s%s", c.said, code, stdout.String(), stderr.String())
+		}
+		if found, _ := filepath.Glob("talk.*"); len(found) != c.found {
+			t.Errorf("%q: there are %v, want %d files", c.said, found, c.found)
+		}
+	}
+	golden, err := os.ReadFile("talk.cassette.golden")
+	if err != nil || !strings.Contains(string(golden), "text=Hello.") {
+		t.Errorf("the golden does not say what was said: %v\n%s", err, golden)
+	}
+	var stdout, stderr bytes.Buffer
+	args := []string{"record", "--check", "talk.cassette.yaml"}
+	if code := run(Options{Connect: connectPlain}.within(t.Context()), args, strings.NewReader(""), &stdout, &stderr); code != exitPassed {
+		t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
+	}
+}
