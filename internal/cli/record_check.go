@@ -43,7 +43,7 @@ func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 			return exitCode(exitInterrupted)
 		case err != nil:
 			code = exitUsage
-			fmt.Fprintf(stderr, "error: %s\n", reports.Lines(err.Error()))
+			fmt.Fprintf(stderr, "error: %s", reports.Lines(err.Error()))
 		case difference != "":
 			code = max(code, exitFailed)
 			fmt.Fprintf(stdout, "differs  %s\n%s", path, difference)
