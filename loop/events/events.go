@@ -58,6 +58,7 @@ type Reader struct {
 	batch     []loop.AskedCall // of the last reply
 	calls     int              // calls asked for before it
 	tools     map[int]string   // by number of the call
+	summing   bool             // the open request is for a summary, in which no calls count
 }
 
 // Read gives the events of the next record, in order.
@@ -96,6 +97,9 @@ func (r *Reader) readInput(in *loop.Input, ignored bool, add func(Event)) {
 	case loop.ModelDelta:
 		add(Event{Kind: ModelDelta, Ref: in.Ref, Text: in.Text})
 	case loop.ModelReply:
+		if r.summing {
+			return
+		}
 		r.calls += len(r.batch)
 		r.batch = in.Calls
 		r.tools = map[int]string{}
@@ -108,6 +112,7 @@ func (r *Reader) readInput(in *loop.Input, ignored bool, add func(Event)) {
 func (r *Reader) readEffect(e *loop.Effect, add func(Event)) {
 	switch e.Kind {
 	case loop.AskModel:
+		r.summing = e.For == loop.ForSummary
 		switch {
 		case e.Ref.Try > 1:
 			add(Event{Kind: ModelRetry, Ref: e.Ref})

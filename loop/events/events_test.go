@@ -66,3 +66,31 @@ func TestEvents(t *testing.T) {
 		t.Errorf("progress\ngot  %s\nwant %s", got, wantLines)
 	}
 }
+
+// What a model calls in a summary is not counted: the call that follows is the
+// first of its batch.
+func TestSummaryHasNoCalls(t *testing.T) {
+	ask := func(n int, what loop.Purpose) []loop.Effect {
+		return []loop.Effect{{Kind: loop.AskModel, Ref: loop.Ref{Kind: loop.RefModel, N: n, Try: 1}, For: what}}
+	}
+	reply := func(n int, calls ...loop.AskedCall) loop.Input {
+		return loop.Input{Kind: loop.ModelReply, Ref: loop.Ref{Kind: loop.RefModel, N: n}, Calls: calls}
+	}
+	read := loop.AskedCall{Name: "read", Args: "{}"}
+	var reader events.Reader
+	var got []string
+	for _, rec := range []loop.Record{
+		{In: loop.Input{Kind: loop.Started, Text: "go"}, Effects: ask(1, loop.ForSummary)},
+		{In: reply(1, read), Effects: ask(2, loop.ForReply)},
+		{In: reply(2, read), Effects: []loop.Effect{{Kind: loop.CallTool, Ref: loop.Ref{Kind: loop.RefCall, N: 1, Try: 1}, Name: "read", Args: "{}"}}},
+	} {
+		for _, e := range reader.Read(rec) {
+			if line := e.Progress(0); line != "" {
+				got = append(got, line)
+			}
+		}
+	}
+	if strings.Join(got, "|") != "[1] Calling read (1/1)" {
+		t.Errorf("got %q", got)
+	}
+}
