@@ -33,33 +33,49 @@ func (b *auditBook) checkDetectors(r *auditReply, n *auditCounts) {
 // repeats adds a turn to the streaks, and gives the longest that one of its
 // calls has: by turns, and by calls next to each other.
 func (n *auditCounts) repeats(r *auditReply) (turn, next int) {
-	streaks := map[string]int{}
-	for _, c := range r.calls {
-		if streaks[c.same] == 0 {
-			streaks[c.same] = n.streaks[c.same]
-		}
-		streaks[c.same]++
-		if n.times > 0 && n.same == c.same {
-			n.times++
-		} else {
-			n.same, n.times = c.same, 1
-		}
-		turn, next = max(turn, streaks[c.same]), max(next, n.times)
-	}
-	n.streaks = streaks
-	return turn, next
+	n.before = n.auditStreaks
+	return n.count(r, func(*auditCall) bool { return true })
 }
 
-// forgetVetoed makes calls that a detector or a hook vetoed equal to no other in later counts.
+// forgetVetoed counts a turn once more without the calls that a detector or a
+// hook vetoed: they are equal to no other.
 func (n *auditCounts) forgetVetoed(r *auditReply) {
-	for _, c := range r.calls {
-		if c.block == Vetoed || c.deny == Vetoed {
-			delete(n.streaks, c.same)
-			if n.same == c.same {
-				n.same, n.times = "", 0
-			}
-		}
+	vetoed := func(c *auditCall) bool { return c.block == Vetoed || c.deny == Vetoed }
+	if slices.ContainsFunc(r.calls, vetoed) {
+		n.auditStreaks = n.before
+		n.count(r, func(c *auditCall) bool { return !vetoed(c) })
 	}
+}
+
+// auditStreaks are what detectors count: how often each call came in turns that
+// follow one another, and how often the last one came in a row.
+type auditStreaks struct {
+	streaks map[string]int
+	same    string
+	times   int // 0 = the last one is equal to no other
+}
+
+// count adds the calls of a turn that count. It changes no map that was there.
+func (s *auditStreaks) count(r *auditReply, counts func(*auditCall) bool) (turn, next int) {
+	turns := map[string]int{}
+	for _, c := range r.calls {
+		if !counts(c) {
+			s.same, s.times = "", 0
+			continue
+		}
+		if turns[c.same] == 0 {
+			turns[c.same] = s.streaks[c.same]
+		}
+		turns[c.same]++
+		if s.times > 0 && s.same == c.same {
+			s.times++
+		} else {
+			s.same, s.times = c.same, 1
+		}
+		turn, next = max(turn, turns[c.same]), max(next, s.times)
+	}
+	s.streaks = turns
+	return turn, next
 }
 
 // auditPlain reports whether a detector only counts identical calls in a row,

@@ -85,9 +85,8 @@ type auditCounts struct {
 	// the row and where it does not: the documentation leaves that open.
 	errors, errorsKept int
 
-	streaks map[string]int // of the calls in the last turn
-	same    string         // the last call
-	times   int            // how often in a row
+	auditStreaks
+	before auditStreaks // those before the last turn
 }
 
 func (b *auditBook) recount() {
