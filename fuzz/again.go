@@ -3,6 +3,7 @@ package fuzz
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -125,6 +126,9 @@ func checkResumed(p *play) (string, bool) {
 		return "", false
 	}
 	at := turns[int(mix(p.Seed)%uint64(len(turns)))]
+	if slices.ContainsFunc(p.trace[:at+1], answersForWorld) {
+		return "", false
+	}
 	m, err := loop.New(p.Config, p.task(), p.Script.Specs())
 	if err != nil {
 		return err.Error(), true
@@ -138,6 +142,14 @@ func checkResumed(p *play) (string, bool) {
 			difference(recordText(p.trace, d), recordText(rest.trace, d-at-1)), true
 	}
 	return "", true
+}
+
+// answersForWorld reports whether an input that nobody asked for has answered what
+// was open. The world's own answer, which still comes, is ignored then; a world
+// that is made anew does not know of it.
+func answersForWorld(r loop.Record) bool {
+	ignored := len(r.Effects) == 1 && r.Effects[0].Event == loop.EventIgnored
+	return r.In.Text == strayText && !ignored && (r.In.Kind == loop.ModelFailure || r.In.Kind == loop.ModelReply || r.In.Kind == loop.ToolResult)
 }
 
 // endsTurn reports whether a step ends with a turn: the loop asks the model, or

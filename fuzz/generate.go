@@ -220,19 +220,22 @@ func (m *maker) permissions() {
 	}
 }
 
+// strayText is what an input says that nobody asked for.
+const strayText = "stray"
+
 // strays draws answers to what nobody asked.
 func (m *maker) strays() {
 	for range m.below(4) {
 		n, try := 1+m.below(6), 1+m.below(2)
 		in := pick(m.dice,
-			loop.Input{Kind: loop.ToolResult, Ref: loop.Ref{Kind: loop.RefCall, N: n, Try: try}, Text: "stray"},
-			loop.Input{Kind: loop.ToolResult, Ref: loop.Ref{Kind: loop.RefCall, N: 900 + n, Try: 1}, Code: loop.ToolBug, Text: "stray"},
-			loop.Input{Kind: loop.ModelReply, Ref: loop.Ref{Kind: loop.RefModel, N: 900, Try: 1}, Text: "stray"},
-			loop.Input{Kind: loop.ModelFailure, Ref: loop.Ref{Kind: loop.RefModel, N: n, Try: 2}, Status: 500, Text: "stray"},
-			loop.Input{Kind: loop.ModelDelta, Ref: loop.Ref{Kind: loop.RefModel, N: n, Try: 1}, Text: "stray"},
+			loop.Input{Kind: loop.ToolResult, Ref: loop.Ref{Kind: loop.RefCall, N: n, Try: try}, Text: strayText},
+			loop.Input{Kind: loop.ToolResult, Ref: loop.Ref{Kind: loop.RefCall, N: 900 + n, Try: 1}, Code: loop.ToolBug, Text: strayText},
+			loop.Input{Kind: loop.ModelReply, Ref: loop.Ref{Kind: loop.RefModel, N: 900, Try: 1}, Text: strayText},
+			loop.Input{Kind: loop.ModelFailure, Ref: loop.Ref{Kind: loop.RefModel, N: n, Try: 2}, Status: 500, Text: strayText},
+			loop.Input{Kind: loop.ModelDelta, Ref: loop.Ref{Kind: loop.RefModel, N: n, Try: 1}, Text: strayText},
 			loop.Input{Kind: loop.GateAnswer, Ref: loop.Ref{Kind: loop.RefGate, N: n}, Allow: true},
 			loop.Input{Kind: loop.UserReply, Ref: loop.Ref{Kind: loop.RefQuestion, N: n}, Allow: true},
-			loop.Input{Kind: loop.UserMessage, Text: "stray"},
+			loop.Input{Kind: loop.UserMessage, Text: strayText},
 			loop.Input{Kind: loop.Started, Text: "again"},
 			loop.Input{Kind: loop.Tick},
 		)

@@ -260,21 +260,25 @@ func (m *maker) protocol(c *fakes.StepCall) {
 	if m.mild && !m.spendFailure() {
 		return
 	}
+	file := "a.txt"
+	if m.mild {
+		file = "file-${call}.txt" // so that no two are the same
+	}
 	switch m.below(7) {
 	case 0:
 		c.Name = pick(m.dice, "nobody", "READ", "")
 	case 1:
 		c.Name = " " + c.Name + "\n"
 	case 2:
-		c.Name, c.Args = "multi_tool_use.parallel", `{"tool_uses":[{"recipient_name":"read","parameters":{"path":"a.txt"}},{"recipient_name":"write","parameters":{}}]}`
+		c.Name, c.Args = "multi_tool_use.parallel", `{"tool_uses":[{"recipient_name":"read","parameters":{"path":"`+file+`"}},{"recipient_name":"write","parameters":{}}]}`
 	case 3:
-		c.Args = fmt.Sprintf(`{"name":%q,"arguments":{"name":"write","arguments":{}}}`, c.Name)
+		c.Args = fmt.Sprintf(`{"name":%q,"arguments":{"name":"write","arguments":{"path":%q}}}`, c.Name, file)
 	case 4:
 		c.Name = c.Name + `","arguments":{},"name":"`
 	case 5:
 		c.Name = m.hostile()
 	default:
-		c.Name, c.Args = "read,write", `[{"path":"a.txt"},{"path":"b.txt"}]`
+		c.Name, c.Args = "read,write", `[{"path":"`+file+`"},{"path":"b.txt"}]`
 	}
 }
 

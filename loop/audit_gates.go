@@ -28,7 +28,7 @@ func (b *auditBook) readGates(r *auditReply) {
 		case g.at == GateBeforeCall && !g.allow:
 			c.denied, c.deny = g.answered, Vetoed
 		case g.at == GateBeforeCall:
-			if auditIsObject(g.in.Args) {
+			if auditIsObject(g.in.Args) && !b.breaksSchema(c.spec, g.in.Args) {
 				c.sent, c.hooked = g.in.Args, true
 			}
 		case !g.allow:
@@ -40,6 +40,16 @@ func (b *auditBook) readGates(r *auditReply) {
 			}
 		}
 	}
+}
+
+// breaksSchema reports whether arguments break the schema that a tool's must keep.
+func (b *auditBook) breaksSchema(t *ToolSpec, args string) bool {
+	schema := b.schema(t.Input)
+	if !b.cfg.Contracts.Input || schema == nil {
+		return false
+	}
+	_, _, problem, _ := schema.Check(args, 0)
+	return problem != ""
 }
 
 // gatesDone gives the record from which the calls of a batch may start.

@@ -82,10 +82,8 @@ func (b *auditBook) refusedByTool(c *auditCall) bool {
 	if !b.cfg.Policy.Fallbacks || other == nil || !b.toolState(other).free(at) {
 		return true
 	}
-	if schema := b.schema(other.Input); b.cfg.Contracts.Input && schema != nil {
-		if _, _, problem, _ := schema.Check(c.fixed, 0); problem != "" {
-			return true
-		}
+	if b.breaksSchema(other, c.fixed) {
+		return true
 	}
 	c.spec, c.standIn = other, other.Name
 	return false
