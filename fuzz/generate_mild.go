@@ -86,7 +86,8 @@ func (m *maker) mildFault(a *fakes.Answer) {
 // mildDelay makes an answer late, or lets its first try hang.
 func (m *maker) mildDelay(a *fakes.Answer) {
 	r, limit := &m.Config.Retry, m.Config.Time.Tool
-	if limit > 0 && len(a.Failures) < r.Max && r.Timeouts && slices.Contains(r.Codes, loop.Timeout) && m.one(2) && m.spendHang() {
+	heard := m.Config.Time.Grace > 0 // else the try is abandoned at once, and tried again only if that does no harm
+	if limit > 0 && heard && len(a.Failures) < r.Max && r.Timeouts && slices.Contains(r.Codes, loop.Timeout) && m.one(2) && m.spendHang() {
 		a.Failures = append(a.Failures, fakes.Failure{Hang: true})
 		return
 	}

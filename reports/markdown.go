@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -28,7 +29,7 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 	m.line(Marker)
 	m.line("## agentbench: " + r.headline())
 	for _, warning := range r.Warnings {
-		m.line("> [!WARNING]\n> " + MarkdownText(warning))
+		m.line("> [!WARNING]\n> " + markdownStart(warning))
 	}
 	if r.Gate != nil {
 		m.gate(r.Gate)
@@ -116,7 +117,7 @@ func (m *markdown) troubles(r *Report) {
 	for _, t := range r.Findings[:min(markdownTroubles, len(r.Findings))] {
 		fmt.Fprintf(&m.b, "- **%s** %s under %s, seed %d: %s\n", MarkdownText(string(t.Verdict)), MarkdownText(t.Scenario), MarkdownText(t.Variant), t.Seed, MarkdownText(t.Ending))
 		for _, line := range reasons(t.Findings[:min(markdownFindings, len(t.Findings))]) {
-			fmt.Fprintf(&m.b, "  - %s\n", MarkdownText(Cut(line, markdownReason)))
+			fmt.Fprintf(&m.b, "  - %s\n", markdownStart(Cut(line, markdownReason)))
 		}
 		if t.Command != "" {
 			fmt.Fprintf(&m.b, "  - %s\n", MarkdownCode(t.Command))
@@ -135,7 +136,7 @@ func (m *markdown) differences(r *Report) {
 	m.line("### " + Count(len(r.Differences), "scenario") + " that the variants treat differently, the worst first")
 	for i := range r.Differences[:min(markdownDifferences, len(r.Differences))] {
 		d := &r.Differences[i]
-		fmt.Fprintf(&m.b, "- %s: %s", MarkdownText(d.Scenario), MarkdownText(d.words(r.replay())))
+		fmt.Fprintf(&m.b, "- %s: %s", markdownStart(d.Scenario), MarkdownText(d.words(r.replay())))
 		if d.Command != "" {
 			fmt.Fprintf(&m.b, "  \n  %s", MarkdownCode(d.Command))
 		}
@@ -168,6 +169,20 @@ var markdownEscapes = strings.NewReplacer(
 // MarkdownText makes foreign text plain text on one line of Markdown: nothing in
 // it is a mark, a tag, a link or a mention.
 func MarkdownText(s string) string { return markdownEscapes.Replace(Line(s)) }
+
+// startMark is what makes a list, a heading or a line of what begins with it (see
+// CommonMark, sections 4.1, 4.3 and 5.2); the mark that is escaped is its last
+// character.
+var startMark = regexp.MustCompile(`^(?:[-+=]|[0-9]{1,9}[.)])`)
+
+// markdownStart is MarkdownText for a text that begins a line.
+func markdownStart(s string) string {
+	text := MarkdownText(s)
+	if at := startMark.FindStringIndex(text); at != nil {
+		return text[:at[1]-1] + `\` + text[at[1]-1:]
+	}
+	return text
+}
 
 // MarkdownCode writes foreign text as code.
 func MarkdownCode(s string) string {
