@@ -109,8 +109,8 @@ func (b *auditBook) checkCallLimits(r *auditReply, n *auditCounts) (full *auditC
 		case limits.Calls > 0 && n.open && c.refused() && len(c.gates) == 0:
 			c.stop(Refused, "call-limit")
 			full = cmp.Or(full, c)
-			if rec, ok := b.spent(r.run); ok && rec <= r.rec {
-				r.run.perhaps(StopTryLimit, r.rec) // it may be that which refused the call
+			if rec, ok := b.spent(r.run); ok && rec <= c.puts[0].rec {
+				r.run.perhaps(StopTryLimit, max(rec, r.rec)) // it may be that which refused the call
 			}
 		default:
 			inTurn++
