@@ -69,13 +69,13 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 	if _, err := connector(cmd); err != nil {
 		return err
 	}
-	wrong := 0
+	stdout, wrong := &shownOutput{Writer: cmd.OutOrStdout()}, 0
 	for _, path := range paths {
 		ill := false
 		for _, c := range examine(cmd, path, time.Now()) {
 			ill = ill || c.Wrong
 			if c.Wrong || !f.quiet {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", path, reports.Line(c.String()))
+				fmt.Fprintf(stdout, "%s: %s\n", path, reports.Line(c.String()))
 			}
 		}
 		if ill {
@@ -86,9 +86,12 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if !f.quiet {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s, %d with something wrong\n", plural(len(paths), "cassette"), wrong)
+		fmt.Fprintf(stdout, "%s, %d with something wrong\n", plural(len(paths), "cassette"), wrong)
 	}
-	if wrong > 0 {
+	switch {
+	case stdout.err != nil:
+		return stdout.err
+	case wrong > 0:
 		return exitCode(exitFailed)
 	}
 	return nil

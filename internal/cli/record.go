@@ -307,8 +307,11 @@ func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) 
 		return err
 	}
 	if !f.quiet {
-		showPlayed(cmd.OutOrStdout(), path, again)
-		showRedacted(cmd.OutOrStdout(), played.Redacted)
+		out := &shownOutput{Writer: cmd.OutOrStdout()}
+		showPlayed(out, path, again)
+		if showRedacted(out, played.Redacted); out.err != nil {
+			return out.err
+		}
 	}
 	if ctx.Err() != nil {
 		return exitCode(exitInterrupted)

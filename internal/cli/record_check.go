@@ -30,7 +30,7 @@ func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 	if _, err := connector(cmd); err != nil {
 		return err
 	}
-	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	stdout, stderr := &shownOutput{Writer: cmd.OutOrStdout()}, cmd.ErrOrStderr()
 	code := exitPassed
 	var sessions []recorded
 	for _, path := range paths {
@@ -57,6 +57,9 @@ func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 	}
 	if err := f.writeResults(sessions); err != nil {
 		return err
+	}
+	if stdout.err != nil {
+		return stdout.err
 	}
 	if code != exitPassed {
 		return exitCode(code)

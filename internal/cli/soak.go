@@ -87,7 +87,10 @@ func (f *soakFlags) run(cmd *cobra.Command) error {
 		}
 		all = append(all, r)
 		if !f.quiet {
-			showSoak(cmd.OutOrStdout(), r)
+			out := &shownOutput{Writer: cmd.OutOrStdout()}
+			if showSoak(out, r); out.err != nil {
+				return out.err
+			}
 		}
 		if !r.Passed() {
 			code = exitFailed
