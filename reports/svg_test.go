@@ -1,14 +1,10 @@
 package reports
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"image/color"
-	"image/png"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -128,70 +124,11 @@ func TestSVGWithoutTrials(t *testing.T) {
 	}
 }
 
-// onWhite is a colour of a band where nothing else lies: 33 of 255 parts.
-func onWhite(c color.NRGBA) [3]int {
-	mix := func(v uint8) int { return (33*int(v) + 222*255) / 255 }
-	return [3]int{mix(c.R), mix(c.G), mix(c.B)}
-}
-
-// closeTo allows for the rounding of one part in 255.
-func closeTo(c color.Color, want [3]int) bool {
-	n := color.NRGBAModel.Convert(c).(color.NRGBA)
-	for i, v := range []uint8{n.R, n.G, n.B} {
-		if d := int(v) - want[i]; d < -1 || d > 1 {
-			return false
-		}
-	}
-	return true
-}
-
 // Bands have the edges of steps: a share holds until the next event.
 func TestBandsAreSteps(t *testing.T) {
 	got := bands([]Point{{T: 2, Lower: .5, Upper: .9}, {T: 5, Lower: .25, Upper: .75}, {T: 8, Lower: Unknown(), Upper: Unknown()}})
 	want := [][]corner{{{2, .9}, {5, .9}, {5, .75}, {8, .75}, {8, .25}, {5, .25}, {5, .5}, {2, .5}}}
 	if !slices.EqualFunc(got, want, slices.Equal[[]corner]) {
 		t.Errorf("got %v", got)
-	}
-}
-
-// The picture is as large as its charts: 8 × 3.8 inches of 144 dots each.
-func TestPNG(t *testing.T) {
-	all := slices.Concat(tried("a", 10, 4, 5, 10, 1), tried("b", 10, 9, 9, 10, 0))
-	for _, v := range []string{"a", "b"} { // so that bands go on after the first stop
-		all = append(all, endedIn("loops/long", v, scenarios.Runaway, 1, loop.Ceiling, 40))
-	}
-	r := folded(t, &Fold{}, all...)
-	var first, second bytes.Buffer
-	for _, b := range []*bytes.Buffer{&first, &second} {
-		if err := WritePNG(b, r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !bytes.Equal(first.Bytes(), second.Bytes()) {
-		t.Error("the same report gave other bytes")
-	}
-	picture, err := png.Decode(&first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if size := picture.Bounds().Size(); size.X != 1152 || size.Y < 1093 || size.Y > 1095 { // 2 × 547.2
-		t.Errorf("size %v", size)
-	}
-	colours := map[color.Color]bool{}
-	for y := range picture.Bounds().Dy() {
-		for x := range picture.Bounds().Dx() {
-			colours[color.NRGBAModel.Convert(picture.At(x, y))] = true
-		}
-	}
-	for i := range 2 {
-		if !colours[pngColours[i]] {
-			t.Errorf("no curve has the colour %v", pngColours[i])
-		}
-		if over := onWhite(pngColours[i]); !slices.ContainsFunc(slices.Collect(maps.Keys(colours)), func(c color.Color) bool { return closeTo(c, over) }) {
-			t.Errorf("no band has the colour %v", over)
-		}
-	}
-	if err := WritePNG(io.Discard, folded(t, &Fold{})); err != nil {
-		t.Errorf("without trials: %v", err)
 	}
 }

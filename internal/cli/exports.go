@@ -29,7 +29,6 @@ var exporters = map[string]exporter{
 	".sarif": {write: reports.WriteSARIF},
 	".html":  {write: reports.WriteHTML, results: true},
 	".svg":   {write: reports.WriteSVG},
-	".png":   {write: reports.WritePNG},
 }
 
 // extensions lists what a file's name may end in.
