@@ -4,7 +4,7 @@ package main
 
 import (
 	"github.com/agentbench-go/agentbench/cassettes/openai"
-	"github.com/agentbench-go/agentbench/internal/cli"
+	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/cli"
 )
 
 // built has live models. The client library behind them takes a minute to build;

@@ -1,11 +1,11 @@
 // Agentbench tests how agent loops fail. See `agentbench help`, or the package
-// comment of [github.com/agentbench-go/agentbench/internal/cli].
+// comment of [github.com/agentbench-go/agentbench/cmd/agentbench/internal/cli].
 package main
 
 import (
 	"os"
 
-	"github.com/agentbench-go/agentbench/internal/cli"
+	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/cli"
 )
 
 func main() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, built)) }

@@ -2,7 +2,7 @@
 
 package main
 
-import "github.com/agentbench-go/agentbench/internal/cli"
+import "github.com/agentbench-go/agentbench/cmd/agentbench/internal/cli"
 
 // built has no live models.
 var built cli.Options

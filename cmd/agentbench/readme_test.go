@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentbench-go/agentbench/internal/cli"
+	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/cli"
 )
 
 // TestReadme runs what the console blocks of README.md and docs/*.md show, and

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentbench-go/agentbench/internal/telemetry"
+	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/telemetry"
 	"github.com/agentbench-go/agentbench/loop"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/agentbench-go/agentbench/internal/telemetry"
+	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/telemetry"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
