@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// CheckHistory tells what is wrong with a history by the contract of chat
+// CheckHistory returns what is wrong with a history by the contract of chat
 // APIs, in the order of the messages; nil if nothing is. Every call of an
 // assistant message is answered by exactly one tool message, directly after it
 // and in its order, under an id that is not empty and used once; no tool
@@ -15,22 +15,30 @@ import (
 // user message may stand anywhere else.
 func CheckHistory(h []Message) []string {
 	c := historyCheck{ids: make(map[string]bool, len(h))}
-	for i, m := range h {
-		c.n, c.ref = i+1, m.Ref
-		c.message(m)
-	}
-	c.n++
-	c.ref = Ref{}
-	c.unanswered()
-	return c.problems
+	return c.check(h)
 }
 
+// A historyCheck checks a history that grows.
 type historyCheck struct {
 	n        int // the message, counted from 1
 	ref      Ref
 	open     []Call // still without result
 	ids      map[string]bool
 	problems []string
+}
+
+// check reads the messages that it has not seen yet, and returns what is wrong
+// with them, and with a history that ends here.
+func (c *historyCheck) check(h []Message) []string {
+	for _, m := range h[c.n:] {
+		c.n, c.ref = c.n+1, m.Ref
+		c.message(m)
+	}
+	end := *c
+	end.n, end.ref = c.n+1, Ref{}
+	end.unanswered()
+	c.problems = nil
+	return end.problems
 }
 
 func (c *historyCheck) add(format string, args ...any) {
@@ -118,11 +126,7 @@ func (b *auditBook) apply(it auditItem, h []Message) []Message {
 			return append(h, r.message())
 		}
 	case it.eff.Kind == Put && it.eff.Ref.Kind == RefMessage:
-		at := len(h)
-		if it.eff.To > 0 {
-			at = min(at, it.eff.To-1)
-		}
-		return slices.Insert(h, at, Message{Ref: it.eff.Ref, Role: User, Text: it.eff.Text})
+		return slices.Insert(h, b.changes(it.eff, h), Message{Ref: it.eff.Ref, Role: User, Text: it.eff.Text})
 	case it.eff.Kind == Put:
 		m := Message{Ref: it.eff.Ref, Role: ToolRole, Text: it.eff.Text}
 		if c := b.call(it.eff.Ref); c != nil {
@@ -130,12 +134,29 @@ func (b *auditBook) apply(it auditItem, h []Message) []Message {
 		}
 		return append(h, m)
 	case it.eff.Kind == Drop:
-		ref := it.eff.Ref.whole()
-		if i := slices.IndexFunc(h, func(m Message) bool { return m.Ref == ref }); i >= 0 {
+		if i := b.changes(it.eff, h); i < len(h) {
 			return slices.Delete(h, i, i+1)
 		}
 	}
 	return h
+}
+
+// changes returns the index at which a put or drop changes a history: its length
+// if no message that is there does.
+func (b *auditBook) changes(e *Effect, h []Message) int {
+	switch {
+	case e.Kind == Put && e.Ref.Kind == RefMessage && e.To > 0:
+		return min(len(h), e.To-1)
+	case e.Kind == Drop:
+		is := func(m Message) bool { return m.Ref == e.Ref.whole() }
+		if last := len(h) - 1; last >= 0 && is(h[last]) {
+			return last
+		}
+		if i := slices.IndexFunc(h, is); i >= 0 {
+			return i
+		}
+	}
+	return len(h)
 }
 
 // reply gives the reply that was taken at a line, or nil.
@@ -156,17 +177,25 @@ func (r *auditReply) message() Message {
 }
 
 func (b *auditBook) checkHistory() {
+	c := historyCheck{ids: map[string]bool{}}
 	seen := map[string]bool{}
 	b.rebuild(func(it auditItem, h []Message) {
-		if it.eff == nil || it.eff.Kind != AskModel && it.eff.Kind != Halt {
+		if it.eff == nil {
 			return
 		}
-		for _, problem := range CheckHistory(h) {
-			_, what, _ := strings.Cut(problem, ": ")
-			if !seen[what] {
-				b.report(it.auditPlace, "", "", "%s", problem)
+		switch it.eff.Kind {
+		case Put, Drop:
+			if b.changes(it.eff, h) < c.n {
+				c = historyCheck{ids: map[string]bool{}} // what it has seen has changed
 			}
-			seen[what] = true
+		case AskModel, Halt:
+			for _, problem := range c.check(h) {
+				_, what, _ := strings.Cut(problem, ": ")
+				if !seen[what] {
+					b.report(it.auditPlace, "", "", "%s", problem)
+				}
+				seen[what] = true
+			}
 		}
 	})
 }

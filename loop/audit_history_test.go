@@ -1,7 +1,9 @@
 package loop
 
 import (
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -59,6 +61,131 @@ func TestCheckHistory(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// The rules on the history find what chat APIs refuse, and where.
+func TestHistoryRules(t *testing.T) {
+	const start = "   0.000s started text=t\n          > ask m1#1 for=reply to=1\n"
+	tests := []struct{ name, trace, want string }{
+		{"clean", start + `   1.000s reply m1 call=a:x("{}") call=b:y("{}") finish=tool_calls
+          > put c1 text=a
+          > put c2 text=b
+          > ask m2#1 for=reply to=4
+   2.000s reply m2 text=done finish=stop
+          > halt stop=done end=DONE reason=r answer=done turns=2 model_calls=2 asked=2 calls=2 elapsed=2s
+`, ""},
+		{"call without result", start + `   1.000s reply m1 call=a:x("{}") call=b:y("{}") finish=tool_calls
+          > put c1 text=a
+          > ask m2#1 for=reply to=3
+`, "history@5"},
+		{"results in another order", start + `   1.000s reply m1 call=a:x("{}") call=b:y("{}") finish=tool_calls
+          > put c2 text=b
+          > put c1 text=a
+          > ask m2#1 for=reply to=4
+`, "history@6"},
+		{"two results of a call", start + `   1.000s reply m1 call=a:x("{}") finish=tool_calls
+          > put c1 text=a
+          > put c1 text=a
+          > ask m2#1 for=reply to=4
+`, "history@6"},
+		{"id used twice", start + `   1.000s reply m1 call=a:x("{}") call=a:y("{}") finish=tool_calls
+          > put c1 text=a
+          > put c2 text=b
+          > ask m2#1 for=reply to=4
+`, "history@6"},
+		{"id replaced", start + `   1.000s reply m1 call=a:x("{}") call=a:y("{}") finish=tool_calls
+          > note c2 event=replaced-id text=b
+          > put c1 text=a
+          > put c2 text=b
+          > ask m2#1 for=reply to=4
+`, ""},
+		{"no id", start + `   1.000s reply m1 call="":x("{}") finish=tool_calls
+          > put c1 text=a
+          > ask m2#1 for=reply to=3
+`, "history@5"},
+		{"empty reply kept", start + `   1.000s reply m1 finish=stop
+          > ask m2#1 for=reply to=2
+`, "history@4"},
+		{"empty reply dropped", start + `   1.000s reply m1 finish=stop
+          > drop m1
+          > note m1 event=empty-reply
+          > ask m2#1 for=reply to=1
+`, ""},
+		{"reply dropped without its result", start + `   1.000s reply m1 call=a:x("{}") finish=tool_calls
+          > put c1 text=a
+          > ask m2#1 for=reply to=3
+   2.000s reply m2 text=b call=b:y("{}") finish=tool_calls
+          > put c2 text=b
+          > drop m1
+          > ask m3#1 for=reply to=4
+`, "history@9"},
+		{"summary between a reply and its result", start + `   1.000s reply m1 call=a:x("{}") finish=tool_calls
+          > put c1 text=a
+          > put u2 to=3 text=s
+          > ask m2#1 for=reply to=4
+`, "history@6 history@6"},
+		{"dropped twice", start + `   1.000s reply m1 finish=stop
+          > drop m1
+          > drop m1
+          > ask m2#1 for=reply to=1
+`, "number@5"},
+		{"asked with another number", start + `   1.000s reply m1 call=a:x("{}") finish=tool_calls
+          > put c1 text=a
+          > ask m2#1 for=reply to=2
+`, "asked-with@5"},
+		{"reply that nobody asked for", start + `   1.000s reply m7 call=a:x("{}") finish=tool_calls
+          > note m7 event=ignored
+   2.000s failure m1
+          > ask m2#1 for=reply to=1
+`, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			found := Audit(Default(), Task{Text: "t"}, nil, parseAudit(t, tt.trace))
+			found = slices.DeleteFunc(found, func(v Violation) bool {
+				return !slices.Contains([]string{"history", "asked-with", "number"}, v.Rule)
+			})
+			if got := auditFound(found); got != tt.want {
+				t.Errorf("found %s, want %q", auditList(found), tt.want)
+			}
+		})
+	}
+}
+
+// The check of a history that grows finds what a check of the whole history at
+// each request and each halt finds, whatever is wrong with the trace.
+func TestHistoryCheckGoesOn(t *testing.T) {
+	found := 0
+	for seed := range uint64(1500) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		s, trace := wildTrace(t, seed)
+		for range r.IntN(8) {
+			trace = distort(trace, r)
+		}
+		b := readAudit(s.cfg, s.task, s.tools, trace)
+		var want []Violation
+		seen := map[string]bool{}
+		b.rebuild(func(it auditItem, h []Message) {
+			if it.eff == nil || it.eff.Kind != AskModel && it.eff.Kind != Halt {
+				return
+			}
+			for _, problem := range CheckHistory(h) {
+				_, what, _ := strings.Cut(problem, ": ")
+				if !seen[what] {
+					want = append(want, Violation{Line: it.line, At: it.at, Message: problem})
+				}
+				seen[what] = true
+			}
+		})
+		b.checkHistory()
+		if !slices.Equal(b.found, want) {
+			t.Fatalf("seed %d:\n%sgot%s\nwant%s", seed, trace, auditList(b.found), auditList(want))
+		}
+		found += len(want)
+	}
+	if found < 300 {
+		t.Errorf("only %d problems in 1,500 distorted traces", found)
 	}
 }
 

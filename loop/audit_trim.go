@@ -12,7 +12,7 @@ import (
 func (b *auditBook) checkTrimming() {
 	rec := -1
 	var drops []auditItem
-	var before []Message
+	var want []Ref // that have to be dropped from the history as it was before drops
 	b.rebuild(func(it auditItem, h []Message) {
 		if it.rec != rec {
 			b.uncalledFor(drops)
@@ -22,16 +22,16 @@ func (b *auditBook) checkTrimming() {
 		case it.eff == nil:
 		case it.eff.Kind == Drop && !b.dropsEmpty(it.rec, it.eff):
 			if len(drops) == 0 {
-				before = slices.Clone(h)
+				want = b.trim(h)
 			}
 			drops = append(drops, it)
 		case it.eff.Kind == Put && it.eff.To > 0:
 			drops = nil // a summary takes their place
 		case it.eff.Kind == AskModel && it.eff.For != ForSummary:
 			if len(drops) == 0 {
-				before = h
+				want = b.trim(h)
 			}
-			b.checkDrops(it, before, drops)
+			b.checkDrops(it, want, drops)
 			drops = nil
 		}
 	})
@@ -51,8 +51,7 @@ func (b *auditBook) dropsEmpty(rec int, drop *Effect) bool {
 	return r != nil && (r.sort == auditEmpty || r.sort == auditSummary) && r.ref == drop.Ref
 }
 
-func (b *auditBook) checkDrops(ask auditItem, before []Message, drops []auditItem) {
-	want := b.trim(before)
+func (b *auditBook) checkDrops(ask auditItem, want []Ref, drops []auditItem) {
 	for _, d := range drops {
 		i := slices.Index(want, d.eff.Ref)
 		if i < 0 {

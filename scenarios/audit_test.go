@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,18 +55,22 @@ func TestBrokenContract(t *testing.T) {
 	}
 }
 
-// The history of a trace that is too long for the audit is checked.
-func TestLongTraceHistory(t *testing.T) {
-	trace := loop.Trace{{In: loop.Input{Kind: loop.Started, Text: "t"}}}
-	for range maxAudited {
-		trace = append(trace, loop.Record{In: loop.Input{Kind: loop.Tick}})
+// The promises hold for a trace of any length: here a loop that asks once more
+// after 1,001 records of a run, with a result left out of the history.
+func TestLongTrace(t *testing.T) {
+	trace, err := loop.ParseTrace("   0.000s started text=t\n          > ask m1#1 for=reply to=1\n" +
+		strings.Repeat("   0.000s delta m1 text=x\n", 1000) +
+		"   1.000s reply m1 call=a:x(\"{}\") finish=tool_calls\n          > ask m2#1 for=reply to=2\n")
+	if err != nil {
+		t.Fatal(err)
 	}
-	trace = append(trace, loop.Record{In: loop.Input{Kind: loop.Tick},
-		Effects: []loop.Effect{{Kind: loop.AskModel, Ref: loop.Ref{Kind: loop.RefModel, N: 1, Try: 1}, For: loop.ForReply, To: 9}}})
 	s := answering("a", false)
+	s.Script.Task = "t"
 	r, trial := &Result{}, Trial{Scenario: s, Variant: s.Variant}
 	trial.checkTrace(r, trace)
-	if rules(r) != "history: the history does not have the messages that the loop asks with" {
-		t.Errorf("got %s", rules(r))
+	// 1 + 1 lines of the start, 1,000 deltas, and the second of the reply.
+	want := Finding{Rule: "history", At: "line 1004", Message: `message 3: no result for the call id "a" before it`}
+	if !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f == want }) {
+		t.Errorf("got %+v, and not %+v", r.Findings, want)
 	}
 }

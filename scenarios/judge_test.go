@@ -150,14 +150,15 @@ func TestLabelOfEndStates(t *testing.T) {
 	}
 }
 
-// A broken history is a failure even of a session that broke off.
-func TestBrokenHistoryOfBrokenSession(t *testing.T) {
+// A broken promise is a failure even of a session that broke off: here the
+// history has one message, and not two.
+func TestBrokenPromiseOfBrokenSession(t *testing.T) {
 	trace, err := loop.ParseTrace("   0.000s started text=t\n          > ask m1#1 for=reply to=2\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	trial, r := Trial{Scenario: answering("a", false)}, &Result{}
-	if got := trial.judge(r, nil, read(trace), trace, fakes.Idle{}, loop.ErrDry); got != Fail || !strings.HasPrefix(rules(r), "history: ") || !strings.HasSuffix(rules(r), "|ran-dry: the world ran dry") {
+	if got := trial.judge(r, nil, read(trace), trace, fakes.Idle{}, loop.ErrDry); got != Fail || !strings.HasPrefix(rules(r), "audit: asked-with: ") || !strings.HasSuffix(rules(r), "|ran-dry: the world ran dry") {
 		t.Errorf("%s: %s", got, rules(r))
 	}
 }
