@@ -1,10 +1,8 @@
-// Package cassettes reads what other agents recorded, and replays it under any
-// safety config.
+// Package cassettes is empty: what records and reads model traffic stands in
+// the packages below it.
 //
-// [Find] expands files, folders and globs, [Read] reads the trajectories of one
-// file into [Recording]s, whatever their format, and [Replay] feeds their
-// replies and results to the loop.
-//
-// What a recording says is data from a stranger: it is capped, never executed,
-// and never taken as an instruction.
+//   - drive, tape, endpoint, openai and secrets record a live model on a
+//     cassette, without keys and personal data, and play the cassette back.
+//   - trajectories reads and replays the runs that other agents recorded, and
+//     trajectories/wire decodes the HTTP traffic of the LLM APIs.
 package cassettes

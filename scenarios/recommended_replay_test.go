@@ -8,20 +8,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentbench-go/agentbench/cassettes"
+	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/detect"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// trajectories holds recorded runs of real agents. They are no part of the
+// realRuns holds recorded runs of real agents. They are no part of the
 // repository.
-const trajectories = "../../shared/data/trajectories"
+const realRuns = "../../shared/data/trajectories"
 
 // The figures on recorded runs in the comment of recommended are those that a
 // replay gives. UPDATE=1 writes them anew: read what became of them.
 func TestRecommendedReplay(t *testing.T) {
-	if _, err := os.Stat(trajectories); err != nil {
+	if _, err := os.Stat(realRuns); err != nil {
 		t.Skipf("the recorded runs are not here: %v", err)
 	}
 	const file, end = "variants/recommended.yaml", "# (end of the recorded runs)\n"
@@ -74,17 +74,17 @@ func replayFigures(t *testing.T) string {
 	variants := replayed(t)
 	var b strings.Builder
 	for _, source := range []string{"tau-bench", "agentdojo"} {
-		files, problems := cassettes.Find([]string{filepath.Join(trajectories, source)})
-		var runs []*cassettes.Recording
+		files, problems := trajectories.Find([]string{filepath.Join(realRuns, source)})
+		var runs []*trajectories.Trajectory
 		for _, f := range files {
-			more, bad := cassettes.Read(f, "")
+			more, bad := trajectories.Read(f, "")
 			runs, problems = append(runs, more...), append(problems, bad...)
 		}
 		for _, p := range problems {
 			t.Error(p)
 		}
-		var s cassettes.Summary
-		err := cassettes.Replay(context.Background(), runs, variants, 0, func(r *scenarios.Result) error {
+		var s trajectories.Summary
+		err := trajectories.Replay(context.Background(), runs, variants, 0, func(r *scenarios.Result) error {
 			s.Add(r)
 			return nil
 		})
@@ -101,6 +101,6 @@ func replayFigures(t *testing.T) string {
 
 // group tells how many were stopped, and how many of these went on to a call
 // that they had not made before.
-func group(g cassettes.GroupSummary) string {
+func group(g trajectories.GroupSummary) string {
 	return fmt.Sprintf("%d of %d (%d)", g.Stopped, g.N, g.WentOn)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentbench-go/agentbench/cassettes"
+	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
@@ -29,9 +29,9 @@ func newReplay() *cobra.Command {
 		Long: `Feed the replies and results of recorded runs to the loop and see which runs
 each variant would have stopped. A PATH is a file, a folder (its files in these
 formats) or a glob. Recorded HTTP traffic with an LLM API is read as the
-conversations in it. The formats that are known: ` + strings.Join(cassettes.Formats(), ", ") + `.
+conversations in it. The formats that are known: ` + strings.Join(trajectories.Formats(), ", ") + `.
 
-A recording is replayed as it stands: what was recorded next follows, whatever
+A trajectory is replayed as it stands: what was recorded next follows, whatever
 the variant did before, and its errors are final, so that no retry and no
 timeout is simulated. A replay reports and does not judge; the exit code is 2
 when a record could not be read (the others are replayed all the same). A file
@@ -48,7 +48,7 @@ replayed under the variant: a file for agentbench run and agentbench golden.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	addVariants(cmd, &f.variants, "replay under this `VARIANT`: a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
-	addChoice(cmd, &f.inputFormat, "input-format", "read the files as "+anyOf(cassettes.Formats())+" (default: by what they hold)", cassettes.Formats()...)
+	addChoice(cmd, &f.inputFormat, "input-format", "read the files as "+anyOf(trajectories.Formats())+" (default: by what they hold)", trajectories.Formats()...)
 	cmd.Flags().StringVar(&f.toScenario, "to-scenario", "", "write the recorded run of this `NAME` as a scenario, to the -o file or the standard output")
 	addJobs(cmd, &f.jobs)
 	f.outputFlags.add(cmd)
@@ -57,7 +57,7 @@ replayed under the variant: a file for agentbench run and agentbench golden.`,
 
 func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	if len(paths) == 0 {
-		return misuse("agentbench replay runs/ replays the recordings in a folder", "replay needs a file, a folder or a glob of recorded runs")
+		return misuse("agentbench replay runs/ replays the runs in a folder", "replay needs a file, a folder or a glob of recorded runs")
 	}
 	check := f.check
 	if f.toScenario != "" {
@@ -74,38 +74,38 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	recordings, problems := f.read(paths)
-	if len(recordings) == 0 {
+	runs, problems := f.read(paths)
+	if len(runs) == 0 {
 		f.tellProblems(cmd.ErrOrStderr(), problems)
 		return exitCode(exitUsage)
 	}
 	if f.toScenario != "" {
 		f.tellProblems(cmd.ErrOrStderr(), problems)
-		return f.writeScenario(cmd, recordings, variants[0])
+		return f.writeScenario(cmd, runs, variants[0])
 	}
-	return f.trials(cmd, recordings, variants, problems)
+	return f.trials(cmd, runs, variants, problems)
 }
 
-func (f *replayFlags) read(paths []string) (recordings []*cassettes.Recording, problems []*cassettes.Problem) {
-	files, problems := cassettes.Find(paths)
+func (f *replayFlags) read(paths []string) (runs []*trajectories.Trajectory, problems []*trajectories.Problem) {
+	files, problems := trajectories.Find(paths)
 	for _, file := range files {
-		more, bad := cassettes.Read(file, f.inputFormat)
-		recordings = append(recordings, more...)
+		more, bad := trajectories.Read(file, f.inputFormat)
+		runs = append(runs, more...)
 		problems = append(problems, bad...)
 	}
-	return recordings, problems
+	return runs, problems
 }
 
 // trials makes the replays, writes their results and shows what they come to.
-func (f *replayFlags) trials(cmd *cobra.Command, recordings []*cassettes.Recording, variants []scenarios.Variant, problems []*cassettes.Problem) error {
+func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory, variants []scenarios.Variant, problems []*trajectories.Problem) error {
 	skipped := countBroken(problems)
-	out, err := f.open(cmd, replayHeader(len(recordings), skipped, variants))
+	out, err := f.open(cmd, replayHeader(len(runs), skipped, variants))
 	if err != nil {
 		return err
 	}
 	f.tellProblems(cmd.ErrOrStderr(), problems)
-	fold := &replayed{recordings: len(recordings), skipped: skipped}
-	err = cassettes.Replay(cmd.Context(), recordings, variants, int(f.jobs), func(r *scenarios.Result) error {
+	fold := &replayed{runs: len(runs), skipped: skipped}
+	err = trajectories.Replay(cmd.Context(), runs, variants, int(f.jobs), func(r *scenarios.Result) error {
 		fold.add(r)
 		return out.add(r)
 	})
@@ -129,10 +129,10 @@ func (f *replayFlags) trials(cmd *cobra.Command, recordings []*cassettes.Recordi
 	return nil
 }
 
-func replayHeader(recordings, skipped int, variants []scenarios.Variant) scenarios.Header {
+func replayHeader(runs, skipped int, variants []scenarios.Variant) scenarios.Header {
 	o := scenarios.Options{Variants: variants}
 	h := o.Header(Version)
-	h.Kind, h.Scenarios, h.Trials, h.Skipped = "replay", recordings, recordings*len(variants), skipped
+	h.Kind, h.Scenarios, h.Trials, h.Skipped = "replay", runs, runs*len(variants), skipped
 	return h
 }
 
@@ -151,10 +151,10 @@ func (f *replayFlags) show(cmd *cobra.Command, fold *replayed) error {
 // shownProblems is how many problems are told unless all are asked for.
 const shownProblems = 20
 
-func countBroken(problems []*cassettes.Problem) int {
+func countBroken(problems []*trajectories.Problem) int {
 	n := 0
 	for _, p := range problems {
-		if p.Kind == cassettes.Broken {
+		if p.Kind == trajectories.Broken {
 			n++
 		}
 	}
@@ -163,9 +163,9 @@ func countBroken(problems []*cassettes.Problem) int {
 
 // tellProblems writes what could not be read and what holds nothing to replay;
 // with --verbose also what was left out of a file that was read.
-func (f *replayFlags) tellProblems(stderr io.Writer, problems []*cassettes.Problem) {
+func (f *replayFlags) tellProblems(stderr io.Writer, problems []*trajectories.Problem) {
 	if !f.verbose {
-		left := func(p *cassettes.Problem) bool { return p.Kind == cassettes.Partly }
+		left := func(p *trajectories.Problem) bool { return p.Kind == trajectories.Partly }
 		problems = slices.DeleteFunc(slices.Clone(problems), left)
 	}
 	shown := problems

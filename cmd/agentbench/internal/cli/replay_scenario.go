@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agentbench-go/agentbench/cassettes"
+	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
@@ -31,9 +31,9 @@ func isScenarioFile(name string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// writeScenario makes a scenario of the recording that was asked for.
-func (f *replayFlags) writeScenario(cmd *cobra.Command, recordings []*cassettes.Recording, v scenarios.Variant) error {
-	r, err := f.chosen(recordings)
+// writeScenario makes a scenario of the trajectory that was asked for.
+func (f *replayFlags) writeScenario(cmd *cobra.Command, runs []*trajectories.Trajectory, v scenarios.Variant) error {
+	r, err := f.chosen(runs)
 	if err != nil {
 		return err
 	}
@@ -77,12 +77,12 @@ func (f *replayFlags) scenarioFile() string {
 	return f.files[0]
 }
 
-// chosen finds the recording that was asked for: by its name, or by its file
+// chosen finds the trajectory that was asked for: by its name, or by its file
 // and name.
-func (f *replayFlags) chosen(recordings []*cassettes.Recording) (*cassettes.Recording, error) {
-	var found []*cassettes.Recording
+func (f *replayFlags) chosen(runs []*trajectories.Trajectory) (*trajectories.Trajectory, error) {
+	var found []*trajectories.Trajectory
 	var names []string
-	for _, r := range recordings {
+	for _, r := range runs {
 		names = append(names, r.Name)
 		if f.toScenario == r.Name || f.toScenario == r.ID() {
 			found = append(found, r)

@@ -5,15 +5,15 @@ import (
 	"io"
 	"strings"
 
-	"github.com/agentbench-go/agentbench/cassettes"
+	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
 // replayed folds the results of a replay into what its table shows.
 type replayed struct {
-	cassettes.Summary
-	recordings   int
+	trajectories.Summary
+	runs         int
 	skipped      int // records and files that could not be read
 	inconclusive int // trials, which count in no figure
 }
@@ -59,7 +59,7 @@ func share(k, n int) string { return reports.Number(k) + " of " + reports.Number
 
 // line tells what was replayed, and what was not.
 func (p *replayed) line() string {
-	line := fmt.Sprintf("%s under %s\n", reports.Count(p.recordings, "recorded run"), reports.Count(len(p.Variants()), "variant"))
+	line := fmt.Sprintf("%s under %s\n", reports.Count(p.runs, "recorded run"), reports.Count(len(p.Variants()), "variant"))
 	if p.inconclusive > 0 {
 		line += fmt.Sprintf("%s could not be judged, counted in no figure\n", reports.Count(p.inconclusive, "trial"))
 	}

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/agentbench-go/agentbench/cassettes"
+	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/telemetry"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -36,7 +36,7 @@ func TestRoundTrip(t *testing.T) {
 {"role":"assistant","content":"done"}]}`
 	sent := read(t, "chat.json", strings.ReplaceAll(chat, "\n", ""))
 	sent.Runs[0].Turns[0].Calls[1].Result.Code = loop.ToolBug
-	_, trace, err := cassettes.Play(t.Context(), sent, scenarios.Variant{Name: "v", Config: loop.Off()})
+	_, trace, err := trajectories.Play(t.Context(), sent, scenarios.Variant{Name: "v", Config: loop.Off()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,22 +51,22 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // read reads the only recording of a file with that content.
-func read(t *testing.T, name, content string) *cassettes.Recording {
+func read(t *testing.T, name, content string) *trajectories.Trajectory {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	recordings, problems := cassettes.Read(file, "")
-	if len(recordings) != 1 || len(problems) != 0 {
-		t.Fatalf("%s: %d recordings, problems %v", name, len(recordings), problems)
+	runs, problems := trajectories.Read(file, "")
+	if len(runs) != 1 || len(problems) != 0 {
+		t.Fatalf("%s: %d runs, problems %v", name, len(runs), problems)
 	}
-	return recordings[0]
+	return runs[0]
 }
 
 // sketch writes a recording as a line for each message of the user, and below it
 // one for each turn with its calls and their results.
-func sketch(r *cassettes.Recording) string {
+func sketch(r *trajectories.Trajectory) string {
 	var b strings.Builder
 	for _, run := range r.Runs {
 		fmt.Fprintf(&b, "user %q\n", run.User)

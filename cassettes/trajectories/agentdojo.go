@@ -1,0 +1,62 @@
+package trajectories
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// agentDojo is JSON Lines as exported from the benchmark AgentDojo: one run a
+// line, with OpenAI chat messages whose arguments are objects, and errors in a
+// field of their own. metadata.success says whether the user's task was solved,
+// whatever became of an injected attack. The first line has metadata alone.
+var agentDojo = format{
+	name:  "agentdojo",
+	looks: `{"messages": [messages], "metadata": {"success": true}} a line`,
+	fits:  func(keys map[string]json.RawMessage) bool { return isAgentDojo(keys["metadata"]) },
+	read:  single(readAgentDojo),
+}
+
+// isAgentDojo reports whether metadata is that of a run or that of the first
+// line.
+func isAgentDojo(raw json.RawMessage) bool {
+	var keys map[string]json.RawMessage
+	return isObject(raw) && json.Unmarshal(raw, &keys) == nil && (keys["success"] != nil || keys["benchmark"] != nil)
+}
+
+func readAgentDojo(raw json.RawMessage) (*Trajectory, error) {
+	var run struct {
+		Index    json.RawMessage `json:"index"`
+		Messages json.RawMessage `json:"messages"`
+		Metadata json.RawMessage `json:"metadata"`
+	}
+	if err := json.Unmarshal(raw, &run); err != nil {
+		return nil, wrongType(err)
+	}
+	if run.Messages == nil && run.Index == nil && isObject(run.Metadata) {
+		return nil, nil // the first line
+	}
+	if !isArray(run.Messages) {
+		return nil, errors.New("it has no array messages")
+	}
+	messages, err := readMessages(run.Messages)
+	if err != nil {
+		return nil, err
+	}
+	r := &Trajectory{}
+	if given(run.Index) {
+		r.Name = "index=" + scalar(run.Index)
+	}
+	var metadata struct {
+		Model   string
+		Success *bool
+	}
+	if given(run.Metadata) && json.Unmarshal(run.Metadata, &metadata) != nil {
+		return nil, errors.New(`its metadata should be {"model": text, "success": true or false}`)
+	}
+	r.Model = metadata.Model
+	if metadata.Success != nil {
+		r.Label = labelOf(*metadata.Success)
+	}
+	r.assemble(messages)
+	return r, nil
+}

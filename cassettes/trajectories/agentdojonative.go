@@ -1,0 +1,49 @@
+package trajectories
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// agentDojoNative is what the benchmark AgentDojo logs itself: a JSON object a
+// run, whose contents are lists of parts, whose calls name their function in a
+// string, and whose errors stand in a field of their own. The label is utility,
+// whether the user's task was solved, whatever became of an injected attack.
+var agentDojoNative = format{
+	name:  "agentdojo-native",
+	looks: `{"suite_name": …, "pipeline_name": …, "messages": [messages], "evaluation": {"utility": true}}`,
+	fits: func(keys map[string]json.RawMessage) bool {
+		return isArray(keys["messages"]) && keys["suite_name"] != nil && keys["pipeline_name"] != nil
+	},
+	read: single(readAgentDojoNative),
+}
+
+func readAgentDojoNative(raw json.RawMessage) (*Trajectory, error) {
+	var run struct {
+		RunID      json.RawMessage `json:"run_id"`
+		Pipeline   json.RawMessage `json:"pipeline_name"`
+		Messages   json.RawMessage `json:"messages"`
+		Utility    *bool           `json:"utility"`
+		Evaluation struct {
+			Utility *bool `json:"utility"`
+		} `json:"evaluation"`
+	}
+	if err := json.Unmarshal(raw, &run); err != nil {
+		return nil, wrongType(err)
+	}
+	if !isArray(run.Messages) {
+		return nil, errors.New("it has no array messages")
+	}
+	messages, err := readMessages(run.Messages)
+	if err != nil {
+		return nil, err
+	}
+	r := &Trajectory{Name: scalar(run.RunID), Model: scalar(run.Pipeline)}
+	for _, utility := range []*bool{run.Utility, run.Evaluation.Utility} {
+		if utility != nil {
+			r.Label = labelOf(*utility)
+		}
+	}
+	r.assemble(messages)
+	return r, nil
+}

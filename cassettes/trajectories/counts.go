@@ -1,0 +1,149 @@
+package trajectories
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Counts tells what a trajectory holds. Calls are taken in order, whatever turn
+// or run they belong to. Two calls are the same if they have the same name and
+// the same arguments as JSON, or, where they are none, as text.
+type Counts struct {
+	Messages      int // of all roles
+	CallTurns     int // turns with calls
+	Calls         int
+	ParallelTurns int // turns with more than one call
+	Errors        int // results that the source marks as errors, or that begin with "Error"
+	Unanswered    int // calls without a result
+	Distinct      int // different calls
+	MaxInARow     int // longest stretch of the same call
+	MaxInAll      int // most frequent call
+	MaxAlternate  int // longest stretch A B A B …, 0 below three
+	MaxErrors     int // longest stretch of calls with errors
+	IDMissing     int // calls without an id
+	IDReused      int // calls with an id that an earlier one had
+	ArgsEmpty     int // calls whose arguments are the empty text
+	ArgsInvalid   int // calls whose arguments are no JSON
+}
+
+// Counts counts what the trajectory holds.
+func (r *Trajectory) Counts() Counts {
+	c := counter{Counts: Counts{Messages: r.Messages}, ids: map[string]bool{}, times: map[string]int{}}
+	for _, run := range r.Runs {
+		for _, t := range run.Turns {
+			if len(t.Calls) > 0 {
+				c.CallTurns++
+			}
+			if len(t.Calls) > 1 {
+				c.ParallelTurns++
+			}
+		}
+	}
+	r.eachCall(func(call *Call) {
+		c.ofIDs(call)
+		c.ofArgs(call)
+		c.ofResults(call.Result)
+		c.ofRepeats(signature(call))
+	})
+	c.Distinct = len(c.times)
+	return c.Counts
+}
+
+// eachCall visits all calls in order.
+func (r *Trajectory) eachCall(visit func(*Call)) {
+	for _, run := range r.Runs {
+		for _, t := range run.Turns {
+			for _, c := range t.Calls {
+				visit(c)
+			}
+		}
+	}
+}
+
+type counter struct {
+	Counts
+	ids                     map[string]bool
+	times                   map[string]int // each call, how often
+	last, beforeLast        string
+	inARow, alternate, errs int
+}
+
+func (c *counter) ofIDs(call *Call) {
+	switch {
+	case call.ID == "":
+		c.IDMissing++
+	case c.ids[call.ID]:
+		c.IDReused++
+	}
+	c.ids[call.ID] = true
+}
+
+func (c *counter) ofArgs(call *Call) {
+	if call.Args == "" {
+		c.ArgsEmpty++
+	} else if _, ok := canonicalArgs(call.Args); !ok {
+		c.ArgsInvalid++
+	}
+}
+
+func (c *counter) ofResults(r *Result) {
+	switch {
+	case r == nil:
+		c.Unanswered++
+		c.errs = 0
+	case r.Code.Failed() || strings.HasPrefix(r.Text, "Error"):
+		c.Errors++
+		c.errs++
+	default:
+		c.errs = 0
+	}
+	c.MaxErrors = max(c.MaxErrors, c.errs)
+}
+
+func (c *counter) ofRepeats(sig string) {
+	if c.Calls == 0 || sig != c.last {
+		c.inARow = 0
+	}
+	c.inARow++
+	if c.Calls > 1 && sig != c.last && sig == c.beforeLast {
+		c.alternate++
+	} else {
+		c.alternate = 2 // with the call before
+	}
+	c.Calls++
+	c.beforeLast, c.last = c.last, sig
+	c.times[sig]++
+	c.MaxInARow = max(c.MaxInARow, c.inARow)
+	c.MaxInAll = max(c.MaxInAll, c.times[sig])
+	if c.alternate > 2 {
+		c.MaxAlternate = max(c.MaxAlternate, c.alternate)
+	}
+}
+
+// signature is what two equal calls have in common.
+func signature(c *Call) string {
+	canonical, _ := canonicalArgs(c.Args)
+	return c.Name + "\x00" + canonical
+}
+
+// canonicalArgs gives arguments as JSON with sorted keys, and "" as the empty
+// object. It leaves what is no JSON as it is, and says so.
+func canonicalArgs(args string) (string, bool) {
+	if strings.TrimSpace(args) == "" {
+		return "{}", true
+	}
+	if !json.Valid([]byte(args)) {
+		return args, false
+	}
+	d := json.NewDecoder(strings.NewReader(args))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return args, false
+	}
+	canonical, err := json.Marshal(value)
+	if err != nil {
+		return args, false
+	}
+	return string(canonical), true
+}

@@ -1,0 +1,106 @@
+package trajectories
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Find expands paths into the files to read: a file stands for itself, a folder
+// for the files in it and below with a trajectory's name: *.json, *.jsonl, *.traj,
+// *.yaml, *.yml, *.httprr, *.sse and *.chunks.txt (without those whose name, or
+// whose folder's, begins with a dot, and without labels.json and manifest.json,
+// which tell of trajectories), and a glob for what it matches, again without these. Each file comes once, in the order of the paths, those
+// of a folder sorted.
+func Find(paths []string) ([]string, []*Problem) {
+	var f finder
+	for _, p := range paths {
+		f.add(p)
+	}
+	return f.files, f.problems
+}
+
+type finder struct {
+	files    []string
+	problems []*Problem
+}
+
+func (f *finder) problem(path, text string, args ...any) {
+	f.problems = append(f.problems, &Problem{File: filepath.ToSlash(path), Text: fmt.Sprintf(text, args...)})
+}
+
+func (f *finder) add(path string) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		f.folder(path)
+	case err == nil:
+		f.file(path)
+	case strings.ContainsAny(path, "*?["):
+		f.glob(path)
+	default:
+		f.problem(path, "%v", withoutPath(err))
+	}
+}
+
+func (f *finder) file(path string) {
+	if path = filepath.Clean(path); !slices.Contains(f.files, path) {
+		f.files = append(f.files, path)
+	}
+}
+
+func (f *finder) folder(root string) {
+	found := false
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		skip := path != root && hidden(path)
+		switch {
+		case err != nil:
+			f.problem(path, "%v", withoutPath(err))
+		case d.IsDir() && skip:
+			return fs.SkipDir
+		case d.Type().IsRegular() && !skip && isTrajectory(d.Name()):
+			found = true
+			f.file(path)
+		}
+		return nil
+	})
+	if err != nil {
+		f.problem(root, "%v", withoutPath(err))
+	} else if !found {
+		f.problem(root, "no %s or %s file in this folder", strings.Join(extensions[:len(extensions)-1], ", "), extensions[len(extensions)-1])
+	}
+}
+
+func hidden(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") }
+
+// isCompanion reports whether a file tells of trajectories beside it.
+func isCompanion(name string) bool { return name == "labels.json" || name == "manifest.json" }
+
+func isTrajectory(name string) bool {
+	if isCompanion(name) {
+		return false
+	}
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(extensions, func(e string) bool { return strings.HasSuffix(name, e[1:]) })
+}
+
+// extensions are those of trajectories in a folder.
+var extensions = []string{"*.json", "*.jsonl", "*.traj", "*.yaml", "*.yml", "*.httprr", "*.sse", "*.chunks.txt"}
+
+func (f *finder) glob(pattern string) {
+	matches, err := filepath.Glob(pattern)
+	switch {
+	case err != nil:
+		f.problem(pattern, "bad pattern: a bracket is not closed")
+	case len(matches) == 0:
+		f.problem(pattern, "no file matches")
+	}
+	for _, m := range matches {
+		if (!hidden(m) || hidden(pattern)) && !isCompanion(filepath.Base(m)) {
+			f.add(m)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package trajectories
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+)
+
+const httpRRHead = "httprr trace v1"
+
+// httpRR is what golang.org/x's httprr and its copies record: after a first
+// line, each exchange as a line with the sizes of request and response in
+// bytes, and both as they went over the wire.
+var httpRR = format{
+	name:  "httprr",
+	looks: "a file that begins with " + httpRRHead,
+	text:  func(data []byte) bool { return bytes.HasPrefix(data, []byte(httpRRHead)) },
+	read:  readHTTPRR,
+}
+
+// readHTTPRR gives what stands before a fault, too.
+func readHTTPRR(raw json.RawMessage) ([]*Trajectory, error) {
+	head, rest, _ := bytes.Cut(raw, []byte("\n"))
+	if strings.TrimRight(string(head), "\r") != httpRRHead {
+		return nil, fmt.Errorf("it does not begin with %s", httpRRHead)
+	}
+	var exchanges []wire.Exchange
+	var broken error
+	for n := 1; len(rest) > 0; n++ {
+		var x wire.Exchange
+		if x, rest, broken = cutExchange(rest); broken != nil {
+			broken = fmt.Errorf("exchange %d: %w", n, broken)
+			break
+		}
+		exchanges = append(exchanges, x)
+	}
+	if broken != nil && len(exchanges) == 0 {
+		return nil, broken
+	}
+	trajectories, left := readTraffic(exchanges)
+	if broken != nil {
+		return trajectories, broken
+	}
+	return trajectories, left
+}
+
+func cutExchange(data []byte) (x wire.Exchange, rest []byte, err error) {
+	sizes, rest, whole := bytes.Cut(data, []byte("\n"))
+	a, b, _ := strings.Cut(strings.TrimRight(string(sizes), "\r"), " ")
+	request, errA := strconv.ParseUint(a, 10, 31)
+	response, errB := strconv.ParseUint(b, 10, 31)
+	if errA != nil || errB != nil || !whole {
+		return x, nil, fmt.Errorf("%s are no two sizes in bytes", quote(string(sizes)))
+	}
+	if uint64(len(rest)) < request+response {
+		return x, nil, fmt.Errorf("the file ends %d bytes too early", request+response-uint64(len(rest)))
+	}
+	var line string
+	if line, x.Request, err = cutHead(rest[:request]); err != nil {
+		return x, nil, fmt.Errorf("its request %w", err)
+	}
+	words := strings.Fields(line)
+	if len(words) != 3 {
+		return x, nil, fmt.Errorf("%s is no first line of a request", quote(line))
+	}
+	x.Method, x.URL = words[0], words[1]
+	if line, x.Response, err = cutHead(rest[request : request+response]); err != nil {
+		return x, nil, fmt.Errorf("its response %w", err)
+	}
+	if words = strings.Fields(line); len(words) < 2 {
+		return x, nil, fmt.Errorf("%s is no first line of a response", quote(line))
+	}
+	if x.Status, err = strconv.Atoi(words[1]); err != nil {
+		return x, nil, fmt.Errorf("%s is no status", quote(words[1]))
+	}
+	return x, rest[request+response:], nil
+}
+
+// cutHead gives the first line and the body of a message.
+func cutHead(message []byte) (line string, body []byte, err error) {
+	head, body, found := bytes.Cut(message, []byte("\r\n\r\n"))
+	if !found {
+		return "", nil, errors.New("has no end of its headers")
+	}
+	first, _, _ := bytes.Cut(head, []byte("\r\n"))
+	return string(first), body, nil
+}

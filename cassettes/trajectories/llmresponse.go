@@ -1,0 +1,54 @@
+package trajectories
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+)
+
+// llmResponse is an answer of an LLM API without its request: the body, the
+// server-sent events of a stream, or their data alone, one a line. What the
+// user said is not known then.
+var llmResponse = format{
+	name:   "llm-response",
+	looks:  `a response body of an LLM API, or its streamed events`,
+	fits:   isLLMResponse,
+	text:   isEventStream,
+	read:   readLLMResponse,
+	joined: true,
+}
+
+func isLLMResponse(keys map[string]json.RawMessage) bool {
+	kind := scalar(keys["type"])
+	switch {
+	case isArray(keys["choices"]), isArray(keys["candidates"]):
+		return true
+	case kind == "message_start", kind == "response.created":
+		return true
+	case scalar(keys["object"]) == "response" && isArray(keys["output"]):
+		return true
+	case kind == "message" && scalar(keys["role"]) == "assistant" && keys["stop_reason"] != nil:
+		return true
+	}
+	return isObject(keys["error"]) && len(keys) <= 2
+}
+
+// isEventStream looks at the first line that says anything.
+func isEventStream(data []byte) bool {
+	data = bytes.TrimLeft(data, "\r\n")
+	for _, field := range []string{"data: {", "data:{", "event: ", "event:message_start", "event:response."} {
+		if bytes.HasPrefix(data, []byte(field)) {
+			return true
+		}
+	}
+	return false
+}
+
+func readLLMResponse(raw json.RawMessage) ([]*Trajectory, error) {
+	var exchanges []wire.Exchange
+	for _, body := range wire.Answers(raw) {
+		exchanges = append(exchanges, wire.Exchange{Response: body})
+	}
+	return readTraffic(exchanges)
+}

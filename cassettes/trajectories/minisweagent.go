@@ -1,0 +1,101 @@
+package trajectories
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// miniSWEAgent is what mini-swe-agent writes: a JSON object a run, without tool
+// calls. A reply holds one block of bash, and the user message after it what
+// came of it; here that is a call of bash and its result. A reply with no block
+// or with several was refused unread: a call that failed. Another error is a
+// return code other than 0, as of a grep without a hit, and a timeout. Its exit
+// status says nothing of success: labels come from beside the file.
+var miniSWEAgent = format{
+	name:  "mini-swe-agent",
+	looks: `{"trajectory_format": "mini-swe-agent-1", "info": …, "messages": [messages]}`,
+	fits: func(keys map[string]json.RawMessage) bool {
+		return isArray(keys["messages"]) && strings.HasPrefix(scalar(keys["trajectory_format"]), "mini-swe-agent")
+	},
+	read: single(readMiniSWEAgent),
+}
+
+func readMiniSWEAgent(raw json.RawMessage) (*Trajectory, error) {
+	var run struct {
+		InstanceID json.RawMessage `json:"instance_id"`
+		Info       struct {
+			Config struct {
+				Model struct {
+					Name json.RawMessage `json:"model_name"`
+				} `json:"model"`
+			} `json:"config"`
+		} `json:"info"`
+		Messages json.RawMessage `json:"messages"`
+	}
+	if err := json.Unmarshal(raw, &run); err != nil {
+		return nil, wrongType(err)
+	}
+	if !isArray(run.Messages) {
+		return nil, errors.New("it has no array messages")
+	}
+	messages, err := readMessages(run.Messages)
+	if err != nil {
+		return nil, err
+	}
+	r := &Trajectory{Name: scalar(run.InstanceID), Model: scalar(run.Info.Config.Model.Name)}
+	bashCalls(messages)
+	r.assemble(messages)
+	return r, nil
+}
+
+// bashBlock is a command in a reply of mini-swe-agent.
+var bashBlock = regexp.MustCompile("(?s)```bash\\s*\\n(.*?)\\n```")
+
+// bashCalls makes calls of the blocks in replies, and results of the user
+// messages that answer them.
+func bashCalls(messages []message) {
+	blocks, acted := 0, false
+	for i := range messages {
+		m := &messages[i]
+		switch {
+		case m.role == assistant && len(m.calls) == 0:
+			var commands []string
+			for _, b := range bashBlock.FindAllStringSubmatch(m.text, -1) {
+				commands = append(commands, b[1])
+			}
+			blocks, acted = len(commands), true
+			m.calls = []*Call{bash(strings.Join(commands, "\n"))}
+		case m.role == user && acted:
+			m.role, m.code = tool, bashCode(m.text, blocks)
+		}
+	}
+}
+
+// bash is a call that runs a command.
+func bash(command string) *Call {
+	var args bytes.Buffer
+	e := json.NewEncoder(&args)
+	e.SetEscapeHTML(false)
+	e.Encode(map[string]string{"command": command})
+	return &Call{Name: "bash", Args: strings.TrimSpace(args.String())}
+}
+
+// bashCode gives the code of what mini-swe-agent says after a reply with so
+// many blocks.
+func bashCode(text string, blocks int) loop.Code {
+	code, hasCode := strings.CutPrefix(text, "<returncode>")
+	switch {
+	case blocks != 1:
+		return loop.InvalidInput
+	case strings.HasPrefix(text, "The last command") && strings.Contains(text, "timed out"):
+		return loop.Timeout
+	case hasCode && !strings.HasPrefix(code, "0</"):
+		return loop.ToolBug
+	}
+	return loop.None
+}

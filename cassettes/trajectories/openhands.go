@@ -1,0 +1,211 @@
+package trajectories
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// openHands is what OpenHands' resolver and its evaluations write: JSON Lines,
+// a run a line, with its events in history and whether it was a success.
+var openHands = format{
+	name:  "openhands",
+	looks: `{"history": [events], "success": true} a line`,
+	fits: func(keys map[string]json.RawMessage) bool {
+		return isArray(keys["history"]) && (firstHas(keys["history"], "action") || firstHas(keys["history"], "observation"))
+	},
+	read: single(readOpenHands),
+}
+
+// openHandsEvents is an event stream of OpenHands: an array of events a file,
+// one run. It has no label.
+var openHandsEvents = format{
+	name:  "openhands-events",
+	looks: `[{"source": "agent", "action": …, "args": …}, …], one run a file`,
+	fits: func(keys map[string]json.RawMessage) bool {
+		return keys["source"] != nil && keys["timestamp"] != nil && (keys["action"] != nil || keys["observation"] != nil)
+	},
+	read:   single(readOpenHandsEvents),
+	joined: true,
+}
+
+func readOpenHands(raw json.RawMessage) (*Trajectory, error) {
+	var run struct {
+		InstanceID json.RawMessage `json:"instance_id"`
+		History    json.RawMessage `json:"history"`
+		Success    *bool           `json:"success"`
+	}
+	if err := json.Unmarshal(raw, &run); err != nil {
+		return nil, wrongType(err)
+	}
+	if !isArray(run.History) {
+		return nil, errors.New("it has no array history")
+	}
+	r, err := readOpenHandsEvents(run.History)
+	if err != nil {
+		return nil, err
+	}
+	r.Name = scalar(run.InstanceID)
+	if run.Success != nil {
+		r.Label = labelOf(*run.Success)
+	}
+	return r, nil
+}
+
+// An ohEvent is an event of either generation: what an action is made of stands
+// in args or in the event itself, what an observation says of its exit code in
+// extras or in the event itself.
+type ohEvent struct {
+	Source      string `json:"source"`
+	Action      string `json:"action"`
+	Observation string `json:"observation"`
+	Message     string `json:"message"`
+	Content     string `json:"content"`
+	ExitCode    *int   `json:"exit_code"`
+	Extras      struct {
+		ExitCode *int `json:"exit_code"`
+		Metadata struct {
+			ExitCode *int `json:"exit_code"`
+		} `json:"metadata"`
+	} `json:"extras"`
+	Args json.RawMessage `json:"args"`
+	Call *ohCall         `json:"tool_call_metadata"`
+}
+
+// An ohCall is the model's call behind an action or an observation.
+type ohCall struct {
+	Name     string          `json:"function_name"`
+	ID       json.RawMessage `json:"tool_call_id"`
+	Response struct {
+		Model   json.RawMessage `json:"model"`
+		Choices []struct {
+			Message struct {
+				Calls []wireCall `json:"tool_calls"`
+			} `json:"message"`
+		} `json:"choices"`
+	} `json:"model_response"`
+}
+
+func readOpenHandsEvents(raw json.RawMessage) (*Trajectory, error) {
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, wrongType(err)
+	}
+	if len(items) > maxMessages {
+		return nil, fmt.Errorf("it has %d events, and the limit is %d", len(items), maxMessages)
+	}
+	r := &Trajectory{}
+	var messages []message
+	for i, item := range items {
+		var e ohEvent
+		if err := json.Unmarshal(item, &e); err != nil {
+			return nil, fmt.Errorf("event %d of %d: %w", i+1, len(items), wrongType(err))
+		}
+		if e.Call != nil && r.Model == "" {
+			r.Model = scalar(e.Call.Response.Model)
+		}
+		if m, ok := e.message(item, len(messages) == 0); ok {
+			messages = append(messages, m)
+		}
+	}
+	r.assemble(messages)
+	return r, nil
+}
+
+// message gives what an event says. first says that nothing was said before:
+// older events do not tell who speaks, and the user begins.
+func (e *ohEvent) message(raw json.RawMessage, first bool) (message, bool) {
+	args := ohArgs(raw, e.Args)
+	switch e.Action {
+	case "message":
+		m := message{role: assistant, text: firstOf(args.Content, e.Content, e.Message)}
+		if e.Source == "user" || e.Source == "" && first {
+			m.role = user
+		}
+		return m, true
+	case "finish", "reject":
+		return message{role: assistant, text: firstOf(e.Message, args.Thought)}, true
+	case "system", "change_agent_state", "recall", "null":
+		return message{}, false
+	case "":
+		return e.result()
+	}
+	if e.Source == "user" || e.Source == "environment" {
+		return message{}, false
+	}
+	return message{role: assistant, text: args.Thought, calls: []*Call{e.call(args.rest)}}, true
+}
+
+// result gives what an observation answers.
+func (e *ohEvent) result() (message, bool) {
+	switch e.Observation {
+	case "", "null", "agent_state_changed", "recall":
+		return message{}, false
+	}
+	m := message{role: tool, text: e.Content}
+	if e.Call != nil {
+		m.id = scalar(e.Call.ID)
+	}
+	failed := e.Observation == "error"
+	for _, code := range []*int{e.ExitCode, e.Extras.ExitCode, e.Extras.Metadata.ExitCode} {
+		failed = failed || code != nil && *code != 0
+	}
+	if failed {
+		m.code = loop.ToolBug
+	}
+	return m, true
+}
+
+// call gives the model's call where the event has it, else the action with
+// these arguments.
+func (e *ohEvent) call(args string) *Call {
+	if e.Call == nil {
+		return &Call{Name: e.Action, Args: args}
+	}
+	id := scalar(e.Call.ID)
+	for _, choice := range e.Call.Response.Choices {
+		for _, w := range choice.Message.Calls {
+			if c, err := w.read(); err == nil && c.ID == id {
+				return c
+			}
+		}
+	}
+	return &Call{ID: id, Name: firstOf(e.Call.Name, e.Action), Args: args}
+}
+
+// ohArguments are what an action is made of.
+type ohArguments struct {
+	Thought, Content string
+	rest             string // the others, as JSON
+}
+
+// ohArgs reads the arguments of an action: those in args or, where there are
+// none, the event itself.
+func ohArgs(event, args json.RawMessage) (a ohArguments) {
+	var keys map[string]json.RawMessage
+	if !isObject(args) {
+		args = event
+	}
+	if json.Unmarshal(args, &keys) != nil {
+		return a
+	}
+	a.Thought, a.Content = scalar(keys["thought"]), scalar(keys["content"])
+	for _, key := range []string{"action", "thought", "keep_prompt", "is_confirmed", "confirmation_state", "action_risk", "blocking", "hidden"} {
+		delete(keys, key)
+	}
+	rest, _ := json.Marshal(keys)
+	a.rest = string(rest)
+	return a
+}
+
+// firstOf gives the first text that says anything.
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}

@@ -1,0 +1,173 @@
+package trajectories
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// otlp is OpenTelemetry's GenAI spans in OTLP's JSON, as an export request a
+// line or a file. A trace is a trajectory: its chat spans are the turns, its
+// execute_tool spans the calls and results. What was said is in the attributes
+// gen_ai.input.messages and gen_ai.output.messages, where the sender puts it
+// there; without them the calls come in the order of their spans, and nothing
+// is known of the user. A chat that failed is a try, no turn. A call with
+// error.type is an error. There is no label.
+var otlp = format{
+	name:  "otlp",
+	looks: `{"resourceSpans": [{"scopeSpans": [{"spans": [spans]}]}]}, one a file or one a line`,
+	fits:  func(keys map[string]json.RawMessage) bool { return isArray(keys["resourceSpans"]) },
+	read:  readOTLP, joined: true,
+}
+
+type otlpExport struct {
+	ResourceSpans []struct {
+		ScopeSpans []struct {
+			Spans []otlpSpan `json:"spans"`
+		} `json:"scopeSpans"`
+	} `json:"resourceSpans"`
+}
+
+type otlpSpan struct {
+	TraceID    string          `json:"traceId"`
+	Start      json.RawMessage `json:"startTimeUnixNano"` // a text, as all 64-bit numbers, or a number
+	Attributes []otlpAttribute `json:"attributes"`
+
+	at    uint64
+	attrs map[string]json.RawMessage
+}
+
+type otlpAttribute struct {
+	Key   string    `json:"key"`
+	Value otlpValue `json:"value"`
+}
+
+// An otlpValue is a value as OTLP writes it: an object with its type.
+type otlpValue struct {
+	String *string         `json:"stringValue"`
+	Bool   json.RawMessage `json:"boolValue"`
+	Int    json.RawMessage `json:"intValue"`
+	Double json.RawMessage `json:"doubleValue"`
+	Array  *struct {
+		Values []otlpValue `json:"values"`
+	} `json:"arrayValue"`
+	KVList *struct {
+		Values []otlpAttribute `json:"values"`
+	} `json:"kvlistValue"`
+}
+
+// json gives the value as plain JSON.
+func (v *otlpValue) json() json.RawMessage {
+	var plain any
+	switch {
+	case v.String != nil:
+		plain = *v.String
+	case v.Array != nil:
+		items := []json.RawMessage{}
+		for i := range v.Array.Values {
+			items = append(items, v.Array.Values[i].json())
+		}
+		plain = items
+	case v.KVList != nil:
+		fields := map[string]json.RawMessage{}
+		for i := range v.KVList.Values {
+			fields[v.KVList.Values[i].Key] = v.KVList.Values[i].Value.json()
+		}
+		plain = fields
+	case v.Int != nil:
+		return json.RawMessage(scalar(v.Int))
+	case v.Double != nil:
+		return v.Double
+	case v.Bool != nil:
+		return v.Bool
+	}
+	text, err := json.Marshal(plain)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return text
+}
+
+// text gives an attribute as text: a text itself, anything else as JSON.
+func (s *otlpSpan) text(key string) string { return arguments(s.attrs[key]) }
+
+func (s *otlpSpan) operation() string { return s.text("gen_ai.operation.name") }
+
+// prepare reads the span's time and attributes.
+func (s *otlpSpan) prepare() {
+	s.at, _ = strconv.ParseUint(scalar(s.Start), 10, 64)
+	s.attrs = map[string]json.RawMessage{}
+	for i := range s.Attributes {
+		s.attrs[s.Attributes[i].Key] = s.Attributes[i].Value.json()
+	}
+	s.Attributes = nil
+}
+
+func readOTLP(raw json.RawMessage) (all []*Trajectory, err error) {
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, wrongType(err)
+	}
+	traces := map[string][]*otlpSpan{}
+	var order []string // of the traces, as they come
+	spans := 0
+	for i, item := range items {
+		var export otlpExport
+		if bad := json.Unmarshal(item, &export); bad != nil {
+			err = errors.Join(err, fmt.Errorf("export %d of %d: %w", i+1, len(items), wrongType(bad)))
+			continue
+		}
+		for s := range export.genAI() {
+			if spans++; spans > maxMessages {
+				return nil, fmt.Errorf("it has more than %d spans", maxMessages)
+			}
+			if traces[s.TraceID] == nil {
+				order = append(order, s.TraceID)
+			}
+			traces[s.TraceID] = append(traces[s.TraceID], s)
+		}
+	}
+	for _, id := range order {
+		all = append(all, readTrace(traces[id]))
+	}
+	return all, err
+}
+
+// genAI visits the spans that are part of an agent's run.
+func (x *otlpExport) genAI() func(func(*otlpSpan) bool) {
+	return func(yield func(*otlpSpan) bool) {
+		for _, resource := range x.ResourceSpans {
+			for _, scope := range resource.ScopeSpans {
+				for i := range scope.Spans {
+					s := &scope.Spans[i]
+					s.prepare()
+					if s.operation() != "" && !yield(s) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// readTrace makes a trajectory of a trace.
+func readTrace(spans []*otlpSpan) *Trajectory {
+	slices.SortStableFunc(spans, func(a, b *otlpSpan) int { return cmp.Compare(a.at, b.at) })
+	r := &Trajectory{Name: "trace=" + spans[0].TraceID}
+	t := traceReader{answered: map[string]bool{}}
+	for _, s := range spans {
+		r.Model = firstOf(r.Model, s.text("gen_ai.response.model"), s.text("gen_ai.request.model"))
+		switch s.operation() {
+		case "chat", "generate_content", "text_completion":
+			t.chat(s)
+		case "execute_tool":
+			t.tool(s)
+		}
+	}
+	messages := t.end()
+	r.assemble(messages)
+	return r
+}

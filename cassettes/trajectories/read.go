@@ -1,0 +1,287 @@
+package trajectories
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What is read is bounded: the bytes of a file and of one record in it, how
+// deep its JSON is nested, and its name.
+const (
+	maxFile   = 512 << 20
+	maxRecord = 64 << 20
+	maxDepth  = 1000
+	maxName   = 80 // characters of a trajectory's name
+)
+
+// A Problem is a file, or a record in one, that could not be read, or from
+// which nothing or not all is replayed.
+type Problem struct {
+	File string
+	Line int    // of the record, from 1; 0 = the file as a whole
+	Text string // what is wrong and what was expected; may have several lines
+	Kind ProblemKind
+}
+
+// A ProblemKind says how bad a [Problem] is.
+type ProblemKind uint8
+
+// The kinds. Only the first says that something is wrong.
+const (
+	Broken  ProblemKind = iota // it could not be read
+	Nothing                    // it was read, and there is nothing to replay in it: embeddings, say
+	Partly                     // it was read, and some of its exchanges are part of no trajectory
+)
+
+func (p *Problem) Error() string {
+	if p.Line == 0 {
+		return p.File + ": " + p.Text
+	}
+	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
+}
+
+// Read reads the trajectories of one file. The format is one of [Formats], or ""
+// to recognise it by the first record that looks like one. A record that cannot
+// be read is a problem and does not hide the others; a file that holds no
+// record at all is one problem. Trajectories and problems come in the file's
+// order.
+//
+// A file may have 512 MiB, a record 64 MiB and 100,000 messages, and JSON
+// nested 1,000 deep. The file is held in memory while it is read.
+func Read(path, format string) ([]*Trajectory, []*Problem) {
+	r := reader{file: filepath.ToSlash(path), format: named(format), names: map[string]bool{}}
+	if r.format == nil && format != "" {
+		r.problem(0, "unknown format %s (want %s)", quote(format), strings.Join(Formats(), ", "))
+	} else if data, err := readFile(path); err != nil {
+		r.problem(0, "%v", err)
+	} else {
+		r.read(data)
+		r.label(filepath.Dir(path))
+	}
+	return r.trajectories, r.problems
+}
+
+func named(name string) *format {
+	if i := slices.IndexFunc(formats, func(f *format) bool { return f.name == name }); i >= 0 {
+		return formats[i]
+	}
+	return nil
+}
+
+// readFile reads a file whole. Its errors leave out the path.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, withoutPath(err)
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("larger than %d MiB: split it", maxFile>>20)
+	}
+	return data, nil
+}
+
+func withoutPath(err error) error {
+	var p *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("no such file")
+	case errors.As(err, &p):
+		return p.Err
+	}
+	return err
+}
+
+type reader struct {
+	file         string
+	format       *format // nil until one is recognised
+	names        map[string]bool
+	trajectories []*Trajectory
+	problems     []*Problem
+}
+
+func (r *reader) problem(line int, text string, args ...any) {
+	r.problems = append(r.problems, &Problem{File: r.file, Line: line, Text: fmt.Sprintf(text, args...)})
+}
+
+func (r *reader) note(kind ProblemKind, text string) {
+	r.problems = append(r.problems, &Problem{File: r.file, Text: text, Kind: kind})
+}
+
+// textFormat is the format of a file that is no JSON, nil if none is or the
+// file is JSON.
+func (r *reader) textFormat(data []byte) *format {
+	candidates := formats
+	if r.format != nil {
+		candidates = []*format{r.format}
+	}
+	for _, f := range candidates {
+		if f.text != nil && (f.text(data) || r.format != nil && f.fits == nil) {
+			return f
+		}
+	}
+	return nil
+}
+
+func (r *reader) read(data []byte) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(bytes.TrimSpace(data)) == 0 {
+		r.problem(0, "the file is empty")
+		return
+	}
+	if f := r.textFormat(data); f != nil {
+		r.format = f
+		r.decode(record{data, 1})
+		return
+	}
+	if !utf8.Valid(data) {
+		data = bytes.ToValidUTF8(data, []byte("\ufffd"))
+	}
+	records := split(data)
+	if r.format == nil {
+		for _, rec := range records {
+			if r.format = formatOf(rec.raw); r.format != nil {
+				break
+			}
+		}
+	}
+	if r.format == nil && isYAML(r.file) {
+		r.note(Nothing, "no cassette: it begins neither with version nor with interactions")
+		return
+	}
+	if r.format == nil {
+		r.problem(0, "no recorded run in it, but %s; expected one of %s", describe(records[0]), expected())
+		return
+	}
+	if r.format.joined {
+		records = r.join(records)
+	}
+	for _, rec := range records {
+		r.record(rec)
+	}
+	if len(r.trajectories) == 0 && len(r.problems) == 0 {
+		r.problem(0, "no recorded run in it; expected %s", r.format.looks)
+	}
+}
+
+// join makes one record of all that can be decoded, and complains about the
+// others.
+func (r *reader) join(records []record) []record {
+	all := record{raw: []byte("["), line: records[0].line}
+	for _, rec := range records {
+		if why := rec.invalid(); why != "" {
+			r.problem(rec.line, "%s", why)
+			continue
+		}
+		if len(all.raw) > 1 {
+			all.raw = append(all.raw, ',')
+		}
+		all.raw = append(all.raw, rec.raw...)
+	}
+	if len(all.raw) == 1 {
+		return nil
+	}
+	all.raw = append(all.raw, ']')
+	return []record{all}
+}
+
+func (r *reader) record(rec record) {
+	if why := rec.invalid(); why != "" {
+		r.problem(rec.line, "%s", why)
+		return
+	}
+	r.decode(rec)
+}
+
+// decode takes the trajectories of a record that is whole.
+func (r *reader) decode(rec record) {
+	got, err := r.format.read(rec.raw)
+	var left leftOut
+	switch {
+	case errors.As(err, &left) && len(got) == 0:
+		r.note(Nothing, "nothing to replay: "+left.Error())
+	case errors.As(err, &left):
+		r.note(Partly, "part of no conversation: "+left.Error())
+	case err != nil:
+		r.problem(rec.line, "no %s record: %v", r.format.name, err)
+	}
+	for _, rc := range got {
+		if len(rc.Runs) == 0 {
+			r.problem(rec.line, "nothing to replay: no message of a user and no call")
+			continue
+		}
+		rc.File, rc.Line = r.file, rec.line
+		rc.key = rc.Name
+		rc.Name = r.unique(rc.Name, rec.line)
+		r.trajectories = append(r.trajectories, rc)
+	}
+}
+
+// unique makes a name fit for a results line, and the only one in its file.
+func (r *reader) unique(name string, line int) string {
+	name = strings.Map(func(c rune) rune {
+		if c == '/' || !strconv.IsPrint(c) || unicode.IsSpace(c) {
+			return '-'
+		}
+		return c
+	}, name)
+	if runes := []rune(name); len(runes) > maxName {
+		name = string(runes[:maxName])
+	}
+	if name == "" {
+		name = fmt.Sprintf("line=%d", line)
+	}
+	for r.names[name] {
+		name = fmt.Sprintf("%s~%d", name, len(r.trajectories)+1)
+	}
+	r.names[name] = true
+	return name
+}
+
+// describe says what a file that nobody knows holds.
+func describe(r record) string {
+	if why := r.invalid(); why != "" {
+		return why
+	}
+	switch c := r.raw[0]; {
+	case isArray(r.raw) && len(bytes.TrimSpace(r.raw[1:])) == 1:
+		return "an empty array"
+	case isArray(r.raw):
+		return "an array"
+	case c == '"':
+		return "a text"
+	case !isObject(r.raw) && c >= 'a':
+		return string(r.raw) // true, false, null
+	case !isObject(r.raw):
+		return "a number"
+	}
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(r.raw, &keys); err != nil {
+		return err.Error()
+	}
+	const most = 6
+	var names []string
+	for k := range keys {
+		names = append(names, quote(k))
+	}
+	slices.Sort(names)
+	if len(names) > most {
+		names = append(names[:most], "…")
+	}
+	return "an object with " + strings.Join(names, ", ")
+}

@@ -1,0 +1,209 @@
+package trajectories
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// Scenario makes a scenario of the trajectory, with the config made [Offline]:
+// played, it gives the trace of the replay under that config. Nothing in it takes
+// time. Its label is the trajectory's,
+// or, where it has none, the one that fits how it ends; that end is what it
+// expects. The caller gives it a name and a description.
+//
+// A trajectory that breaks off before an answer is cancelled a second later,
+// where its replay ends at once as [loop.RecordingEnded]. The error says why
+// there can be no such scenario: in a scenario the user speaks again only after
+// an answer.
+func (r *Trajectory) Scenario(cfg loop.Config) (*scenarios.Scenario, error) {
+	cfg = Offline(cfg)
+	script, err := r.script(cfg)
+	if err != nil {
+		return nil, err
+	}
+	_, recorded, err := Play(context.Background(), r, scenarios.Variant{Config: cfg})
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(recorded, func(step loop.Record) bool { return step.In.Kind == loop.UserReply }) {
+		script.User.Replies = []fakes.Reply{{Deny: true, After: fakes.Instantly()}}
+	}
+	trace, end, err := played(script, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if at := differ(recorded, trace); at >= 0 {
+		return nil, fmt.Errorf("a scenario would go otherwise than the trajectory from step %d on", at+1)
+	}
+	s := &scenarios.Scenario{Label: r.Label.ofScenario(), Config: cfg, Script: *script}
+	s.Expect.EndState = end
+	if s.Label == "" {
+		s.Label = scenarios.Runaway
+		if end == loop.Done || end == loop.ClarifyNeeded {
+			s.Label = scenarios.Healthy
+		}
+	}
+	return s, nil
+}
+
+// played plays a script and gives the trace and how its last run ended.
+func played(s *fakes.Script, cfg loop.Config) (trace loop.Trace, end loop.EndState, err error) {
+	m, err := loop.New(cfg, s.LoopTask(1), s.Specs())
+	if err != nil {
+		return nil, "", err
+	}
+	w := fakes.NewWorld(s, 1)
+	w.Ceiling = fakes.Ceiling{Requests: maxMessages, Calls: maxMessages * maxOpen}
+	if _, err := loop.Run(context.Background(), m, loop.Recording(w, &trace)); err != nil {
+		return nil, "", err
+	}
+	if outcomes := w.Outcomes(); len(outcomes) > 0 {
+		end = outcomes[len(outcomes)-1].End
+	}
+	return trace, end, nil
+}
+
+// differ gives the first step whose effects are not the same, -1 for none. How
+// a trajectory that breaks off ends is not compared.
+func differ(recorded, trace loop.Trace) int {
+	n := len(recorded)
+	if n > 0 && recorded[n-1].In.Kind == loop.Cancel {
+		n--
+		if len(trace) != n+1 || trace[n].In.Kind != loop.Cancel {
+			return min(n, len(trace))
+		}
+	} else if len(trace) != n {
+		return min(n, len(trace))
+	}
+	for i := range n {
+		if !reflect.DeepEqual(recorded[i].Effects, trace[i].Effects) {
+			return i
+		}
+	}
+	return -1
+}
+
+// script says what the trajectory says.
+func (r *Trajectory) script(cfg loop.Config) (*fakes.Script, error) {
+	runs := r.Runs
+	if n := len(runs); n > 1 && len(runs[n-1].Turns) == 0 {
+		runs = runs[:n-1]
+	}
+	s := &fakes.Script{Task: r.Runs[0].User, System: r.System}
+	for i, run := range runs {
+		if i > 0 {
+			s.User.Messages = append(s.User.Messages, fakes.UserMessage{Text: run.User})
+		}
+		for _, t := range run.Turns {
+			s.Model = append(s.Model, stepOf(t))
+		}
+		if answered := len(run.Turns) > 0 && len(run.Turns[len(run.Turns)-1].Calls) == 0; answered {
+			continue
+		}
+		if i < len(runs)-1 {
+			return nil, fmt.Errorf("message %d of the user has no answer before the next one: a scenario's user waits for one", i+1)
+		}
+		s.Model = append(s.Model, fakes.Step{Failures: []fakes.ModelFailure{{Hang: true}}, FailForever: true})
+		s.User.Cancel = &fakes.CancelAt{At: time.Second}
+	}
+	executed, err := r.executed(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.Tools = r.scriptTools(executed)
+	return s, nil
+}
+
+func stepOf(t *Turn) fakes.Step {
+	step := fakes.Step{Text: plain(t.Text), Latency: fakes.Instantly(), TokensIn: t.TokensIn, TokensOut: t.TokensOut}
+	for _, c := range t.Calls {
+		step.Calls = append(step.Calls, fakes.StepCall{ID: &c.ID, Name: c.Name, Args: plain(c.Args)})
+	}
+	return step
+}
+
+// plain writes a text so that a script says it as it is.
+func plain(text string) string { return strings.ReplaceAll(text, "${", "$${") }
+
+// executed lists the calls that are executed where no rule is in the way, in
+// order; or, if the config refuses one and goes on, those that it executes.
+func (r *Trajectory) executed(cfg loop.Config) ([]*Call, error) {
+	var lists [2][]*Call
+	for i, c := range []loop.Config{loop.Off(), cfg} {
+		w := newWorld(r)
+		m, err := loop.New(Offline(c), w.task(), w.tools())
+		if err != nil {
+			return nil, err
+		}
+		if _, err := loop.Run(context.Background(), m, w); err != nil {
+			return nil, err
+		}
+		lists[i] = w.executed
+	}
+	all, some := lists[0], lists[1]
+	if len(some) <= len(all) && slices.Equal(some, all[:len(some)]) {
+		return all, nil
+	}
+	return some, nil
+}
+
+// scriptTools gives the tools with what they answered, one call after another.
+func (r *Trajectory) scriptTools(executed []*Call) []fakes.Tool {
+	var tools []fakes.Tool
+	for _, spec := range newWorld(r).tools() {
+		t := fakes.Tool{ToolSpec: spec, Latency: fakes.Instantly()}
+		for _, c := range executed {
+			if strings.TrimSpace(c.Name) == spec.Name {
+				t.Answers = addAnswer(t.Answers, r.answer(c))
+			}
+		}
+		if t.Answers == nil { // all its calls are invalid
+			t.Answers = []fakes.Answer{{}}
+		}
+		tools = append(tools, t)
+	}
+	return tools
+}
+
+// addAnswer adds an answer to one call.
+func addAnswer(answers []fakes.Answer, a fakes.Answer) []fakes.Answer {
+	if n := len(answers); n > 0 {
+		last := answers[n-1]
+		last.Times = a.Times
+		if reflect.DeepEqual(last, a) {
+			answers[n-1].Times++
+			return answers
+		}
+	}
+	return append(answers, a)
+}
+
+// answer is what a call was answered. One that nobody answered succeeds with
+// nothing if its run went on, and else never does.
+func (r *Trajectory) answer(c *Call) fakes.Answer {
+	switch res := c.Result; {
+	case res != nil && res.Code != loop.None:
+		return fakes.Answer{Times: 1, Error: res.Code, Text: plain(res.Text)}
+	case res != nil:
+		return fakes.Answer{Times: 1, Result: plain(res.Text)}
+	}
+	return fakes.Answer{Times: 1, Hang: r.endsWith(c)}
+}
+
+// endsWith reports whether a call belongs to the last turn of its run.
+func (r *Trajectory) endsWith(c *Call) bool {
+	for _, run := range r.Runs {
+		if n := len(run.Turns); n > 0 && slices.Contains(run.Turns[n-1].Calls, c) {
+			return true
+		}
+	}
+	return false
+}

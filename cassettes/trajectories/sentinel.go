@@ -1,0 +1,116 @@
+package trajectories
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// sentinel is what AgentTrajectorySentinel writes: JSON Lines, a file a run and
+// a line a step, with the step's calls and results in tool_events. Older files
+// have none: their calls stand in text, as [name({…}) -> result]. An error is
+// marked; labels come from beside the file, and an injected fault is none.
+var sentinel = format{
+	name:  "sentinel",
+	looks: `{"text": …, "action": "tool_call", "tool_events": […]} a line, one run a file`,
+	fits: func(keys map[string]json.RawMessage) bool {
+		return keys["text"] != nil && keys["action"] != nil && (keys["tool_events"] != nil || keys["token_logprobs"] != nil)
+	},
+	read:   single(readSentinel),
+	joined: true,
+}
+
+type sentinelStep struct {
+	Text   string          `json:"text"`
+	Action string          `json:"action"`
+	Task   string          `json:"task"`
+	Error  bool            `json:"error"`
+	Events []sentinelEvent `json:"tool_events"`
+}
+
+type sentinelEvent struct {
+	ID      json.RawMessage `json:"id"`
+	Name    string          `json:"name"`
+	Args    json.RawMessage `json:"args"`
+	Result  json.RawMessage `json:"result"`
+	IsError bool            `json:"is_error"`
+}
+
+func readSentinel(raw json.RawMessage) (*Trajectory, error) {
+	var steps []sentinelStep
+	if err := json.Unmarshal(raw, &steps); err != nil {
+		return nil, wrongType(err)
+	}
+	var messages []message
+	for i := range steps {
+		if i == 0 {
+			messages = append(messages, message{role: user, text: steps[0].Task})
+		}
+		messages = append(messages, steps[i].messages()...)
+	}
+	r := &Trajectory{}
+	r.assemble(messages)
+	r.Messages = len(steps)
+	return r, nil
+}
+
+// messages gives the reply of a step and the results of its calls. The text of
+// a step with calls only repeats them.
+func (s *sentinelStep) messages() []message {
+	events := s.Events
+	if len(events) == 0 && s.Action == "tool_call" {
+		events = eventsIn(s.Text, s.Error)
+	}
+	if len(events) == 0 {
+		return []message{{role: assistant, text: s.Text}}
+	}
+	messages := []message{{role: assistant}}
+	for _, e := range events {
+		id := scalar(e.ID)
+		messages[0].calls = append(messages[0].calls, &Call{ID: id, Name: e.Name, Args: arguments(e.Args)})
+		if e.Result == nil {
+			continue
+		}
+		m := message{role: tool, id: id, text: plainText(e.Result)}
+		if e.IsError {
+			m.code = loop.ToolBug
+		}
+		messages = append(messages, m)
+	}
+	return messages
+}
+
+// writtenCall is where a call begins in the text of a step.
+var writtenCall = regexp.MustCompile(`\[([\w.-]+)\(\{`)
+
+// eventsIn reads the calls from the text of a step: [name({…}) -> result], one
+// after another.
+func eventsIn(text string, failed bool) (events []sentinelEvent) {
+	const arrow = ") -> "
+	end := func(result string) {
+		if n := len(events); n > 0 {
+			result = strings.TrimSuffix(strings.TrimSpace(result), "]")
+			events[n-1].Result, _ = json.Marshal(result)
+		}
+	}
+	from := 0 // where the result of the last call begins
+	for _, at := range writtenCall.FindAllStringSubmatchIndex(text, -1) {
+		if at[0] < from {
+			continue // within the arguments of the last call
+		}
+		rest := text[at[3]+1:] // behind the first bracket
+		d := json.NewDecoder(bytes.NewReader([]byte(rest)))
+		var args json.RawMessage
+		if d.Decode(&args) != nil || !strings.HasPrefix(rest[d.InputOffset():], arrow) {
+			continue
+		}
+		end(text[from:at[0]])
+		from = at[3] + 1 + int(d.InputOffset()) + len(arrow)
+		events = append(events, sentinelEvent{Name: text[at[2]:at[3]], Args: args, IsError: failed})
+	}
+	end(text[from:])
+	return events
+}

@@ -1,0 +1,128 @@
+package trajectories
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// sweAgent is what SWE-agent writes into .traj files: a JSON object a run, with
+// the steps in trajectory, an action and an observation each, and the messages
+// in history. The steps are what is read, as calls of bash: history leaves out
+// the last observation. Where there are none, history is read, with its OpenAI
+// calls. Demonstrations in history are part of the system prompt. There is no
+// label, and no mark of an error: it is guessed from how an observation begins.
+var sweAgent = format{
+	name:  "swe-agent",
+	looks: `{"history": [messages], "trajectory": [{"action": …, "observation": …}, …]}`,
+	fits: func(keys map[string]json.RawMessage) bool {
+		return isArray(keys["history"]) && (isArray(keys["trajectory"]) || firstHas(keys["history"], "role"))
+	},
+	read: single(readSWEAgent),
+}
+
+// firstHas reports whether the first element of an array is an object with a
+// key.
+func firstHas(array json.RawMessage, key string) bool {
+	var items []json.RawMessage
+	var keys map[string]json.RawMessage
+	return json.Unmarshal(array, &items) == nil && len(items) > 0 && json.Unmarshal(items[0], &keys) == nil && keys[key] != nil
+}
+
+// A sweStep is a step of the trajectory.
+type sweStep struct {
+	Thought     string          `json:"thought"`
+	Action      string          `json:"action"`
+	Observation json.RawMessage `json:"observation"`
+}
+
+func readSWEAgent(raw json.RawMessage) (*Trajectory, error) {
+	var run struct {
+		History    json.RawMessage `json:"history"`
+		Trajectory []sweStep       `json:"trajectory"`
+	}
+	if err := json.Unmarshal(raw, &run); err != nil {
+		return nil, wrongType(err)
+	}
+	if !isArray(run.History) {
+		return nil, errors.New("it has no array history")
+	}
+	if len(run.Trajectory) > maxMessages {
+		return nil, fmt.Errorf("it has %d steps, and the limit is %d", len(run.Trajectory), maxMessages)
+	}
+	messages, err := readHistory(run.History)
+	if err != nil {
+		return nil, err
+	}
+	r, said := &Trajectory{}, len(messages)
+	if len(run.Trajectory) > 0 {
+		messages = append(beforeReply(messages), stepMessages(run.Trajectory)...)
+	}
+	r.assemble(messages)
+	r.Messages = said
+	return r, nil
+}
+
+// readHistory decodes messages whose results name their calls in a list, and
+// some of which belong to a demonstration.
+func readHistory(raw json.RawMessage) ([]message, error) {
+	messages, err := readMessages(raw)
+	if err != nil {
+		return nil, err
+	}
+	var more []struct {
+		IsDemo bool     `json:"is_demo"`
+		IDs    []string `json:"tool_call_ids"`
+	}
+	if err := json.Unmarshal(raw, &more); err != nil {
+		return nil, wrongType(err)
+	}
+	for i := range messages {
+		m := &messages[i]
+		if more[i].IsDemo {
+			m.role, m.calls = system, nil
+		}
+		if m.role == tool && m.id == "" && len(more[i].IDs) > 0 {
+			m.id = more[i].IDs[0]
+		}
+	}
+	return messages, nil
+}
+
+// beforeReply gives the messages before the first one of the assistant.
+func beforeReply(messages []message) []message {
+	for i := range messages {
+		if messages[i].role == assistant {
+			return messages[:i:i]
+		}
+	}
+	return messages
+}
+
+func stepMessages(steps []sweStep) (messages []message) {
+	for _, s := range steps {
+		messages = append(messages, message{role: assistant, text: s.Thought, calls: []*Call{bash(s.Action)}})
+		if s.Observation != nil {
+			said := plainText(s.Observation)
+			messages = append(messages, message{role: tool, text: said, code: sweCode(said)})
+		}
+	}
+	return messages
+}
+
+// sweCode guesses from how an observation begins whether the command failed.
+func sweCode(text string) loop.Code {
+	text = strings.TrimSpace(text)
+	switch {
+	case strings.HasPrefix(text, "EXECUTION TIMED OUT"):
+		return loop.Timeout
+	case strings.HasPrefix(text, "Your proposed edit has introduced new syntax error"):
+		return loop.InvalidInput
+	case strings.HasPrefix(text, "Traceback (most recent call last)"):
+		return loop.ToolBug
+	}
+	return loop.None
+}

@@ -1,0 +1,73 @@
+package trajectories
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// tau2 is what the benchmark tau2-bench writes: one JSON object with the
+// simulations of an agent, each with its messages, whose results say whether
+// they are errors, and its reward, 1 for success. The simulated user may call
+// tools too.
+var tau2 = format{
+	name:  "tau2",
+	looks: `{"info": …, "simulations": [{"messages": [messages], "reward_info": {"reward": 1}}, …]}`,
+	fits: func(keys map[string]json.RawMessage) bool {
+		return isArray(keys["simulations"]) && isObject(keys["info"])
+	},
+	read: readTau2,
+}
+
+type tau2Simulation struct {
+	TaskID     json.RawMessage `json:"task_id"`
+	Trial      json.RawMessage `json:"trial"`
+	Messages   json.RawMessage `json:"messages"`
+	RewardInfo *struct {
+		Reward *float64 `json:"reward"`
+	} `json:"reward_info"`
+}
+
+func readTau2(raw json.RawMessage) (all []*Trajectory, err error) {
+	var file struct {
+		Info struct {
+			Agent struct {
+				LLM json.RawMessage `json:"llm"`
+			} `json:"agent_info"`
+		} `json:"info"`
+		Simulations []json.RawMessage `json:"simulations"`
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return nil, wrongType(err)
+	}
+	if file.Simulations == nil {
+		return nil, errors.New("it has no array simulations")
+	}
+	for i, raw := range file.Simulations {
+		r, one := readTau2Simulation(raw)
+		if one != nil {
+			err = errors.Join(err, fmt.Errorf("simulation %d of %d: %w", i+1, len(file.Simulations), one))
+			continue
+		}
+		r.Model = scalar(file.Info.Agent.LLM)
+		all = append(all, r)
+	}
+	return all, err
+}
+
+func readTau2Simulation(raw json.RawMessage) (*Trajectory, error) {
+	var run tau2Simulation
+	if err := json.Unmarshal(raw, &run); err != nil {
+		return nil, wrongType(err)
+	}
+	messages, err := readMessages(run.Messages)
+	if err != nil {
+		return nil, err
+	}
+	r := &Trajectory{Name: fmt.Sprintf("task=%s,trial=%s", scalar(run.TaskID), scalar(run.Trial))}
+	if run.RewardInfo != nil && run.RewardInfo.Reward != nil {
+		r.Label = labelOf(*run.RewardInfo.Reward == 1)
+	}
+	r.assemble(messages)
+	return r, nil
+}

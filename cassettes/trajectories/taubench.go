@@ -1,0 +1,43 @@
+package trajectories
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// tauBench is what the benchmark tau-bench writes: one JSON array of runs, each
+// with its OpenAI chat messages in traj and its reward, 1 for success. An error
+// shows only in the text of a result.
+var tauBench = format{
+	name:  "tau-bench",
+	looks: `[{"traj": [messages], "reward": 1}, …]`,
+	fits:  func(keys map[string]json.RawMessage) bool { return isArray(keys["traj"]) },
+	read:  single(readTauBench),
+}
+
+func readTauBench(raw json.RawMessage) (*Trajectory, error) {
+	var run struct {
+		TaskID json.RawMessage `json:"task_id"`
+		Trial  json.RawMessage `json:"trial"`
+		Reward json.RawMessage `json:"reward"`
+		Traj   json.RawMessage `json:"traj"`
+	}
+	if err := json.Unmarshal(raw, &run); err != nil {
+		return nil, wrongType(err)
+	}
+	if !isArray(run.Traj) {
+		return nil, errors.New("it has no array traj")
+	}
+	messages, err := readMessages(run.Traj)
+	if err != nil {
+		return nil, err
+	}
+	r := &Trajectory{Name: fmt.Sprintf("task=%s,trial=%s", scalar(run.TaskID), scalar(run.Trial))}
+	var reward float64
+	if given(run.Reward) && json.Unmarshal(run.Reward, &reward) == nil {
+		r.Label = labelOf(reward == 1)
+	}
+	r.assemble(messages)
+	return r, nil
+}

@@ -1,0 +1,84 @@
+package trajectories
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// A leftOut counts the exchanges of a file that are part of no trajectory, by
+// their reason.
+type leftOut map[wire.Reason]int
+
+func (l leftOut) Error() string {
+	if len(l) == 0 {
+		return "no exchange in it"
+	}
+	var all []string
+	for _, why := range wire.Reasons() {
+		if n := l[why]; n > 0 {
+			all = append(all, fmt.Sprintf("%s (%d)", why, n))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// readTraffic makes trajectories of the conversations in recorded HTTP traffic.
+// Its error is a leftOut, or nil.
+func readTraffic(exchanges []wire.Exchange) ([]*Trajectory, error) {
+	conversations, left := wire.Read(exchanges)
+	var all []*Trajectory
+	for i, c := range conversations {
+		all = append(all, ofConversation(fmt.Sprintf("conversation=%d", i+1), c))
+	}
+	if len(left) > 0 || len(all) == 0 {
+		return all, leftOut(left)
+	}
+	return all, nil
+}
+
+func ofConversation(name string, c *wire.Conversation) *Trajectory {
+	r := &Trajectory{Name: name, Model: c.Model}
+	var messages []message
+	if c.System != "" {
+		messages = append(messages, message{role: system, text: c.System})
+	}
+	if !hasUser(c.Messages) { // a system prompt alone, or an answer alone
+		messages = append(messages, message{role: user})
+	}
+	for i := range c.Messages {
+		messages = append(messages, ofMessage(&c.Messages[i]))
+	}
+	r.assemble(messages)
+	return r
+}
+
+func hasUser(messages []wire.Message) bool {
+	for i := range messages {
+		if messages[i].Role == wire.User {
+			return true
+		}
+	}
+	return false
+}
+
+func ofMessage(w *wire.Message) message {
+	m := message{text: w.Text, id: w.ID, tokensIn: w.TokensIn, tokensOut: w.TokensOut}
+	switch w.Role {
+	case wire.User:
+		m.role = user
+	case wire.Assistant:
+		m.role = assistant
+	case wire.Tool:
+		m.role = tool
+	}
+	if w.Failed {
+		m.code = loop.ToolBug
+	}
+	for _, c := range w.Calls {
+		m.calls = append(m.calls, &Call{ID: c.ID, Name: c.Name, Args: c.Args})
+	}
+	return m
+}

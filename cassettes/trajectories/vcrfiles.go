@@ -1,0 +1,159 @@
+package trajectories
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+)
+
+// goVCR is what go-vcr records, its file versions 1 and 2.
+var goVCR = format{
+	name:  "go-vcr",
+	looks: "a YAML file with version and interactions, whose requests have a url",
+	fits:  func(keys map[string]json.RawMessage) bool { return isCassette(keys) && firstRequestHas(keys, "url") },
+	text:  func(data []byte) bool { return isCassetteYAML(data) && !hasURI.Match(data) },
+	read:  readCassette,
+}
+
+// vcrPy is what vcrpy records, as YAML or JSON; also its older files, which are
+// an array of interactions or have the answer in content.
+var vcrPy = format{
+	name:  "vcrpy",
+	looks: "a YAML or JSON file with interactions, whose requests have a uri",
+	fits: func(keys map[string]json.RawMessage) bool {
+		return isCassette(keys) || isObject(keys["request"]) && isObject(keys["response"])
+	},
+	text: func(data []byte) bool { return isCassetteYAML(data) && hasURI.Match(data) },
+	read: readCassette,
+}
+
+var (
+	// Comments and the mark of a document may come first.
+	cassetteHead = regexp.MustCompile(`\A(?:[ \t]*(?:#[^\n]*)?\r?\n|---[^\n]*\n|%YAML[^\n]*\n)*(?:version|interactions)[ \t]*:`)
+	hasURI       = regexp.MustCompile(`(?m)^(?:- )?[ \t]+uri:`)
+)
+
+func isCassetteYAML(data []byte) bool { return cassetteHead.Match(data) }
+
+func isCassette(keys map[string]json.RawMessage) bool { return isArray(keys["interactions"]) }
+
+func firstRequestHas(keys map[string]json.RawMessage, key string) bool {
+	var first []struct{ Request map[string]json.RawMessage }
+	return json.Unmarshal(keys["interactions"], &first) == nil && len(first) > 0 && first[0].Request[key] != nil
+}
+
+func readCassette(raw json.RawMessage) ([]*Trajectory, error) {
+	var doc any
+	var err error
+	if isObject(raw) {
+		err = json.Unmarshal(raw, &doc)
+	} else {
+		doc, err = readYAML(raw)
+	}
+	if err != nil {
+		return nil, err
+	}
+	top, _ := doc.(map[string]any)
+	if top["request"] != nil {
+		top = map[string]any{"interactions": []any{top}}
+	}
+	if v, ok := top["version"]; ok && fmt.Sprint(v) != "1" && fmt.Sprint(v) != "2" {
+		return nil, fmt.Errorf("its version is %s (want 1 or 2)", quote(fmt.Sprint(v)))
+	}
+	items, ok := top["interactions"].([]any)
+	if !ok && top["interactions"] != nil {
+		return nil, errors.New("its interactions are no list")
+	}
+	var exchanges []wire.Exchange
+	for i, one := range items {
+		x, err := readInteraction(one)
+		if err != nil {
+			return nil, fmt.Errorf("interaction %d of %d: %w", i+1, len(items), err)
+		}
+		exchanges = append(exchanges, x)
+	}
+	return readTraffic(exchanges)
+}
+
+// readInteraction reads one interaction of either recorder.
+func readInteraction(one any) (x wire.Exchange, err error) {
+	both, _ := one.(map[string]any)
+	request, ok := both["request"].(map[string]any)
+	response, answered := both["response"].(map[string]any)
+	if !ok || !answered {
+		return x, errors.New("it has no request or no response")
+	}
+	x.Method, _ = request["method"].(string)
+	x.URL = urlOf(request)
+	x.Status = statusOf(response)
+	if x.Request, err = bodyOf(request); err != nil {
+		return x, fmt.Errorf("its request: %w", err)
+	}
+	if x.Response, err = bodyOf(response); err != nil {
+		return x, fmt.Errorf("its response: %w", err)
+	}
+	return x, nil
+}
+
+// urlOf gives the URL of a request, which is never empty.
+func urlOf(request map[string]any) string {
+	for _, key := range []string{"url", "uri", "path"} {
+		if s, ok := request[key].(string); ok && s != "" {
+			return s
+		}
+	}
+	return "/"
+}
+
+// statusOf gives the code of a response: its own, or that in status, which may
+// also be a text such as "200 OK".
+func statusOf(response map[string]any) int {
+	candidates := []any{response["code"], response["status_code"], response["status"]}
+	if status, ok := response["status"].(map[string]any); ok {
+		candidates = append(candidates, status["code"])
+	}
+	for _, c := range candidates {
+		s := fmt.Sprint(c)
+		if len(s) >= 3 {
+			if n, err := strconv.Atoi(s[:3]); err == nil {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// bodyOf gives the body of a request or response. It is a text, or an object
+// with string or base64_string; or parsed_body has its value.
+func bodyOf(message map[string]any) ([]byte, error) {
+	if parsed, ok := message["parsed_body"]; ok && parsed != nil {
+		return json.Marshal(parsed)
+	}
+	body := message["body"]
+	if body == nil {
+		body = message["content"]
+	}
+	inBase64 := false
+	if parts, ok := body.(map[string]any); ok {
+		body = parts["string"]
+		if s, ok := parts["base64_string"]; ok {
+			body, inBase64 = s, true
+		}
+		inBase64 = inBase64 || parts["encoding"] == "base64"
+	}
+	switch s := body.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		if inBase64 {
+			return base64.StdEncoding.DecodeString(s)
+		}
+		return []byte(s), nil
+	}
+	return nil, errors.New("its body is no text")
+}
