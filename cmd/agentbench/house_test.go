@@ -47,6 +47,8 @@ func TestArrows(t *testing.T) {
 			switch to := place(inside); {
 			case !ours && from == "loop" && strings.Contains(path, ".") && !strings.Contains(filepath.ToSlash(file), "loop/contract/"):
 				t.Errorf("%s imports %s: but for loop/contract, loop takes nothing but the standard library", file, path)
+			case !ours && from == "internal" && strings.Contains(path, "."):
+				t.Errorf("%s imports %s: what everything may import takes nothing but the standard library", file, path)
 			case from == "loop" && !strings.Contains(filepath.ToSlash(file), "loop/contract/") && inside == "loop/contract":
 				t.Errorf("%s imports loop/contract, which would bring its validator along", file)
 			case ours && to != from && !slices.Contains(mayImport[from], to):
@@ -54,7 +56,7 @@ func TestArrows(t *testing.T) {
 			}
 		}
 	}
-	for _, pkg := range []string{"loop", "fakes", "scenarios", "reports", "cmd"} {
+	for _, pkg := range []string{"loop", "internal", "fakes", "scenarios", "reports", "cmd"} {
 		if !seen[pkg] {
 			t.Errorf("no source of %s was found: this test looks in the wrong place", pkg)
 		}
