@@ -14,10 +14,11 @@
 //   - [Lines] keeps line breaks and indentation.
 //   - [Escape] keeps everything, and shows white space too.
 //   - [Quote] is exact: it puts the text in quotes, so that its ends show.
-//   - [Clip] and [Cut] make a line and shorten it, never inside an escape.
+//   - [Clip] and [Cut] escape a text and shorten it, never inside an escape. On
+//     one line is Clip(Line(s), n).
 //
-// The first three give back a text that they gave: they may be applied twice. A
-// backslash stays as it is, so only Quote tells `\x1b` from ESC.
+// The first three leave a text as it is that they made, so they may be applied
+// twice. A backslash stays as it is, so only Quote tells `\x1b` from ESC.
 //
 // Writers of Markdown, HTML and JSON escape for their format by themselves.
 package text
@@ -63,10 +64,10 @@ func Quote(s string, n int) string {
 	return `"` + s + `"`
 }
 
-// Clip returns the first n characters of the [Line] of s, and … if there are
+// Clip returns the first n characters of the [Escape] of s, and … if there are
 // more.
 func Clip(s string, n int) string {
-	s = Line(s)
+	s = Escape(s)
 	if end, left := cut(s, "", n); left > 0 {
 		return s[:end] + "…"
 	}
@@ -75,7 +76,7 @@ func Clip(s string, n int) string {
 
 // Cut is like [Clip] and says how many characters it left out.
 func Cut(s string, n int) string {
-	s = Line(s)
+	s = Escape(s)
 	if end, left := cut(s, "", n); left > 0 {
 		return s[:end] + "… (" + Count(left, "more character") + ")"
 	}

@@ -94,7 +94,7 @@ func TestCut(t *testing.T) {
 		{"größe", 5, "größe", "größe"},                                  // five characters, seven bytes
 		{"größer", 5, "größe…", "größe… (1 more character)"},            // 6-5
 		{"größere", 5, "größe…", "größe… (2 more characters)"},          // 7-5
-		{"größe   ", 5, "größe", "größe"},                               // a line ends at its last letter
+		{"a  b\nc", 5, "a  b…", "a  b… (3 more characters)"},            // \n is two
 		{"ab\x1bcd", 4, "ab…", "ab… (6 more characters)"},               // \x1b is four, cd two
 		{"ab\u202ecd", 8, `ab\u202e…`, `ab\u202e… (2 more characters)`}, // 2+6
 		{`ab\x1bcd`, 4, "ab…", "ab… (6 more characters)"},               // escaped before
@@ -157,14 +157,14 @@ func FuzzText(f *testing.F) {
 			t.Errorf("Quote(%q, %d) has %d characters", s, n, got)
 		}
 		kept, whole := strings.CutSuffix(clipped, "…")
-		if !strings.HasPrefix(line, kept) || !whole && clipped != line {
-			t.Errorf("Clip(%q, %d) = %q does not begin %q", s, n, clipped, line)
+		if !strings.HasPrefix(escaped, kept) || !whole && clipped != escaped {
+			t.Errorf("Clip(%q, %d) = %q does not begin %q", s, n, clipped, escaped)
 		}
 		if !strings.Contains(s, `\`) && strings.Contains(anEscape.ReplaceAllString(kept, ""), `\`) {
 			t.Errorf("Clip(%q, %d) = %q cuts an escape", s, n, clipped)
 		}
-		if Clip(line, n) != clipped || Cut(line, n) != cut {
-			t.Errorf("the line of %q is cut to %q, and it to %q", s, Clip(line, n), clipped)
+		if Clip(escaped, n) != clipped || Cut(escaped, n) != cut {
+			t.Errorf("%q is cut to %q, and escaped to %q", s, clipped, Clip(escaped, n))
 		}
 	})
 }
