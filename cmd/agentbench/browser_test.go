@@ -1,6 +1,7 @@
-package reports
+package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -10,10 +11,83 @@ import (
 	"testing"
 
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
+
+// attack is text with which a model or a tool tries to leave any context of a
+// page.
+const attack = `"'></title></style></pre></script><script>window.pwned=1</script><img src=x onerror="window.pwned=1"><svg onload=window.pwned=1>{{.}}<!--` + "`${window.pwned=1}` \u2028"
+
+// vetoed is a trace with a nudge, a veto and two calls in parallel.
+const vetoed = `   0.000s started text="Charge the card."
+          > ask m1#1 for=reply to=1
+   2.000s reply m1 text="At once." call=a:charge(` + "`" + `{"cents":500}` + "`" + `) call=b:"look up"({}) finish=tool_calls in=10 out=5
+          > call c1#1 name=charge args=` + "`" + `{"cents":500}` + "`" + `
+          > call c2#1 name="look up" args={}
+   2.500s result c1#1 code=Timeout text="no \"answer\"\nyet"
+   3.000s result c2#1 ok text=found
+          > put c1 code=Timeout text="no \"answer\"\nyet"
+          > put c2 text=found
+          > note event=nudged text=cost-watch
+          > put u2 text="Do not charge twice."
+          > ask m2#1 for=reply to=6
+   4.000s reply m2 call=c:charge(` + "`" + `{"cents":500}` + "`" + `) finish=tool_calls
+          > put c3 why=vetoed text="Error: charged before."
+          > halt stop=circuit-breaker end=LOOP_DETECTED reason="Circuit breaker triggered." turns=2 calls=2 elapsed=4s
+`
+
+// trial returns a result that passed.
+func trial(scenario, variant string, label scenarios.Label, state loop.EndState, calls int) *scenarios.Result {
+	return &scenarios.Result{Type: "trial", Scenario: scenario, Suite: "s", Variant: variant, Label: label, Seed: 1,
+		EndState: state, Stop: "x", Calls: calls, Asked: calls, Verdict: scenarios.Pass, Random: true}
+}
+
+// small returns the report of two variants, with 10 runaways and 10 healthy runs
+// each, a failure and a trace. The first variant catches 4 runaways, the second 9.
+func small(t *testing.T) *reports.Report {
+	t.Helper()
+	var results []*scenarios.Result
+	for _, v := range []struct {
+		name            string
+		caught, stopped int
+	}{{"weak", 4, 1}, {"good", 9, 0}} {
+		for i := range 10 {
+			state := loop.Ceiling
+			if i < v.caught {
+				state = loop.LoopDetected
+			}
+			results = append(results, trial(fmt.Sprintf("loops/r%02d", i), v.name, scenarios.Runaway, state, 5))
+		}
+		for i := range 10 {
+			state := loop.Done
+			if i < v.stopped {
+				state = loop.BudgetExceeded
+			}
+			results = append(results, trial(fmt.Sprintf("work/h%02d", i), v.name, scenarios.Healthy, state, 3))
+		}
+	}
+	results[0].Trace, results[0].Verdict, results[0].TokensIn, results[0].VirtualMS = vetoed, scenarios.Fail, 15, 4000
+	results[0].Findings = []scenarios.Finding{{Rule: "calls", Message: "calls: want 1, got 2", Want: "1", Got: "2"}}
+	return folded(t, &reports.Fold{Keep: true, Repeat: func(r *scenarios.Result) string { return "agentbench explain " + r.Scenario }}, results...)
+}
+
+// folded returns the report of some results.
+func folded(t *testing.T, f *reports.Fold, results ...*scenarios.Result) *reports.Report {
+	t.Helper()
+	for _, r := range results {
+		if err := f.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, err := f.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
 
 // browser opens pages in a Chromium without a window.
 func browser(t *testing.T) context.Context {
@@ -46,10 +120,14 @@ func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Voi
 }
 
 // open shows a report in a window of that width.
-func open(t *testing.T, ctx context.Context, r *Report, width int64) {
+func open(t *testing.T, ctx context.Context, r *reports.Report, width int64) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(file, []byte(pageOf(t, r)), 0o600); err != nil {
+	var page bytes.Buffer
+	if err := reports.WriteHTML(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, page.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	resize(t, ctx, width)
@@ -131,9 +209,9 @@ func TestBrowserChartKeys(t *testing.T) {
 // Ten thousand trials: a page of them at a time, and filters that act on all.
 func TestBrowserTenThousandTrials(t *testing.T) {
 	ctx := browser(t)
-	f := &Fold{Keep: true}
+	f := &reports.Fold{Keep: true}
 	for i := range 10_000 {
-		r := endedIn(fmt.Sprintf("s%d/n%04d", i/2%4, i/2), fmt.Sprintf("v%d", i%2), scenarios.Healthy, 1, loop.Done, 3)
+		r := trial(fmt.Sprintf("s%d/n%04d", i/2%4, i/2), fmt.Sprintf("v%d", i%2), scenarios.Healthy, loop.Done, 3)
 		r.Suite, r.Verdict = "", scenarios.Pass
 		if i%1000 == 0 { // 10 trials, all of v0 in suite s0
 			r.Verdict, r.Findings = scenarios.Fail, []scenarios.Finding{{Rule: "calls", Message: "needle in trial"}}
@@ -176,12 +254,12 @@ func TestBrowserTenThousandTrials(t *testing.T) {
 // Text that tries to run as a script is shown and does not run.
 func TestBrowserInjection(t *testing.T) {
 	ctx := browser(t)
-	r := endedIn("loops/"+attack, "v"+attack, scenarios.Runaway, 1, loop.Ceiling, 3)
+	r := trial("loops/"+attack, "v"+attack, scenarios.Runaway, loop.Ceiling, 3)
 	r.Suite, r.Verdict, r.Stop = attack, scenarios.Fail, loop.Stop(attack)
 	r.Findings = []scenarios.Finding{{Rule: "calls", Message: attack, Want: attack, Got: attack}}
 	r.Trace = loop.Trace{{In: loop.Input{Kind: loop.Started, Text: attack}}, {In: loop.Input{Kind: loop.ModelReply, Ref: loop.Ref{Kind: loop.RefModel, N: 1, Try: 1}, Text: attack,
 		Calls: []loop.AskedCall{{ID: attack, Name: attack, Args: attack}}}, Effects: []loop.Effect{{Kind: loop.Put, Ref: loop.Ref{Kind: loop.RefCall, N: 1}, Text: attack}}}}.String()
-	open(t, ctx, folded(t, &Fold{Keep: true}, r), 1600)
+	open(t, ctx, folded(t, &reports.Fold{Keep: true}, r), 1600)
 	do(t, ctx, chromedp.Click(chromedp.CSS(`#rows a`)), chromedp.WaitVisible(chromedp.CSS(".trace")))
 	see(t, ctx, `window.pwned === undefined`, true)
 	see(t, ctx, `document.querySelectorAll('img, iframe, [onerror], [onload]').length`, 0)
@@ -215,11 +293,13 @@ func TestBrowserWithoutScript(t *testing.T) {
 // The diff of a golden is seen with its trace, fits a narrow window, and is text
 // whatever it holds.
 func TestBrowserDiff(t *testing.T) {
-	r := mismatched()
+	r := trial("s/differs", "v", scenarios.Healthy, loop.Done, 1)
 	attack := "<img src=x onerror=document.title='pwned'>" + strings.Repeat("wide", 100)
-	r.Findings[0].Got, r.Findings[0].Diff.Edit[1].Text = attack, attack
+	r.Verdict, r.Golden, r.Trace = scenarios.Fail, scenarios.GoldenMismatch, "   0.000s started text=hi\n"
+	r.Findings = []scenarios.Finding{{Rule: "golden", Message: "goldens/s/differs.golden:9: the text differs", At: "line 4", Want: "text=<b>one</b>", Got: attack,
+		Diff: &scenarios.Diff{Edit: []scenarios.Edit{{Out: true, Line: 9, Text: "text=<b>one</b>"}, {Line: 4, Text: attack}}}}}
 	ctx := browser(t)
-	open(t, ctx, folded(t, &Fold{Keep: true}, r), 375)
+	open(t, ctx, folded(t, &reports.Fold{Keep: true}, r), 375)
 	do(t, ctx, chromedp.Click(chromedp.CSS(`#rows a`)), chromedp.WaitVisible(chromedp.CSS(".trace")))
 	see(t, ctx, "document.querySelector('#trace-1 .diff').innerText.includes('− expected') && document.querySelector('#trace-1 .diff').offsetHeight > 0", true)
 	see(t, ctx, "document.querySelector('#trace-1 .diff .in code').textContent.startsWith('<img src=x')", true)
