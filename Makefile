@@ -1,6 +1,6 @@
 # What can be made. Every recipe is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help test race race-live bench fuzz golden lint examples run
+.PHONY: help test race race-live bench fuzz golden lint tidy examples run
 
 GO ?= go
 FUZZTIME ?= 10s
@@ -8,11 +8,11 @@ FUZZTIME ?= 10s
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 12
 
-test: ## all tests
-	$(GO) test -timeout 20m ./...
+test: ## all tests of all modules of the workspace
+	$(GO) test -timeout 20m work
 
 race: ## all tests under the race detector, but for those of race-live
-	$(GO) test -race -tags nolive -timeout 30m $$($(GO) list -tags nolive ./... | grep -v /cassettes/openai)
+	$(GO) test -race -tags nolive -timeout 30m $$($(GO) list -tags nolive work | grep -v /cassettes/openai)
 
 race-live: ## the live model under the race detector; its client library takes minutes to build
 	$(GO) test -race -timeout 30m ./cassettes/openai
@@ -21,19 +21,22 @@ bench: ## speed of the machine, the fakes and a run, beside a bare loop
 	$(GO) test -run '^$$' -bench . -benchmem ./loop ./fakes ./fakes/serve ./scenarios
 
 fuzz: ## every fuzz target for FUZZTIME (10s) each
-	@failed=; for pkg in $$($(GO) list ./...); do \
+	@failed=; for pkg in $$($(GO) list work); do \
 		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || failed="$$failed $$pkg.$$target"; \
 		done; \
 	done; test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 golden: ## rewrite what tests compare with; read the diff before you commit it
-	UPDATE=1 $(GO) test ./...
+	UPDATE=1 $(GO) test work
 
 lint: ## format, vet and module tidiness
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w ."; exit 1; }
-	$(GO) vet ./...
-	$(GO) mod tidy -diff
+	$(GO) vet work
+	.ci/tidy -diff
+
+tidy: ## go mod tidy in every module
+	.ci/tidy
 
 examples: ## official Node clients drive agentbench serve; skipped without Node 20
 	@if ! node -e 'process.exit(+(parseInt(process.versions.node) < 20))' 2>/dev/null; then \

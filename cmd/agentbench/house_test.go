@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -93,6 +94,56 @@ func TestClientLibrary(t *testing.T) {
 		}
 		if got := strings.Contains(string(deps), clientLibrary); got != want {
 			t.Errorf("with the tags %q the command links the client library: %t, want %t", tags, got, want)
+		}
+	}
+}
+
+// TestModules checks the modules of the workspace. Who imports the library gets
+// the requirements of the library, and none of the command's or of the tests of
+// the command. No go.mod has a replace directive, since `go install` refuses a
+// module that has one.
+func TestModules(t *testing.T) {
+	root := filepath.Join("..", "..")
+	goCommand := func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("go", args...)
+		cmd.Dir, cmd.Env = root, append(cmd.Environ(), "GOWORK=off")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go %s: %v", strings.Join(args, " "), err)
+		}
+		return string(out)
+	}
+	var mod struct {
+		Require []struct{ Path string }
+		Replace []struct{ Old struct{ Path string } }
+	}
+	for _, dir := range []string{".", "cassettes/openai", "cmd/agentbench"} {
+		mod.Replace = nil
+		if err := json.Unmarshal([]byte(goCommand("mod", "edit", "-json", dir+"/go.mod")), &mod); err != nil {
+			t.Fatal(err)
+		}
+		if len(mod.Replace) > 0 {
+			t.Errorf("%s/go.mod replaces %s", dir, mod.Replace[0].Old.Path)
+		}
+	}
+	mod.Require = nil
+	if err := json.Unmarshal([]byte(goCommand("mod", "edit", "-json", "go.mod")), &mod); err != nil {
+		t.Fatal(err)
+	}
+	if len(mod.Require) == 0 {
+		t.Fatal("the library requires nothing: this test looks in the wrong place")
+	}
+	for _, r := range mod.Require {
+		for _, not := range []string{"cobra", "pflag", "openai-go", "opentelemetry", "protobuf", "grpc", "chromedp", "go-sdk"} {
+			if strings.Contains(r.Path, not) {
+				t.Errorf("the library requires %s, which only the command needs", r.Path)
+			}
+		}
+	}
+	for dep := range strings.Lines(goCommand("list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./loop")) {
+		if dep := strings.TrimSpace(dep); dep != module+"/loop" && dep != module+"/loop/detect" {
+			t.Errorf("loop needs %s: it may need the standard library and loop/detect only", dep)
 		}
 	}
 }
