@@ -28,7 +28,7 @@ type program struct {
 	gates   []gate
 	replies []reply
 	covered int // how many requests the plain steps answer
-	faults  []Fault
+	faults  []planned
 	states  []state // the first is the one that follows them
 	fresh   string  // what the fresh call ids begin with
 	random  bool
@@ -227,10 +227,11 @@ func (r *reader) readFaults(faults []Fault) {
 	for i := range faults {
 		if f, err := ParseFault(faults[i].String()); err != nil || f != faults[i] {
 			r.errs = append(r.errs, &loop.FieldError{Field: fmt.Sprintf("faults[%d]", i), Problem: fmt.Sprintf("cannot be meant: %v", cmp.Or(err, errMixed))})
+			continue
 		}
 		r.random = r.random || faults[i].N == 0
+		r.faults = append(r.faults, planned{faults[i], faults[i].kind()})
 	}
-	r.faults = faults
 }
 
 // errMixed is what is wrong with a fault that has fields of another kind.

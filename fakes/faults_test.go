@@ -2,6 +2,7 @@ package fakes
 
 import (
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -26,9 +27,44 @@ func TestFaultsPrintAsTheyParse(t *testing.T) {
 			t.Errorf("%s prints as %s", text, f)
 		}
 	}
-	for _, k := range FaultKinds() {
-		if !slices.ContainsFunc(someFaults, func(s string) bool { return strings.HasPrefix(s, string(k)+" ") }) {
-			t.Errorf("no %s is tried", k)
+}
+
+// The table of docs/scenarios.md has one line for each row of the table of kinds,
+// in its order, and each example is a fault of its row.
+func TestFaultKindsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/scenarios.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "\n| fault | what happens |\n| --- | --- |\n"
+	for i := range faultKinds {
+		k := &faultKinds[i]
+		want += "| `" + k.example + "` | " + k.effect + " |\n"
+		if f, err := ParseFault(k.example); err != nil || f.kind() != k || f != FaultExamples()[i] {
+			t.Errorf("%s is %v (%v)", k.example, f, err)
+		}
+	}
+	if !strings.Contains(string(page), want+"\n") {
+		t.Errorf("docs/scenarios.md does not have this table:\n%s", want)
+	}
+}
+
+// Each kind strikes its target alone, and changes what comes.
+func TestEachFaultKindFires(t *testing.T) {
+	for i := range faultKinds {
+		k := &faultKinds[i]
+		if (k.reply == nil) == (k.result == nil) {
+			t.Errorf("%s strikes both targets or none", k.example)
+			continue
+		}
+		f := FaultExamples()[i]
+		f.Tool, f.N, f.Try = "", 1, 0
+		s := oneTool(Answer{Result: "abc"})
+		s.Model, s.Faults = pair().Model, []Fault{f}
+		w := NewWorld(s, 1)
+		do(w, 0, ask(1, 1), call(1, 1, "f", "{}"))
+		if left := w.NotFired(); len(left) > 0 {
+			t.Errorf("%v does not fire", left)
 		}
 	}
 }
@@ -236,7 +272,7 @@ func TestShareOfFaults(t *testing.T) {
 
 func TestFaultThatCannotBePlayed(t *testing.T) {
 	s := model(Step{Text: "x"})
-	s.Faults = []Fault{{Kind: FaultDrop, At: loop.RefModel, N: 1, Chars: 3}, {Kind: FaultDrop, At: loop.RefModel, N: -1}}
+	s.Faults = []Fault{{Kind: "drop", At: loop.RefModel, N: 1, Operand: 3}, {Kind: "drop", At: loop.RefModel, N: -1}}
 	err := s.Validate()
 	if err == nil || !strings.Contains(err.Error(), "faults[0]: cannot be meant") || !strings.Contains(err.Error(), "faults[1]: cannot be meant") {
 		t.Errorf("got %v", err)

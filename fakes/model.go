@@ -176,7 +176,7 @@ func (p *program) conditional(c *Course, b *Before) *step {
 func (p *seeded) say(s *step, r *Request, b *scratch, all bool) (Said, error) {
 	said, err := p.saying(s, r, b, all)
 	if len(p.faults) > 0 {
-		p.spoil(&said, r)
+		said = p.spoiled(said, r.Ref)
 	}
 	return said, err
 }

@@ -56,7 +56,7 @@ func (w *World) askSpeaker(e *loop.Effect) {
 			}
 			said.Pieces, said.Of = len(said.Deltas), len(said.Deltas)
 		}
-		w.spoil(&said, &Request{Ref: ref})
+		said = w.spoiled(said, ref)
 		for _, d := range said.Deltas[:min(said.Pieces, len(said.Deltas))] {
 			if said.Failure == nil && said.Text == "" {
 				d.Text = "" // a fault has emptied the reply
@@ -72,7 +72,7 @@ func (w *World) askSpeaker(e *loop.Effect) {
 func (w *World) forestalled(ref loop.Ref) bool {
 	for i := range w.faults {
 		f := &w.faults[i]
-		if f.At == loop.RefModel && (f.Kind == FaultDrop || f.Kind == FaultError) && w.strikes(i, ref, max(ref.Try, 1), ref.N) {
+		if f.instead && w.strikes(i, ref, max(ref.Try, 1), ref.N) {
 			return true
 		}
 	}

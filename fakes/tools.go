@@ -54,7 +54,7 @@ func (w *World) call(e *loop.Effect) {
 	}
 	out.after = latency.draw(k.of(forLatency))
 	if len(w.faults) > 0 {
-		w.spoilAnswer(&out, e, &c)
+		out = w.spoiledAnswer(out, e, &c)
 	}
 	if !out.hang {
 		in.At = w.now + out.after

@@ -1,21 +1,42 @@
 package fuzz
 
 import (
+	"slices"
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// struck says which faults belong to an attack.
-var struck = map[Attack][]fakes.Fault{
-	ModelOutput: {{Kind: fakes.FaultMalform, At: loop.RefModel}, {Kind: fakes.FaultEmpty, At: loop.RefModel}, {Kind: fakes.FaultDuplicate, At: loop.RefModel}},
-	Protocol:    {{Kind: fakes.FaultReorder, At: loop.RefModel}, {Kind: fakes.FaultSwapIDs, At: loop.RefModel}, {Kind: fakes.FaultDuplicate, At: loop.RefModel}},
-	ModelAPI:    {{Kind: fakes.FaultError, At: loop.RefModel}, {Kind: fakes.FaultDelay, At: loop.RefModel}},
-	ModelStream: {{Kind: fakes.FaultCut, At: loop.RefModel}, {Kind: fakes.FaultDrop, At: loop.RefModel}},
-	ToolPayload: {{Kind: fakes.FaultEmpty, At: loop.RefCall}, {Kind: fakes.FaultOversize, At: loop.RefCall}},
-	ToolFault:   {{Kind: fakes.FaultError, At: loop.RefCall}},
-	ToolHang:    {{Kind: fakes.FaultDrop, At: loop.RefCall}, {Kind: fakes.FaultDelay, At: loop.RefCall}},
+// struck lists the kinds of faults that belong to an attack.
+var struck = withRest(map[Attack][]fakes.Fault{
+	ModelOutput: {{Kind: "malform", At: loop.RefModel}, {Kind: "empty", At: loop.RefModel}, {Kind: "duplicate", At: loop.RefModel}},
+	Protocol:    {{Kind: "reorder", At: loop.RefModel}, {Kind: "swap-ids", At: loop.RefModel}, {Kind: "duplicate", At: loop.RefModel}},
+	ModelAPI:    {{Kind: "error", At: loop.RefModel}, {Kind: "delay", At: loop.RefModel}},
+	ModelStream: {{Kind: "cut", At: loop.RefModel}, {Kind: "drop", At: loop.RefModel}},
+	ToolPayload: {{Kind: "empty", At: loop.RefCall}, {Kind: "oversize", At: loop.RefCall}},
+	ToolFault:   {{Kind: "error", At: loop.RefCall}},
+	ToolHang:    {{Kind: "drop", At: loop.RefCall}, {Kind: "delay", At: loop.RefCall}},
+})
+
+// withRest adds each kind that is in no list: to ModelOutput if it strikes the
+// model, to ToolPayload if it strikes a tool.
+func withRest(of map[Attack][]fakes.Fault) map[Attack][]fakes.Fault {
+	var listed []fakes.Fault
+	for _, faults := range of {
+		listed = append(listed, faults...)
+	}
+	for _, f := range fakes.FaultExamples() {
+		f = fakes.Fault{Kind: f.Kind, At: f.At}
+		switch {
+		case slices.Contains(listed, f):
+		case f.At == loop.RefModel:
+			of[ModelOutput] = append(of[ModelOutput], f)
+		default:
+			of[ToolPayload] = append(of[ToolPayload], f)
+		}
+	}
+	return of
 }
 
 // faults draws what strikes the world whatever its script says: faults of the
@@ -28,7 +49,7 @@ func (m *maker) faults() {
 	}
 }
 
-// placed says where a fault strikes, and how hard.
+// placed draws where a fault strikes, and its operand.
 func (m *maker) placed(f fakes.Fault) fakes.Fault {
 	if f.At == loop.RefCall && m.one(2) {
 		f.Tool = pick(m.dice, m.Script.Tools...).Name
@@ -41,19 +62,13 @@ func (m *maker) placed(f fakes.Fault) fakes.Fault {
 			f.Try = 2
 		}
 	}
-	switch f.Kind {
-	case fakes.FaultDelay:
-		f.Delay = max(m.moment(), time.Millisecond)
-	case fakes.FaultError:
-		if f.At == loop.RefModel {
-			f.Status = pick(m.dice, 400, 401, 429, 500, 503)
-		} else {
-			f.Code = m.code()
-		}
-	case fakes.FaultCut:
-		f.Pieces = m.below(mostParts)
-	case fakes.FaultOversize:
-		f.Chars = pick(m.dice, 200, 3000)
-	}
-	return f
+	return f.Drawn(operands{m})
 }
+
+// operands are the dice of a maker for [fakes.Fault.Drawn].
+type operands struct{ *maker }
+
+func (o operands) Below(n int) int       { return o.below(n) }
+func (o operands) Moment() time.Duration { return o.moment() }
+func (o operands) Code() loop.Code       { return o.code() }
+func (o operands) Pieces() int           { return o.below(mostParts) }

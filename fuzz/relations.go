@@ -50,7 +50,7 @@ func instant(c *Case) {
 	c.Strays, c.Script.User.Cancel = nil, nil
 	c.Config.Retry.Max, c.Config.Policy.Fallbacks = 0, false
 	c.Script.Faults = slices.DeleteFunc(c.Script.Faults, func(f fakes.Fault) bool {
-		return f.At == loop.RefCall && (f.Kind == fakes.FaultDrop || f.Kind == fakes.FaultDelay)
+		return f.At == loop.RefCall && (f.Kind == "drop" || f.Kind == "delay")
 	})
 	now := fakes.Instantly()
 	for i := range c.Script.Tools {
@@ -231,7 +231,7 @@ func checkKeyOrder(p *play) (string, bool) {
 // halves reports whether a fault cuts arguments in the middle: which keys are
 // left depends on their order.
 func halves(s *fakes.Script) bool {
-	return slices.ContainsFunc(s.Faults, func(f fakes.Fault) bool { return f.Kind == fakes.FaultMalform })
+	return slices.ContainsFunc(s.Faults, func(f fakes.Fault) bool { return f.Kind == "malform" })
 }
 
 // severalKeys reports whether a call may have arguments with more than one key.

@@ -76,7 +76,9 @@ func scaled(c *Case, k scale) *Case {
 	scaleTools(out.Script.Tools, k)
 	scaleModel(out.Script.Model, k)
 	for i := range out.Script.Faults {
-		out.Script.Faults[i].Delay = k.of(out.Script.Faults[i].Delay)
+		if d, ok := out.Script.Faults[i].Operand.(time.Duration); ok {
+			out.Script.Faults[i].Operand = k.of(d)
+		}
 	}
 	u := &out.Script.User
 	for i := range u.Permissions {

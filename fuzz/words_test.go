@@ -47,7 +47,7 @@ func anyResult(c *Case, has string) bool {
 	return anyAnswer(c, func(_ *fakes.Tool, a *fakes.Answer) bool { return strings.Contains(a.Result, has) })
 }
 
-func anyFault(c *Case, kinds ...fakes.FaultKind) bool {
+func anyFault(c *Case, kinds ...string) bool {
 	return slices.ContainsFunc(c.Script.Faults, func(f fakes.Fault) bool { return slices.Contains(kinds, f.Kind) })
 }
 
@@ -122,7 +122,7 @@ var words = []struct {
 	}},
 	{"a model of states", func(c *Case) bool { return anyStep(c, func(s *fakes.Step) bool { return s.State != "" }) }},
 	{"faults over the model", func(c *Case) bool {
-		return anyFault(c, fakes.FaultMalform, fakes.FaultCut, fakes.FaultDrop, fakes.FaultError)
+		return anyFault(c, "malform", "cut", "drop", "error")
 	}},
 
 	// Tool behaviour.
@@ -151,7 +151,7 @@ var words = []struct {
 	{"an error that passes", func(c *Case) bool {
 		return anyAnswer(c, func(_ *fakes.Tool, a *fakes.Answer) bool { return len(a.Failures) > 0 })
 	}},
-	{"faults over tools", func(c *Case) bool { return anyFault(c, fakes.FaultOversize, fakes.FaultDelay, fakes.FaultEmpty) }},
+	{"faults over tools", func(c *Case) bool { return anyFault(c, "oversize", "delay", "empty") }},
 
 	// Prompts and arguments.
 	{"a hostile prompt", func(c *Case) bool { return c.Script.Task != "Do the work." }},
@@ -187,7 +187,7 @@ var words = []struct {
 	}},
 	{"results for calls never made", func(c *Case) bool { return anyStray(c, loop.ToolResult) }},
 	{"answers that nobody asked for", func(c *Case) bool { return anyStray(c, loop.ModelReply, loop.GateAnswer, loop.UserReply) }},
-	{"calls in another order", func(c *Case) bool { return anyFault(c, fakes.FaultReorder, fakes.FaultSwapIDs) }},
+	{"calls in another order", func(c *Case) bool { return anyFault(c, "reorder", "swap-ids") }},
 
 	// Users and permissions.
 	{"a permission for each call", func(c *Case) bool {

@@ -49,7 +49,7 @@ func (x *exchange) prepare(said *fakes.Said, r *reply, streamed bool) *plan {
 		x.entry.Finish, x.entry.Calls = "", 0
 		x.entry.Fault = faultName(f)
 	case len(said.Struck) > 0:
-		x.entry.Fault = string(x.scene.script.Faults[said.Struck[0]].Kind)
+		x.entry.Fault = x.scene.script.Faults[said.Struck[0]].Kind
 	case streamed && r.odd():
 		x.entry.Fault = string(r.wire)
 	}
