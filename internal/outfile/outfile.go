@@ -1,0 +1,195 @@
+// Package outfile writes files whole or not at all. A file is written under a
+// temporary name in the folder where it belongs, synced, and renamed, so that a
+// reader sees the old content or the new one, and of two writers of one path
+// the last to finish wins with its own content.
+//
+// The temporary name holds the host's name and random letters, so that no two
+// writers share one, in two containers with one folder neither. It is created
+// exclusively: a file or link that is there under that name is never written
+// to. What a killed process leaves behind is never removed here, since a
+// process on another host may still be writing it; [File.Stale] lists it.
+package outfile
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// suffix ends the names of temporary files.
+const suffix = ".partial"
+
+// ErrNotRegular is the error of [Create] where the path names a folder, a
+// device or a pipe.
+var ErrNotRegular = errors.New("not a regular file")
+
+// A File is a file on its way. It is an io.Writer; writes are buffered.
+type File struct {
+	path   string
+	file   *os.File
+	buffer *bufio.Writer
+	mode   fs.FileMode
+	keep   bool // mode is that of the file that is replaced
+	stale  []string
+}
+
+// Create begins the file at path. A path that is a link to a file writes that
+// file, and the link stays. A file that is replaced keeps its mode; a new one
+// gets perm, less the process's umask. The errors are those of package os, with
+// the path in them, and [ErrNotRegular].
+func Create(path string, perm fs.FileMode) (*File, error) {
+	f := &File{path: path, mode: perm}
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, &fs.PathError{Op: "create", Path: path, Err: ErrNotRegular}
+	default:
+		f.mode, f.keep = info.Mode().Perm(), true
+		if f.path, err = filepath.EvalSymlinks(path); err != nil {
+			return nil, err
+		}
+	}
+	f.stale = stale(f.path)
+	for {
+		name := temporary(f.path)
+		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.mode)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		f.file, f.buffer = file, bufio.NewWriter(file)
+		return f, nil
+	}
+}
+
+// temporary returns a name beside path that no other writer uses: the file's
+// own name, the host's, and random letters. Names that would be longer than 255
+// bytes, the most that file systems take, begin with a part of the file's.
+func temporary(path string) string {
+	host, _ := os.Hostname()
+	host = strings.Map(func(r rune) rune {
+		if r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, host)
+	tail := "." + host[:min(len(host), 40)] + "-" + strings.ToLower(rand.Text()[:12]) + suffix
+	folder, name := filepath.Split(path)
+	return folder + name[:min(len(name), 255-len(tail))] + tail
+}
+
+// stale lists the temporary files beside path that other writers of path left
+// or are still writing.
+func stale(path string) []string {
+	folder, name := filepath.Split(path)
+	if folder == "" {
+		folder = "."
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), name+".")
+		if ok && strings.HasSuffix(rest, suffix) && strings.Contains(rest, "-") {
+			found = append(found, filepath.Join(folder, e.Name()))
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// Path returns the path that is written, with links resolved.
+func (f *File) Path() string { return f.path }
+
+// Stale lists the temporary files of the same path that were there when this
+// one began: of a process that was killed, or that is still writing.
+func (f *File) Stale() []string { return f.stale }
+
+// Write adds to the file. An error is also that of [File.Commit].
+func (f *File) Write(p []byte) (int, error) { return f.buffer.Write(p) }
+
+// WriteString is like Write.
+func (f *File) WriteString(s string) (int, error) { return f.buffer.WriteString(s) }
+
+// Commit syncs the file and gives it its name. When it fails, the temporary file
+// is removed and what was at the path stays.
+func (f *File) Commit() (err error) {
+	defer func() {
+		if err != nil {
+			f.Discard()
+			err = fmt.Errorf("cannot write %s: %w", f.path, withoutPath(err))
+		}
+	}()
+	if err := f.buffer.Flush(); err != nil {
+		return err
+	}
+	if f.keep {
+		if err := f.file.Chmod(f.mode); err != nil {
+			return err
+		}
+	}
+	if err := f.file.Sync(); err != nil {
+		return err
+	}
+	if err := f.file.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.file.Name(), f.path); err != nil {
+		return err
+	}
+	syncFolder(filepath.Dir(f.path))
+	return nil
+}
+
+// syncFolder makes a rename last through a loss of power, where the system can
+// sync a folder. Where it cannot, the file itself is whole all the same.
+func syncFolder(path string) {
+	if folder, err := os.Open(path); err == nil {
+		folder.Sync()
+		folder.Close()
+	}
+}
+
+// withoutPath returns what went wrong, without the name of the temporary file.
+func withoutPath(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
+// Discard removes what has been written. After Commit it does nothing.
+func (f *File) Discard() {
+	f.file.Close()
+	os.Remove(f.file.Name())
+}
+
+// Write writes a file in one go.
+func Write(path string, content []byte, perm fs.FileMode) error {
+	f, err := Create(path, perm)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(content); err != nil {
+		f.Discard()
+		return fmt.Errorf("cannot write %s: %w", path, withoutPath(err))
+	}
+	return f.Commit()
+}
