@@ -102,8 +102,8 @@ func TestValidate(t *testing.T) {
 }
 
 func TestSpecs(t *testing.T) {
-	s := &Script{Tools: []Tool{{ToolSpec: loop.ToolSpec{Name: "a", Idempotent: true}}, {ToolSpec: loop.ToolSpec{Name: "b"}}}}
-	if got := s.Specs(); !slices.Equal(got, []loop.ToolSpec{{Name: "a", Idempotent: true}, {Name: "b"}}) {
+	s := &Script{Tools: []Tool{{ToolSpec: loop.ToolSpec{Name: "a", Idempotent: loop.Idempotent}}, {ToolSpec: loop.ToolSpec{Name: "b"}}}}
+	if got := s.Specs(); !slices.Equal(got, []loop.ToolSpec{{Name: "a", Idempotent: loop.Idempotent}, {Name: "b"}}) {
 		t.Errorf("got %+v", got)
 	}
 }

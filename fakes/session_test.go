@@ -296,7 +296,7 @@ func trouble() *Script {
 	return &Script{
 		Task: "Tidy up.",
 		Tools: []Tool{
-			{ToolSpec: loop.ToolSpec{Name: "read", Idempotent: true}, Latency: some, Answers: []Answer{
+			{ToolSpec: loop.ToolSpec{Name: "read", Idempotent: loop.Idempotent}, Latency: some, Answers: []Answer{
 				{When: map[string]any{"n": 3}, Error: loop.NotFound, Text: "no page ${rand:1..9}"},
 				{Times: 2, Result: `{"id":${rand:1..99}}`, Failures: []Failure{{Hang: true}, {Error: loop.RateLimited}}},
 				{Result: `{"id":7}`, ResultChars: 50}}},

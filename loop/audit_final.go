@@ -102,11 +102,11 @@ func (b *auditBook) toolRetry(c *auditCall, n int) auditRetry {
 	transient := slices.Contains(cfg.Codes, Timeout)
 	switch {
 	case b.timedOut(t):
-		r.may = transient && cfg.Timeouts && (!t.abandoned || b.spec(t).Idempotent)
+		r.may = transient && cfg.Timeouts && (!t.abandoned || b.spec(t).Idempotent == Idempotent)
 		r.must = r.may
 	case t.in != nil:
 		_, code := b.result(t)
-		r.may = code.Failed() && slices.Contains(cfg.Codes, code)
+		r.may = code.Failed() && slices.Contains(cfg.Codes, code) && !b.lost(t, code)
 		r.must = r.may && (code != Timeout || cfg.Timeouts)
 		if b.cfg.Policy.OnFailure == FailureTable && code != Timeout && code != RateLimited && code != RetryableServer {
 			return auditRetry{} // the table tries these again and no others
@@ -244,10 +244,19 @@ func (b *auditBook) replaceable(t *auditTry) bool {
 	if b.timedOut(t) {
 		code = Timeout
 	}
+	if b.lost(t, code) {
+		return false
+	}
 	if b.cfg.Policy.OnFailure == FailureTable {
 		return slices.Contains([]Code{Timeout, RateLimited, RetryableServer, OutputSchemaMismatch, ToolBug, NotFound}, code)
 	}
 	return code.Failed() && code != InvalidInput
+}
+
+// lost reports whether a try of a tool that is not idempotent ended with a code
+// that leaves open whether it took effect: nothing may run it again.
+func (b *auditBook) lost(t *auditTry, code Code) bool {
+	return code == Cancelled && b.spec(t).Idempotent == NotIdempotent
 }
 
 // result gives what a try ended with: its text, mended where that keeps the

@@ -12,7 +12,7 @@ var auditTools = []ToolSpec{
 	{Name: "read"},
 	{Name: "write", Permission: AskBatch},
 	{Name: "ask", Permission: AskCall},
-	{Name: "idem", Idempotent: true},
+	{Name: "idem", Idempotent: Idempotent},
 	{Name: "agent", SubRun: true},
 	{Name: "rated", Rate: Rate{Calls: 2, Per: 10 * time.Second}},
 	{Name: "fragile", Fallback: "idem"},

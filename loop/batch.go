@@ -288,7 +288,7 @@ func (m *Machine) mayRetry(c *call) bool {
 		limit = max(0, c.spec.Retries)
 	}
 	return !m.draining && c.try-c.tried <= limit && slices.Contains(r.Codes, c.code) &&
-		(!c.timedOut || r.Timeouts) && (!c.abandoned || c.spec.Idempotent)
+		(!c.timedOut || r.Timeouts) && (!c.abandoned || c.spec.Idempotent == Idempotent)
 }
 
 // callTimer handles the first call in request order whose timer is due.

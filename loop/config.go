@@ -185,8 +185,8 @@ type Retry struct {
 	Base    time.Duration `yaml:"base"`
 	Backoff Backoff       `yaml:"backoff"`
 	Cap     time.Duration `yaml:"cap"`
-	// Timeouts says whether a try that timed out is made again. An abandoned
-	// one is only for a tool that is Idempotent.
+	// Timeouts says whether a try that timed out is retried. An abandoned try is
+	// retried only if the tool is [Idempotent].
 	Timeouts bool `yaml:"timeouts"`
 	// Codes lists what is transient.
 	Codes []Code `yaml:"codes"`

@@ -355,10 +355,12 @@ func (m *Machine) resolve(c *call) Resolution {
 
 func (m *Machine) whatFailed(c *call) Failing {
 	p := &m.cfg.Policy
+	// A session that was resumed does not know whether the call took effect.
+	lost := c.why == Executed && c.code == Cancelled && c.spec.Idempotent == NotIdempotent
 	return Failing{
 		Code:        c.code,
-		RetriesLeft: c.why == Executed && m.mayRetry(c),
-		Fallback:    m.mayFallBack(c),
+		RetriesLeft: c.why == Executed && !lost && m.mayRetry(c),
+		Fallback:    !lost && m.mayFallBack(c),
 		Missing:     p.AskMissing && len(c.missing) > 0,
 	}
 }

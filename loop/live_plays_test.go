@@ -74,7 +74,7 @@ func plays() map[string]play {
 		},
 		"abandoned, tried again, late answer of the first try": {
 			script: fakes.Script{
-				Tools: []fakes.Tool{{ToolSpec: loop.ToolSpec{Name: "deaf", Idempotent: true}, IgnoresCancel: true, Answers: []fakes.Answer{{
+				Tools: []fakes.Tool{{ToolSpec: loop.ToolSpec{Name: "deaf", Idempotent: loop.Idempotent}, IgnoresCancel: true, Answers: []fakes.Answer{{
 					Result: "second", Latency: fakes.Span{Min: 20 * time.Second}, Failures: []fakes.Failure{{Error: loop.NotFound, Text: "first", Latency: fakes.Span{Min: 40 * time.Second}}},
 				}}}},
 				Model: []fakes.Step{calls("deaf"), done()},

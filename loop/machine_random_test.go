@@ -96,8 +96,8 @@ func wildSession(seed uint64) (s session, err error) {
 	s.cfg = Off()
 	s.task = Task{Text: "go", System: "Be brief.", Seed: seed}
 	s.tools = []ToolSpec{
-		{Name: "read", Idempotent: true},
-		{Name: "write", Permission: AskCall},
+		{Name: "read", Idempotent: Idempotent},
+		{Name: "write", Permission: AskCall, Idempotent: NotIdempotent},
 		{Name: "rm", Permission: AskBatch},
 		{Name: "sum"},
 		{Name: "agent"},

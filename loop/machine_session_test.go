@@ -90,7 +90,9 @@ func toolSetting(spec *ToolSpec, word string) (err error) {
 	case "batch", "call":
 		spec.Permission = Permission(word)
 	case "idempotent":
-		spec.Idempotent = true
+		spec.Idempotent = Idempotent
+	case "not-idempotent":
+		spec.Idempotent = NotIdempotent
 	case "sub-run":
 		spec.SubRun = true
 	case "fallback":

@@ -61,6 +61,24 @@ const (
 	AskCall  Permission = "call"  // for each call
 )
 
+// An Idempotence says whether running a call twice does the same as running it
+// once.
+type Idempotence string
+
+// The three values. The zero value means that nobody has said.
+const (
+	// IdempotenceUnset: an abandoned try is not retried; a resumed session runs
+	// a call that has no result again.
+	IdempotenceUnset Idempotence = ""
+	// Idempotent: an abandoned try may be retried, and a resumed session runs a
+	// call that has no result again.
+	Idempotent Idempotence = "true"
+	// NotIdempotent: as unset, but a resumed session never runs the call again.
+	// It ends the call with [Cancelled], which is then neither retried nor left
+	// to a fallback. See [github.com/agentbench-go/agentbench/loop/session].
+	NotIdempotent Idempotence = "false"
+)
+
 // A ToolSpec describes a tool to the machine and to the model.
 type ToolSpec struct {
 	Name        string // unique, without surrounding white space
@@ -69,7 +87,7 @@ type ToolSpec struct {
 	Input       string // JSON Schema of the arguments, "" = any object
 	Output      string // JSON Schema of the result, "" = any text
 	Permission  Permission
-	Idempotent  bool          // may be retried after a try that was abandoned
+	Idempotent  Idempotence   // whether a call may run twice
 	Timeout     time.Duration // instead of time.tool; 0 = time.tool
 	Retries     int           // instead of retry.max; 0 = retry.max, negative = none
 	Fallback    string        // the tool that policy.fallbacks calls instead, "" = none

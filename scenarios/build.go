@@ -28,7 +28,7 @@ func (t *toolEntry) tool() fakes.Tool {
 	out := fakes.Tool{
 		ToolSpec: loop.ToolSpec{Name: t.Name, Description: t.Description, Version: t.Version,
 			Input: string(t.Input), Output: string(t.Output),
-			Permission: loop.Permission(t.Permission), Idempotent: t.Idempotent, Timeout: t.Timeout, Retries: t.retries(),
+			Permission: loop.Permission(t.Permission), Idempotent: t.idempotence(), Timeout: t.Timeout, Retries: t.retries(),
 			Fallback: t.Fallback, SubRun: t.SubRun, Rate: loop.Rate(t.Rate), Breaker: loop.ToolBreaker(t.Breaker)},
 		Latency:       fakes.Span(t.Latency),
 		IgnoresCancel: t.IgnoresCancel,
@@ -37,6 +37,17 @@ func (t *toolEntry) tool() fakes.Tool {
 		out.Answers = append(out.Answers, t.Answers[i].answer())
 	}
 	return out
+}
+
+// idempotence returns the three values as the loop has them.
+func (t *toolEntry) idempotence() loop.Idempotence {
+	switch {
+	case t.Idempotent == nil:
+		return loop.IdempotenceUnset
+	case *t.Idempotent:
+		return loop.Idempotent
+	}
+	return loop.NotIdempotent
 }
 
 // retries gives the retries as the loop has them: 0 leaves them to the config, a

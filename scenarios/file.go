@@ -73,8 +73,10 @@ type toolEntry struct {
 	// Permission says when the user is asked before the tool runs: never (the
 	// default), once per batch, or for each call.
 	Permission permissionWord `yaml:"permission"`
-	// Idempotent tools may be tried again after a try was abandoned.
-	Idempotent bool `yaml:"idempotent"`
+	// Idempotent says whether running a call twice does the same as running it
+	// once. true: an abandoned try may be retried. false: a resumed session never
+	// runs the call again.
+	Idempotent *bool `yaml:"idempotent"`
 	// Timeout bounds a try instead of the config's time.tool.
 	Timeout time.Duration `yaml:"timeout"`
 	// Retries is the number of retries instead of the config's retry.max.

@@ -47,7 +47,7 @@ func toolsYAML(tools []fakes.Tool) (out list) {
 		m.put("description", t.Description)
 		m.put("version", t.Version)
 		m.put("permission", string(t.Permission))
-		m.put("idempotent", t.Idempotent)
+		m.put("idempotent", word(t.Idempotent))
 		m.put("timeout", duration(t.Timeout))
 		if t.Retries != 0 {
 			m.must("retries", int64(max(0, t.Retries)))

@@ -150,8 +150,11 @@ func describeTools(tools []fakes.Tool) []string {
 		case loop.AskCall:
 			habits = append(habits, "needs permission for each call")
 		}
-		if t.Idempotent {
+		switch t.Idempotent {
+		case loop.Idempotent:
 			habits = append(habits, "may be tried again after it was abandoned")
+		case loop.NotIdempotent:
+			habits = append(habits, "must not run twice")
 		}
 		if t.IgnoresCancel {
 			habits = append(habits, "goes on when it is cancelled")
