@@ -75,7 +75,7 @@ func BenchmarkTurn(b *testing.B) {
 	})
 	b.Run("agentbench", func(b *testing.B) {
 		guarded := run(b, func() {
-			outcomes, err := Run(ctx, script, cfg, 1, nil)
+			outcomes, err := NewWorld(script, 1).Run(ctx, cfg, nil)
 			if err != nil || outcomes[0].Turns != turns {
 				b.Fatal(outcomes, err)
 			}

@@ -16,6 +16,17 @@
 // it: a string comes as it stands between the quotes of a JSON string, anything
 // else as JSON; without a field the whole text comes, as a string does. A
 // result that is not there makes the script run dry. $${ is a plain ${.
+//
+// # Faults, failures, attacks
+//
+// Three words say what goes wrong, each at another level:
+//
+//   - A failure ([Failure], [ModelFailure]) is one entry of a script: what one try
+//     of a call or of a model request gets instead of its answer.
+//   - A fault ([Fault]) is planned for a world and strikes what its script says,
+//     whatever that is. The answer to model request 3 never comes, say.
+//   - An attack (fuzz.Attack) is a kind of fuzz case. It says what a generated
+//     world is hostile with: failures, faults, texts, arguments, users.
 package fakes
 
 import (

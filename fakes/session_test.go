@@ -15,7 +15,7 @@ import (
 func audited(t *testing.T, s *Script, cfg loop.Config, seed uint64) ([]loop.Outcome, loop.Trace, error) {
 	t.Helper()
 	var trace loop.Trace
-	outcomes, err := Run(context.Background(), s, cfg, seed, &trace)
+	outcomes, err := NewWorld(s, seed).Run(context.Background(), cfg, &trace)
 	for _, v := range loop.Audit(cfg, loop.Task{Text: s.Task, Seed: seed}, s.Specs(), trace) {
 		t.Errorf("seed %d: %+v", seed, v)
 	}
@@ -259,7 +259,7 @@ func TestDryScript(t *testing.T) {
 func TestRunRejectsABadConfig(t *testing.T) {
 	cfg := loop.Default()
 	cfg.Limits.Turns = -1
-	outcomes, err := Run(context.Background(), once(Answer{}), cfg, 1, nil)
+	outcomes, err := NewWorld(once(Answer{}), 1).Run(context.Background(), cfg, nil)
 	if err == nil || outcomes != nil {
 		t.Errorf("got %v, %v", outcomes, err)
 	}

@@ -43,7 +43,7 @@ func (w *World) askSpeaker(e *loop.Effect) {
 	for i := range req.History {
 		req.History[i].Calls = slices.Clone(req.History[i].Calls)
 	}
-	if (e.For == loop.ForReply || e.For == loop.ForGrace) && w.planner == loop.PlannerNative {
+	if (e.For == loop.ForReply || e.For == loop.ForGrace) && w.script.Planner == loop.PlannerNative {
 		req.Tools = w.specs
 	}
 	w.later(func(ctx context.Context) {

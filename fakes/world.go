@@ -41,8 +41,8 @@ type World struct {
 	People  loop.LiveOptions
 
 	seeded
+	script  *Script
 	user    User
-	planner loop.Planner
 	specs   []loop.ToolSpec
 	waiting []func(context.Context) // what Next has to ask first
 
@@ -70,7 +70,7 @@ type World struct {
 // other worlds at the same time.
 func NewWorld(s *Script, seed uint64) *World {
 	p, err := compile(s)
-	w := &World{seeded: seeded{p, seed, newKey(seed)}, broken: err, user: s.User, planner: s.Planner, specs: s.Specs(),
+	w := &World{seeded: seeded{p, seed, newKey(seed)}, broken: err, script: s, user: s.User, specs: s.Specs(),
 		open: map[int]openCall{}, heard: heard{whys: map[int]loop.Why{}}}
 	if len(p.faults) > 0 {
 		w.fired, w.nth = make([]bool, len(p.faults)), map[string]int{}
@@ -81,7 +81,27 @@ func NewWorld(s *Script, seed uint64) *World {
 	return w
 }
 
-// Outcomes gives how the runs of the session that have ended did so, in order.
+// Run plays the script to a machine with that config, and returns how each run of
+// the session ended, in order. It appends all that passes to trace, unless that is
+// nil. An error means that the session did not finish: the script ran dry, the
+// config is invalid, or ctx ended. The last outcome then says how far its run came.
+func (w *World) Run(ctx context.Context, cfg loop.Config, trace *loop.Trace) ([]loop.Outcome, error) {
+	m, err := loop.New(cfg, w.script.LoopTask(w.seed), w.specs)
+	if err != nil {
+		return nil, err
+	}
+	var world loop.World = w
+	if trace != nil {
+		world = loop.Recording(w, trace)
+	}
+	last, err := loop.Run(ctx, m, world)
+	if err != nil {
+		return append(w.Outcomes(), last), err
+	}
+	return w.Outcomes(), nil
+}
+
+// Outcomes returns how each run of the session that has ended did so, in order.
 func (w *World) Outcomes() []loop.Outcome { return w.outcomes }
 
 // Do carries out what the machine asks for. See [loop.World].
@@ -96,6 +116,19 @@ func (w *World) Do(_ context.Context, in loop.Input, effects []loop.Effect) {
 	for i := range effects {
 		w.carry(&effects[i])
 	}
+}
+
+// Remember tells the world a step that was made before, in another process say:
+// the world takes note of it as Do does, and the answers to its effects come with
+// the next step that it is told.
+func (w *World) Remember(in loop.Input, effects []loop.Effect) {
+	switch {
+	case in.Ref.Kind != loop.RefNone:
+		w.queue.drop(in.Ref)
+	case in.Kind == loop.UserMessage, in.Kind == loop.Cancel:
+		w.queue.dropKind(in.Kind)
+	}
+	w.Do(context.Background(), in, effects)
 }
 
 func (w *World) carry(e *loop.Effect) {

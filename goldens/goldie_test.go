@@ -22,7 +22,7 @@ func TestWithGoldie(t *testing.T) {
 		Model: []fakes.Step{{Repeat: fakes.Forever, Text: "I will look.", Calls: []fakes.StepCall{{Name: "read_file", Args: `{"path":"notes.txt"}`}}}},
 	}
 	var trace loop.Trace
-	if _, err := fakes.Run(context.Background(), &script, loop.Default(), 1, &trace); err != nil {
+	if _, err := fakes.NewWorld(&script, 1).Run(context.Background(), loop.Default(), &trace); err != nil {
 		t.Fatal(err)
 	}
 	now := goldens.Golden{Scenario: "loops/same", Variant: "hpd-agent", Seed: 1, Trace: trace.String()}

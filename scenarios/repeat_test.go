@@ -26,7 +26,7 @@ func TestRepeats(t *testing.T) {
 			var first, text []byte
 			for i := range repeats {
 				trace = trace[:0]
-				if _, err := fakes.Run(context.Background(), &s.Script, s.Config, 1, &trace); err != nil {
+				if _, err := fakes.NewWorld(&s.Script, 1).Run(context.Background(), s.Config, &trace); err != nil {
 					t.Fatal(err)
 				}
 				text = trace.AppendText(text[:0])

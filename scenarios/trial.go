@@ -101,8 +101,10 @@ func (t *Trial) fill(ctx context.Context, r *Result, trace *loop.Trace, golden G
 // play plays the script. Of a cassette more may be left under another variant, or
 // with other faults, than under those that it was recorded with.
 func (t *Trial) play(ctx context.Context, script *fakes.Script, trace *loop.Trace) ([]loop.Outcome, fakes.Idle, error) {
+	w := fakes.NewWorld(script, t.Seed)
 	if t.Scenario.Cassette == "" {
-		return fakes.RunFaults(ctx, script, *t.config(), t.Seed, trace)
+		runs, err := w.Run(ctx, *t.config(), trace)
+		return runs, w.Idle(), err
 	}
 	if t.Player == nil {
 		return nil, fakes.Idle{}, cassetteError{errors.New("cassettes cannot be played here")}
@@ -111,9 +113,8 @@ func (t *Trial) play(ctx context.Context, script *fakes.Script, trace *loop.Trac
 	if err != nil {
 		return nil, fakes.Idle{}, cassetteError{err}
 	}
-	w := fakes.NewWorld(script, t.Seed)
 	w.Speaker = speak
-	runs, err := fakes.RunIn(ctx, w, script, *t.config(), t.Seed, trace)
+	runs, err := w.Run(ctx, *t.config(), trace)
 	if err == nil && t.asWritten() {
 		err = end()
 	}

@@ -78,7 +78,7 @@ func (k *Kind) expected(ctx context.Context) (loop.Outcome, error) {
 	if k.Cancel > 0 {
 		script.User.Cancel = &fakes.CancelAt{At: k.Cancel}
 	}
-	runs, err := fakes.Run(ctx, &script, config(), 1, nil)
+	runs, err := fakes.NewWorld(&script, 1).Run(ctx, config(), nil)
 	if err != nil {
 		return loop.Outcome{}, err
 	}
