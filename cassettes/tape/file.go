@@ -8,10 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/dnaeon/go-vcr/v2/cassette"
 	"gopkg.in/yaml.v2"
 )
@@ -216,7 +216,7 @@ func texts(in *cassette.Interaction) []string {
 	return all
 }
 
-// write writes a cassette to a temporary file beside path, and renames that.
+// write writes a cassette whole or not at all; a new one is for its owner only.
 func write(path string, head []byte, all []*cassette.Interaction, r Redactor) error {
 	if len(all) == 0 {
 		return errors.New("nothing was recorded")
@@ -228,19 +228,7 @@ func write(path string, head []byte, all []*cassette.Interaction, r Redactor) er
 	if _, err := read(data, r); err != nil {
 		return fmt.Errorf("%s is not written: %w", path, err)
 	}
-	if file, err := filepath.EvalSymlinks(path); err == nil {
-		path = file // a link stays one
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return outfile.Write(path, data, 0o600)
 }
 
 // encode gives the text of a cassette.

@@ -52,6 +52,7 @@ func TestScripts(t *testing.T) {
 			"write":     write,
 			"sparse":    sparse,
 			"endpoint":  endpoint,
+			"nopartial": noPartial,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "live" {
@@ -78,6 +79,18 @@ func endpoint(ts *testscript.TestScript, neg bool, args []string) {
 	listening := httptest.NewServer(server)
 	ts.Defer(listening.Close)
 	ts.Setenv("OPENAI_BASE_URL", listening.URL+"/v1")
+}
+
+// noPartial checks that no temporary file of an output lies in the folder.
+func noPartial(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: nopartial")
+	}
+	found, err := filepath.Glob(filepath.Join(ts.MkAbs("."), "*.partial"))
+	ts.Check(err)
+	if len(found) > 0 {
+		ts.Fatalf("temporary files are left: %q", found)
+	}
 }
 
 func exitCode(ts *testscript.TestScript, neg bool, args []string) {

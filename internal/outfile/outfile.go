@@ -118,10 +118,26 @@ func (f *File) Path() string { return f.path }
 func (f *File) Stale() []string { return f.stale }
 
 // Write adds to the file. An error is also that of [File.Commit].
-func (f *File) Write(p []byte) (int, error) { return f.buffer.Write(p) }
+func (f *File) Write(p []byte) (int, error) {
+	n, err := f.buffer.Write(p)
+	return n, withoutPath(err)
+}
 
 // WriteString is like Write.
-func (f *File) WriteString(s string) (int, error) { return f.buffer.WriteString(s) }
+func (f *File) WriteString(s string) (int, error) { return f.Write([]byte(s)) }
+
+// Flush writes what is buffered to the disk, so that a full one is known before
+// Commit.
+func (f *File) Flush() error {
+	err := f.buffer.Flush()
+	if err == nil {
+		err = f.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", f.path, withoutPath(err))
+	}
+	return nil
+}
 
 // Commit syncs the file and gives it its name. When it fails, the temporary file
 // is removed and what was at the path stays.

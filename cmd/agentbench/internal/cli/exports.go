@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/reports"
 )
 
@@ -36,14 +37,14 @@ func extensions() []string { return slices.Sorted(maps.Keys(exporters)) }
 
 // An export is a report on its way to a file.
 type export struct {
-	*outFile
+	*outfile.File
 	exporter
 }
 
 // createExports begins the files of reports. When it fails it leaves none.
-func createExports(paths []string) (all []export, err error) {
+func createExports(stderr io.Writer, paths []string) (all []export, err error) {
 	for _, path := range paths {
-		file, err := createFile(path)
+		file, err := createFile(stderr, path)
 		if err != nil {
 			discardExports(all)
 			return nil, err
@@ -55,7 +56,7 @@ func createExports(paths []string) (all []export, err error) {
 
 func discardExports(all []export) {
 	for _, e := range all {
-		e.discard()
+		e.Discard()
 	}
 }
 
@@ -68,12 +69,12 @@ func needResults(all []export) bool {
 // and returned, for a command that does nothing else.
 func writeExports(all []export, r *reports.Report, stderr io.Writer) (failed error) {
 	for _, e := range all {
-		err := e.write(e.buffer, r)
+		err := e.write(e, r)
 		if err == nil {
-			err = e.complete()
+			err = e.Commit()
 		} else {
-			err = fmt.Errorf("cannot write %s: %w", e.path, err)
-			e.discard()
+			err = fmt.Errorf("cannot write %s: %w", e.Path(), err)
+			e.Discard()
 		}
 		if err != nil {
 			fmt.Fprintf(stderr, "error: %v\n", err)

@@ -15,7 +15,7 @@ import (
 // written.
 func TestExportThatFails(t *testing.T) {
 	dir := t.TempDir()
-	all, err := createExports([]string{filepath.Join(dir, "a.md"), filepath.Join(dir, "b.json")})
+	all, err := createExports(io.Discard, []string{filepath.Join(dir, "a.md"), filepath.Join(dir, "b.json")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -223,7 +223,7 @@ func (c *fuzzed) end(cmd *cobra.Command, err error) error {
 		return err
 	}
 	small := c.shrunk()
-	if err := c.keep(small); err != nil {
+	if err := c.keep(cmd.ErrOrStderr(), small); err != nil {
 		c.discard()
 		return err
 	}
@@ -244,7 +244,7 @@ func (c *fuzzed) end(cmd *cobra.Command, err error) error {
 }
 
 // keep saves the cases that broke something.
-func (c *fuzzed) keep(small []*fuzz.Case) error {
+func (c *fuzzed) keep(stderr io.Writer, small []*fuzz.Case) error {
 	if c.save == "" || len(small) == 0 {
 		return nil
 	}
@@ -252,15 +252,15 @@ func (c *fuzzed) keep(small []*fuzz.Case) error {
 		return misuse("--save takes a folder that you may write to", "cannot make %s: %s", c.save, reason(err))
 	}
 	for i, v := range c.Failures {
-		file, err := createFile(c.path(v))
+		file, err := createFile(stderr, c.path(v))
 		if err != nil {
 			return err
 		}
-		if _, err := file.buffer.Write(c.scenario(v, small[i])); err != nil {
-			file.discard()
+		if _, err := file.Write(c.scenario(v, small[i])); err != nil {
+			file.Discard()
 			return err
 		}
-		if err := file.complete(); err != nil {
+		if err := file.Commit(); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/fuzz"
+	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/reports/stats"
@@ -22,7 +23,7 @@ type fuzzed struct {
 	*fuzzFlags
 	*fuzz.Summary
 	bar     *bar
-	out     []*outFile
+	out     []*outfile.File
 	stdout  io.Writer
 	checked int          // saved cases
 	again   []regression // of these, that break something
@@ -41,7 +42,7 @@ func (c *fuzzed) begin(cmd *cobra.Command) error {
 		if name == "-" {
 			continue
 		}
-		file, err := createFile(name)
+		file, err := createFile(cmd.ErrOrStderr(), name)
 		if err != nil {
 			c.discard()
 			return err
@@ -56,7 +57,7 @@ func (c *fuzzed) begin(cmd *cobra.Command) error {
 
 func (c *fuzzed) discard() {
 	for _, f := range c.out {
-		f.discard()
+		f.Discard()
 	}
 }
 
@@ -130,9 +131,9 @@ func (c *fuzzed) lines(small []*fuzz.Case, interrupted bool) []any {
 func (c *fuzzed) write(small []*fuzz.Case, interrupted bool) error {
 	lines := c.lines(small, interrupted)
 	for i, f := range c.out {
-		err := writeLines(f.buffer, lines)
+		err := writeLines(f, lines)
 		if err == nil {
-			err = f.complete()
+			err = f.Commit()
 		}
 		if err != nil {
 			c.out = c.out[i:]

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,7 +31,7 @@ func broken(t *testing.T, f *fuzzFlags) (*fuzzed, []*fuzz.Case) {
 func TestFuzzFailure(t *testing.T) {
 	f := &fuzzFlags{seed: 1, variant: "my limits.yaml", save: filepath.Join(t.TempDir(), "new", "folder")}
 	c, small := broken(t, f)
-	if err := c.keep(small); err != nil {
+	if err := c.keep(io.Discard, small); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder

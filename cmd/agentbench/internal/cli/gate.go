@@ -109,7 +109,7 @@ func (f *gateFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	f.limits.MinTrials = int(f.minimum)
-	exports, err := createExports(f.files)
+	exports, err := createExports(cmd.ErrOrStderr(), f.files)
 	if err != nil {
 		return err
 	}
@@ -221,15 +221,15 @@ func (f *gateFlags) writeBaseline(cmd *cobra.Command, r *reports.Report) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s is not written: the results are inconclusive\n", f.baseline)
 		return nil
 	}
-	file, err := createFile(f.baseline)
+	file, err := createFile(cmd.ErrOrStderr(), f.baseline)
 	if err != nil {
 		return err
 	}
-	if err := reports.WriteResults(file.buffer, r); err != nil {
-		file.discard()
+	if err := reports.WriteResults(file, r); err != nil {
+		file.Discard()
 		return err
 	}
-	if err := file.complete(); err != nil {
+	if err := file.Commit(); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s holds %s now\n", f.baseline, reports.Count(r.Trials, "trial"))

@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/spf13/cobra"
 )
 
@@ -40,10 +42,10 @@ already are not touched: with one of them nothing is written.`,
 			if err := refuseExisting(folder, files); err != nil {
 				return err
 			}
+			if err := writeStarter(folder, files); err != nil {
+				return err
+			}
 			for _, f := range files {
-				if err := f.write(folder); err != nil {
-					return misuse("", "cannot write %s: %s", filepath.Join(folder, f.path), reason(err))
-				}
 				if _, err := fmt.Fprintln(cmd.OutOrStdout(), "wrote", filepath.Join(folder, f.path)); err != nil {
 					return err
 				}
@@ -106,15 +108,61 @@ func are(names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-func (f *starterFile) write(folder string) error {
-	path := filepath.Join(folder, f.path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
+// writeStarter writes all files or none: on a failure it removes what it made,
+// folders too.
+func writeStarter(folder string, files []starterFile) (err error) {
+	var made []string // folders, the outer ones first
+	var begun []*outfile.File
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, f := range begun {
+			f.Discard()
+		}
+		for _, dir := range slices.Backward(made) {
+			os.Remove(dir)
+		}
+	}()
+	for _, f := range files {
+		path := filepath.Join(folder, f.path)
+		dirs, err := makeFolders(filepath.Dir(path))
+		made = append(made, dirs...)
+		if err != nil {
+			return misuse("", "cannot write %s: %s", path, reason(err))
+		}
+		file, err := outfile.Create(path, 0o666)
+		if err != nil {
+			return misuse("", "cannot write %s: %s", path, reason(err))
+		}
+		begun = append(begun, file)
+		if _, err := file.Write(f.text); err != nil {
+			return fmt.Errorf("cannot write %s: %w", path, reason(err))
+		}
+		if err := file.Flush(); err != nil {
+			return err
+		}
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
+	for i, f := range begun {
+		if err := f.Commit(); err != nil {
+			for _, done := range begun[:i] {
+				os.Remove(done.Path())
+			}
+			return err
+		}
 	}
-	_, err = file.Write(f.text)
-	return errors.Join(err, file.Close())
+	return nil
+}
+
+// makeFolders makes a folder and those above it, and returns the ones that were
+// not there, the outer ones first.
+func makeFolders(path string) (made []string, err error) {
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		made = append(made, dir)
+	}
+	slices.Reverse(made)
+	return made, os.MkdirAll(path, 0o777)
 }

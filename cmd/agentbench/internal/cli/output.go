@@ -73,13 +73,28 @@ func (f *outputFlags) check(cmd *cobra.Command) error {
 			continue
 		case exporters[filepath.Ext(name)].write == nil:
 			return misuse("the format is that of the name's ending: "+anyOf(extensions()), "cannot write %q: no format has that ending", name)
-		case slices.Contains(files, name):
+		case slices.ContainsFunc(files, func(other string) bool { return samePath(other, name) }):
 			return misuse("", "-o %s is given twice", name)
 		}
 		files = append(files, name)
 	}
 	f.files = files
 	return nil
+}
+
+// samePath reports whether two paths name one file, whether it is there or not.
+func samePath(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	absA, errA := filepath.Abs(a)
+	absB, errB := filepath.Abs(b)
+	if errA == nil && errB == nil && absA == absB {
+		return true
+	}
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
 // colour says whether w is to be painted.
@@ -122,7 +137,7 @@ func (f *outputFlags) open(cmd *cobra.Command, h scenarios.Header) (_ *results, 
 			r.discard()
 		}
 	}()
-	if err := r.create(h); err != nil {
+	if err := r.create(cmd.ErrOrStderr(), h); err != nil {
 		return nil, err
 	}
 	if f.format == jsonl {
@@ -140,21 +155,21 @@ func (f *outputFlags) open(cmd *cobra.Command, h scenarios.Header) (_ *results, 
 }
 
 // create begins the files, and the report if anybody asks for one.
-func (r *results) create(h scenarios.Header) error {
+func (r *results) create(stderr io.Writer, h scenarios.Header) error {
 	var others []string
 	for _, name := range r.flags.files {
 		if filepath.Ext(name) != ".jsonl" {
 			others = append(others, name)
 			continue
 		}
-		file, err := createResults(name, h)
+		file, err := createResults(stderr, name, 0o666, h)
 		if err != nil {
 			return err
 		}
 		r.files = append(r.files, file)
 	}
 	var err error
-	if r.exports, err = createExports(others); err != nil {
+	if r.exports, err = createExports(stderr, others); err != nil {
 		return err
 	}
 	if !r.flags.reported && len(r.exports) == 0 && r.flags.format != jsonWhole && !r.flags.inActions() {
@@ -174,7 +189,7 @@ func (r *results) add(res *scenarios.Result) error {
 	}
 	for _, f := range r.files {
 		if err := f.results.Write(res); err != nil {
-			return fmt.Errorf("cannot write %s: %w", f.path, err)
+			return fmt.Errorf("cannot write %s: %w", f.Path(), err)
 		}
 	}
 	if r.stream != nil {
@@ -251,7 +266,7 @@ func (r *results) interruption() string {
 
 func (r *results) discard() {
 	for _, f := range r.files {
-		f.discard()
+		f.Discard()
 	}
 	discardExports(r.exports)
 }
@@ -260,6 +275,6 @@ func (r *results) discard() {
 func (r *results) tellInterrupt(stderr io.Writer) {
 	fmt.Fprintf(stderr, "interrupted after %s of %d\n", reports.Count(r.done, "trial"), r.of)
 	for _, f := range r.files {
-		fmt.Fprintf(stderr, "%s holds them; its last line says that it is not whole\n", f.path)
+		fmt.Fprintf(stderr, "%s holds them; its last line says that it is not whole\n", f.Path())
 	}
 }

@@ -182,14 +182,14 @@ func (f *recordFlags) mayWrite(path string) error {
 		paths = append(paths, f.results)
 	}
 	for _, path := range paths {
-		out, err := createFile(path)
+		out, err := createFile(io.Discard, path)
 		var usage *usageError
 		if errors.As(err, &usage) {
 			return misuse("name a file in a folder that you may write to", "%s", usage.problem)
 		} else if err != nil {
 			return err
 		}
-		out.discard()
+		out.Discard()
 	}
 	return nil
 }
@@ -298,12 +298,12 @@ func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) 
 		return exitCode(exitFailed)
 	}
 	if f.mode != tape.None {
-		if err := writeGolden(path, s, again); err != nil {
+		if err := writeGolden(cmd.ErrOrStderr(), path, s, again); err != nil {
 			return err
 		}
 	}
 	driven.Settings = s.Settings // with the endpoint that was asked
-	if err := f.writeResults([]recorded{{driven, again}}); err != nil {
+	if err := f.writeResults(cmd.ErrOrStderr(), []recorded{{driven, again}}); err != nil {
 		return err
 	}
 	if !f.quiet {
@@ -340,17 +340,17 @@ func recordError(err error) error {
 func goldenOf(path string) string { return strings.TrimSuffix(path, ".yaml") + ".golden" }
 
 // writeGolden writes the trace that a cassette gives.
-func writeGolden(path string, s *drive.Session, p *drive.Played) error {
+func writeGolden(stderr io.Writer, path string, s *drive.Session, p *drive.Played) error {
 	g := &goldens.Golden{Scenario: s.Scenario.ID(), Variant: s.Scenario.Variant.Name, Seed: s.Seed, Mode: goldens.Strict, Trace: p.Trace.String()}
-	out, err := createFile(goldenOf(path))
+	out, err := createMode(stderr, goldenOf(path), 0o600)
 	if err != nil {
 		return err
 	}
-	if _, err := out.buffer.Write(g.Format()); err != nil {
-		out.discard()
+	if _, err := out.Write(g.Format()); err != nil {
+		out.Discard()
 		return err
 	}
-	return out.complete()
+	return out.Commit()
 }
 
 // same says how the trace of a recording differs from that of the session that

@@ -55,7 +55,7 @@ func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 			fmt.Fprintf(stdout, "ok  %s  %s, %s (%s)\n", path, plural(requests, "request"), last.End, last.Stop)
 		}
 	}
-	if err := f.writeResults(sessions); err != nil {
+	if err := f.writeResults(cmd.ErrOrStderr(), sessions); err != nil {
 		return err
 	}
 	if stdout.err != nil {
@@ -76,7 +76,7 @@ func (f *recordFlags) checkOne(cmd *cobra.Command, path string) (difference stri
 		return "", recorded{}, err
 	}
 	if f.update {
-		return "", s, writeGolden(path, s.Session, s.played)
+		return "", s, writeGolden(cmd.ErrOrStderr(), path, s.Session, s.played)
 	}
 	golden, err := readGolden(goldenOf(path))
 	if err != nil {

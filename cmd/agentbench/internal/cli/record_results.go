@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
 	"path/filepath"
 
 	"github.com/agentbench-go/agentbench/cassettes/drive"
@@ -23,7 +24,7 @@ type recorded struct {
 }
 
 // writeResults writes a line for each session that was driven.
-func (f *recordFlags) writeResults(sessions []recorded) error {
+func (f *recordFlags) writeResults(stderr io.Writer, sessions []recorded) error {
 	if f.results == "" || len(sessions) == 0 {
 		return nil
 	}
@@ -42,7 +43,7 @@ func (f *recordFlags) writeResults(sessions []recorded) error {
 	if header.Model, err = json.Marshal(sessions[0].Settings); err != nil {
 		return err
 	}
-	out, err := createResults(f.results, header)
+	out, err := createResults(stderr, f.results, 0o600, header)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (f *recordFlags) writeResults(sessions []recorded) error {
 		r := trial.Played(s.played.Runs, s.played.Trace)
 		r.Trace = s.played.Trace.String()
 		if err := out.results.Write(r); err != nil {
-			out.discard()
+			out.Discard()
 			return err
 		}
 	}

@@ -52,15 +52,15 @@ func (f *replayFlags) writeScenario(cmd *cobra.Command, runs []*trajectories.Tra
 		_, err := cmd.OutOrStdout().Write(text)
 		return err
 	}
-	out, err := createFile(to)
+	out, err := createFile(cmd.ErrOrStderr(), to)
 	if err != nil {
 		return err
 	}
-	if _, err := out.buffer.Write(text); err != nil {
-		out.discard()
+	if _, err := out.Write(text); err != nil {
+		out.Discard()
 		return err
 	}
-	if err := out.complete(); err != nil {
+	if err := out.Commit(); err != nil {
 		return err
 	}
 	if !f.quiet {

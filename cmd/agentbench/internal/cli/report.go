@@ -47,7 +47,7 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 // reportFiles writes and shows the report of results files, of some variants or
 // of all.
 func (f *outputFlags) reportFiles(cmd *cobra.Command, paths, variants []string) error {
-	exports, err := createExports(f.files)
+	exports, err := createExports(cmd.ErrOrStderr(), f.files)
 	if err != nil {
 		return err
 	}

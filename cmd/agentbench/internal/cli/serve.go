@@ -111,7 +111,7 @@ func (f *serveFlags) run(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return misuse("--port 0 takes a free one", "cannot listen on port %s: %s", f.port.String(), plainNetError(err))
 	}
-	if err := out.create(f.output, f.header(len(chosen))); err != nil {
+	if err := out.create(cmd.ErrOrStderr(), f.output, f.header(len(chosen))); err != nil {
 		listener.Close()
 		return err
 	}
@@ -219,9 +219,9 @@ type servedFile struct {
 	err  error // the first of writing an entry
 }
 
-func (f *servedFile) create(path string, h scenarios.Header) (err error) {
+func (f *servedFile) create(stderr io.Writer, path string, h scenarios.Header) (err error) {
 	if path != "" {
-		f.file, err = createResults(path, h)
+		f.file, err = createResults(stderr, path, 0o666, h)
 	}
 	return err
 }
@@ -234,7 +234,7 @@ func (f *servedFile) write(line any) {
 	}
 	text, err := json.Marshal(line)
 	if err == nil {
-		_, err = f.file.buffer.Write(append(text, '\n'))
+		_, err = f.file.Write(append(text, '\n'))
 	}
 	f.err = err
 }
@@ -249,8 +249,8 @@ func (f *servedFile) complete(total *serve.Tally) error {
 		*serve.Tally
 	}{"served", total})
 	if f.err != nil {
-		f.file.discard()
-		return fmt.Errorf("cannot write %s: %w", f.file.path, f.err)
+		f.file.Discard()
+		return fmt.Errorf("cannot write %s: %w", f.file.Path(), f.err)
 	}
 	return f.file.complete("")
 }

@@ -99,7 +99,7 @@ func (f *soakFlags) run(cmd *cobra.Command) error {
 			break
 		}
 	}
-	if err := f.write(all); err != nil {
+	if err := f.write(cmd.ErrOrStderr(), all); err != nil {
 		return err
 	}
 	switch {
@@ -131,21 +131,21 @@ func (f *soakFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-func (f *soakFlags) write(all []*soak.Report) error {
+func (f *soakFlags) write(stderr io.Writer, all []*soak.Report) error {
 	if f.output == "" {
 		return nil
 	}
-	out, err := createFile(f.output)
+	out, err := createFile(stderr, f.output)
 	if err != nil {
 		return err
 	}
-	e := json.NewEncoder(out.buffer)
+	e := json.NewEncoder(out)
 	e.SetIndent("", "  ")
 	if err := e.Encode(all); err != nil {
-		out.discard()
+		out.Discard()
 		return err
 	}
-	return out.complete()
+	return out.Commit()
 }
 
 // showSoak writes the figures of one way.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/telemetry"
+	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
@@ -29,7 +30,7 @@ func (f *tellFlags) add(cmd *cobra.Command) {
 // A teller tells trials.
 type teller struct {
 	ctx      context.Context
-	events   *outFile
+	events   *outfile.File
 	exporter *telemetry.Exporter
 	configs  map[string]loop.Config // of scenarios under their own variant
 	variants map[string]loop.Config // of the variants that were named
@@ -64,7 +65,7 @@ func (f *tellFlags) begin(cmd *cobra.Command, o *scenarios.Options) (*teller, er
 		x.Content, x.Start, t.exporter = f.content, time.Now(), x
 	}
 	if f.events != "" {
-		file, err := createFile(f.events)
+		file, err := createFile(cmd.ErrOrStderr(), f.events)
 		if err != nil {
 			return nil, err
 		}
@@ -90,15 +91,15 @@ func (t *teller) tell(r *scenarios.Result) error {
 		cfg = t.configs[r.Scenario]
 	}
 	id := fmt.Sprintf("%s/%s/%d", r.Scenario, r.Variant, r.Seed)
-	return telemetry.WriteEvents(t.events.buffer, telemetry.Events(id, cfg, trace))
+	return telemetry.WriteEvents(t.events, telemetry.Events(id, cfg, trace))
 }
 
 // end completes the file and sends what is left. err is why the run ended.
 func (t *teller) end(err error) error {
 	if t.events != nil {
 		if err != nil {
-			t.events.discard()
-		} else if err = t.events.complete(); err != nil {
+			t.events.Discard()
+		} else if err = t.events.Commit(); err != nil {
 			return err
 		}
 	}
