@@ -3,11 +3,10 @@ package fuzz
 import (
 	"context"
 	"fmt"
-	"math"
-	"runtime"
+	"iter"
 	"strings"
-	"sync"
 
+	"github.com/agentbench-go/agentbench/internal/inorder"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -65,79 +64,29 @@ func Check(c *Case) (v *Verdict) {
 	return v
 }
 
-// chunk is how many cases a worker makes at a time.
-const chunk = 32
-
-// A job is some cases in a row.
-type job struct {
-	from, to int
-	verdicts []*Verdict
-	done     chan struct{}
-}
+// casesPerChunk is how many cases in a row a worker makes.
+const casesPerChunk = 32
 
 // Run makes and checks the cases of a campaign, and hands each verdict to each
 // in the order of the cases' numbers, from the calling goroutine. It stops at the
 // first error of each, and when ctx ends, and returns that error; what was handed
 // over by then stands.
 func Run(ctx context.Context, o Options, each func(*Verdict) error) error {
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
+	work := func(_ context.Context, n int) (*Verdict, error) {
+		v := Check(Number(o.Seed, n, o))
+		v.Number = n
+		return v, nil
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer cancel(nil)
-	todo, inOrder := make(chan *job), make(chan *job, 4*workers)
-	all.Go(func() { share(ctx, o, todo, inOrder) })
-	for range workers {
-		all.Go(func() {
-			for j := range todo {
-				j.work(ctx, o)
-			}
-		})
-	}
-	for j := range inOrder {
-		<-j.done
-		for _, v := range j.verdicts {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if err := each(v); err != nil {
-				return err
-			}
-		}
-	}
-	return context.Cause(ctx)
+	return inorder.Run(ctx, inorder.Options{Workers: o.Workers, Chunk: casesPerChunk}, o.numbers(), work, each)
 }
 
-// share cuts the cases into jobs, and hands each out twice: in order to who
-// waits for it, and to who works it off.
-func share(ctx context.Context, o Options, todo, inOrder chan<- *job) {
-	defer close(todo)
-	defer close(inOrder)
-	end := math.MaxInt
-	if o.Runs > 0 {
-		end = o.From + o.Runs
-	}
-	for from := o.From; from < end; from += chunk {
-		j := &job{from: from, to: min(from+chunk, end), done: make(chan struct{})}
-		for _, to := range []chan<- *job{inOrder, todo} {
-			select {
-			case to <- j:
-			case <-ctx.Done():
-				close(j.done)
+// numbers yields the numbers of the cases.
+func (o *Options) numbers() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for n := o.From; o.Runs <= 0 || n < o.From+o.Runs; n++ {
+			if !yield(n) {
 				return
 			}
 		}
-	}
-}
-
-func (j *job) work(ctx context.Context, o Options) {
-	defer close(j.done)
-	for n := j.from; n < j.to && ctx.Err() == nil; n++ {
-		v := Check(Number(o.Seed, n, o))
-		v.Number = n
-		j.verdicts = append(j.verdicts, v)
 	}
 }

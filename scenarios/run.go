@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"runtime"
-	"sync"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/inorder"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -55,23 +54,28 @@ func (k Keep) keeps(v Verdict) bool {
 	return k == KeepAll || k == KeepFailed && (v == Fail || v == Inconclusive)
 }
 
-// trials gives the trials in their order, each with whether another seed may
-// give another result.
-func (o *Options) trials() iter.Seq2[Trial, bool] {
-	return func(yield func(Trial, bool) bool) {
+// A planned trial knows whether another seed may give another result.
+type planned struct {
+	Trial
+	random bool
+}
+
+// trials yields the trials in their order.
+func (o *Options) trials() iter.Seq[planned] {
+	return func(yield func(planned) bool) {
 		for _, s := range o.Scenarios {
 			variants := o.Variants
 			if len(variants) == 0 {
 				variants = []Variant{s.Variant}
 			}
 			for _, v := range variants {
-				t := Trial{Scenario: s, Variant: v, Seed: o.Seed, Faults: o.Faults, Player: o.Player}
-				seeds, random := 1, t.random()
-				if random {
+				t := planned{Trial: Trial{Scenario: s, Variant: v, Seed: o.Seed, Faults: o.Faults, Player: o.Player}}
+				seeds := 1
+				if t.random = t.Trial.random(); t.random {
 					seeds = max(1, o.Seeds)
 				}
 				for range seeds {
-					if !yield(t, random) {
+					if !yield(t) {
 						return
 					}
 					t.Seed++
@@ -81,19 +85,8 @@ func (o *Options) trials() iter.Seq2[Trial, bool] {
 	}
 }
 
-// A job is a few trials in a row, so that handing them over costs little beside
-// making them.
-type job struct {
-	trials  []Trial
-	random  []bool // for each trial
-	results []*Result
-	done    chan struct{}
-}
-
-const (
-	trialsPerJob  = 16
-	jobsPerWorker = 4 // that wait for their turn at most
-)
+// trialsPerChunk is how many trials in a row a worker makes.
+const trialsPerChunk = 16
 
 // Run makes the trials and hands each result to each, in the order of scenario,
 // variant and seed, from the calling goroutine. It stops at the first error of
@@ -103,37 +96,19 @@ func Run(ctx context.Context, o Options, each func(*Result) error) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	var all sync.WaitGroup
-	defer all.Wait()
-	defer cancel(nil)
+	return inorder.Run(ctx, inorder.Options{Workers: o.Workers, Chunk: trialsPerChunk}, o.trials(), o.make, each)
+}
 
-	todo := make(chan *job)
-	inOrder := make(chan *job, workers*jobsPerWorker)
-	all.Go(func() { o.share(ctx, todo, inOrder) })
-	for range workers {
-		all.Go(func() {
-			for j := range todo {
-				o.work(ctx, j)
-			}
-		})
+// make makes one trial.
+func (o *Options) make(ctx context.Context, t planned) (*Result, error) {
+	r, trace := t.run(ctx, t.random, o.Golden)
+	if o.Unjudged {
+		r.Verdict = Unjudged
 	}
-	for j := range inOrder {
-		<-j.done
-		for _, r := range j.results {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if err := each(r); err != nil {
-				return err
-			}
-		}
+	if o.Keep.keeps(r.Verdict) {
+		r.Trace = traceText(trace)
 	}
-	return context.Cause(ctx)
+	return r, nil
 }
 
 // check refuses variants that results could not tell apart.
@@ -149,53 +124,6 @@ func (o *Options) check() error {
 		return fmt.Errorf("%d seeds from %d go beyond the largest seed", o.Seeds, o.Seed)
 	}
 	return nil
-}
-
-// share cuts the trials into jobs, and hands each out twice: to who works it
-// off, and in order to who waits for it.
-func (o *Options) share(ctx context.Context, todo, inOrder chan<- *job) {
-	defer close(todo)
-	defer close(inOrder)
-	j := &job{done: make(chan struct{})}
-	hand := func() bool {
-		for _, to := range []chan<- *job{inOrder, todo} {
-			select {
-			case to <- j:
-			case <-ctx.Done():
-				close(j.done)
-				return false
-			}
-		}
-		j = &job{done: make(chan struct{})}
-		return true
-	}
-	for t, random := range o.trials() {
-		j.trials, j.random = append(j.trials, t), append(j.random, random)
-		if len(j.trials) == trialsPerJob && !hand() {
-			return
-		}
-	}
-	if len(j.trials) > 0 {
-		hand()
-	}
-}
-
-// work makes the trials of a job.
-func (o *Options) work(ctx context.Context, j *job) {
-	defer close(j.done)
-	for i := range j.trials {
-		if ctx.Err() != nil {
-			return
-		}
-		r, trace := j.trials[i].run(ctx, j.random[i], o.Golden)
-		if o.Unjudged {
-			r.Verdict = Unjudged
-		}
-		if o.Keep.keeps(r.Verdict) {
-			r.Trace = traceText(trace)
-		}
-		j.results = append(j.results, r)
-	}
 }
 
 // maxTrace bounds the text of a trace in a result: many results wait for their

@@ -3,9 +3,8 @@ package trajectories
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"sync"
 
+	"github.com/agentbench-go/agentbench/internal/inorder"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
@@ -30,66 +29,24 @@ func Offline(cfg loop.Config) loop.Config {
 // of each, when ctx ends, and at a variant that is no valid config, and returns
 // that error; the results handed over stand. See [Play] for what a result says.
 func Replay(ctx context.Context, trajectories []*Trajectory, variants []scenarios.Variant, workers int, each func(*scenarios.Result) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var pool sync.WaitGroup
-	defer pool.Wait()
-	defer cancel()
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
+	type job struct {
+		trajectory *Trajectory
+		variant    scenarios.Variant
 	}
-	jobs, ordered := make(chan replay), make(chan replay, 2*workers)
-	pool.Go(func() {
-		defer close(ordered)
-		defer close(jobs)
-		for _, rec := range trajectories {
+	jobs := func(yield func(job) bool) {
+		for _, t := range trajectories {
 			for _, v := range variants {
-				job := replay{rec, v, make(chan outcome, 1)}
-				select {
-				case ordered <- job:
-				case <-ctx.Done():
-					return
-				}
-				select {
-				case jobs <- job:
-				case <-ctx.Done():
+				if !yield(job{t, v}) {
 					return
 				}
 			}
 		}
-	})
-	for range workers {
-		pool.Go(func() {
-			for job := range jobs {
-				r, _, err := Play(ctx, job.rec, job.variant)
-				job.done <- outcome{r, err}
-			}
-		})
 	}
-	for job := range ordered {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case out := <-job.done:
-			if out.err != nil {
-				return out.err
-			}
-			if err := each(out.result); err != nil {
-				return err
-			}
-		}
+	play := func(ctx context.Context, j job) (*scenarios.Result, error) {
+		r, _, err := Play(ctx, j.trajectory, j.variant)
+		return r, err
 	}
-	return ctx.Err()
-}
-
-type replay struct {
-	rec     *Trajectory
-	variant scenarios.Variant
-	done    chan outcome
-}
-
-type outcome struct {
-	result *scenarios.Result
-	err    error
+	return inorder.Run(ctx, inorder.Options{Workers: workers}, jobs, play, each)
 }
 
 // Play replays one trajectory under one variant, made [Offline], and gives its
