@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
 // audited runs a script and recounts its trace.
@@ -16,7 +17,7 @@ func audited(t *testing.T, s *Script, cfg loop.Config, seed uint64) ([]loop.Outc
 	t.Helper()
 	var trace loop.Trace
 	outcomes, err := NewWorld(s, seed).Run(context.Background(), cfg, &trace)
-	for _, v := range loop.Audit(cfg, loop.Task{Text: s.Task, Seed: seed}, s.Specs(), trace) {
+	for _, v := range audit.Check(cfg, loop.Task{Text: s.Task, Seed: seed}, s.Specs(), trace) {
 		t.Errorf("seed %d: %+v", seed, v)
 	}
 	return outcomes, trace, err

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/audit"
 	"github.com/agentbench-go/agentbench/loop/session"
 )
 
 // checkAudit: the loop's own audit finds nothing in the trace.
 func checkAudit(p *play) (string, bool) {
-	for _, v := range loop.Audit(p.Config, p.task(), p.Script.Specs(), p.trace) {
+	for _, v := range audit.Check(p.Config, p.task(), p.Script.Specs(), p.trace) {
 		return v.String(), true
 	}
 	return "", true

@@ -56,7 +56,7 @@
 //
 // error-limit: the same for the limit on failing turns in a row.
 //
-// audit: the loop's own audit ([loop.Audit]) finds nothing in the trace, the
+// audit: the loop's own audit ([audit.Check]) finds nothing in the trace, the
 // justification of every stop included.
 //
 // round-trip: the text of the trace can be read, and the trace that it gives has

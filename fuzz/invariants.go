@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
 // An Invariant is a promise that holds for every case, or a relation that holds
@@ -136,7 +137,7 @@ func checkHistory(p *play) (string, bool) {
 	if len(p.dirty) > 0 {
 		return fmt.Sprintf("the history of request %v: %s", p.dirty[0].ref, p.dirty[0].problem), true
 	}
-	for _, problem := range loop.CheckHistory(p.machine.History()) {
+	for _, problem := range audit.CheckHistory(p.machine.History()) {
 		return "the history at the end: " + problem, true
 	}
 	return "", true

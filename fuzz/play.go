@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
 // A play is what came of a case.
@@ -172,7 +173,7 @@ func (p *play) checkRequest(e *loop.Effect) {
 	if len(messages) != e.To {
 		p.dirty = append(p.dirty, dirt{e.Ref, fmt.Sprintf("to=%d, and the model is asked with %d messages", e.To, len(messages))})
 	}
-	for _, problem := range loop.CheckHistory(messages) {
+	for _, problem := range audit.CheckHistory(messages) {
 		p.dirty = append(p.dirty, dirt{e.Ref, problem})
 	}
 }

@@ -1,9 +1,11 @@
-package loop
+package loop_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	. "github.com/agentbench-go/agentbench/loop"
 )
 
 // Facts that stand in results before a compaction reach the model after it: the

@@ -1,4 +1,4 @@
-package loop
+package loop_test
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // play runs a session in which reply i asks for the calls of script(i), each a
 // letter for a tool and its arguments, and each call is answered by answer. It
 // gives the reply (counted from 1) in which each act came.
-func play(t *testing.T, d detect.Detector, replies int, script func(i int) []AskedCall, answer func(i int, c AskedCall) (Code, string)) (out Outcome, acts map[string]int) {
+func playWith(t *testing.T, d detect.Detector, replies int, script func(i int) []AskedCall, answer func(i int, c AskedCall) (Code, string)) (out Outcome, acts map[string]int) {
 	t.Helper()
 	cfg := Off()
 	cfg.Detectors = []detect.Detector{d}
@@ -31,7 +32,7 @@ func play(t *testing.T, d detect.Detector, replies int, script func(i int) []Ask
 	for i := 1; i <= replies; i++ {
 		at += time.Second
 		calls := script(i)
-		queue := append([]Effect(nil), m.Step(Input{At: at, Kind: ModelReply, Ref: Ref{RefModel, i, 1}, Calls: calls, Finish: FinishToolCalls})...)
+		queue := append([]Effect(nil), m.Step(Input{At: at, Kind: ModelReply, Ref: Ref{Kind: RefModel, N: i, Try: 1}, Calls: calls, Finish: FinishToolCalls})...)
 		for len(queue) > 0 {
 			e := queue[0]
 			queue = queue[1:]
@@ -151,7 +152,7 @@ func TestPublishedRules(t *testing.T) {
 		{"zeroclaw same arguments are not its business", zeroclaw, letters("A"), same, "nudge", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, acts := play(t, c.d, 60, c.script, c.answer)
+			_, acts := playWith(t, c.d, 60, c.script, c.answer)
 			if acts[c.act] != c.at {
 				t.Errorf("%s at reply %d, want %d (acts %v)", c.act, acts[c.act], c.at, acts)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
 // bubble runs f in virtual time. It then lets a day pass: what still runs after
@@ -35,7 +36,7 @@ func run(t *testing.T, ctx context.Context, cfg loop.Config, task loop.Task, mod
 	if err != nil {
 		t.Fatalf("%v\n%s", err, trace)
 	}
-	if wrong := loop.Audit(cfg, task, live.Tools(), trace); len(wrong) > 0 && recounted(cfg, task, trace) {
+	if wrong := audit.Check(cfg, task, live.Tools(), trace); len(wrong) > 0 && recounted(cfg, task, trace) {
 		t.Errorf("the audit finds %v in\n%s", wrong, trace)
 	}
 	return out, trace

@@ -1,8 +1,10 @@
-package loop
+package loop_test
 
 import (
 	"strings"
 	"testing"
+
+	. "github.com/agentbench-go/agentbench/loop"
 )
 
 // reply gives the reply to the n-th request.

@@ -1,10 +1,12 @@
-package loop
+package loop_test
 
 import (
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	. "github.com/agentbench-go/agentbench/loop"
 )
 
 // A book rebuilds the history from a trace, by the rules of the package comment
@@ -59,7 +61,7 @@ func (b *book) input(r *Record) (problems []string) {
 			b.user(in.Text)
 		}
 	case ModelReply:
-		reply := Message{Ref: in.Ref.whole(), Role: Assistant, Text: in.Text}
+		reply := Message{Ref: mRef(in.Ref.N, 0), Role: Assistant, Text: in.Text}
 		for _, asked := range b.asked(in) {
 			b.calls++
 			c := Call{N: b.calls, ID: asked.ID, Name: strings.TrimSpace(asked.Name), Args: asked.Args}

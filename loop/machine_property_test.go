@@ -1,10 +1,12 @@
-package loop
+package loop_test
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 	"time"
+
+	. "github.com/agentbench-go/agentbench/loop"
 )
 
 // wildTrace plays the session of a seed in the wild world of that seed. A world

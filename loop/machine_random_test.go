@@ -1,10 +1,12 @@
-package loop
+package loop_test
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	. "github.com/agentbench-go/agentbench/loop"
 )
 
 // A wild world answers at random, as any world may: late, twice, never, with

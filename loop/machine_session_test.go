@@ -1,4 +1,4 @@
-package loop
+package loop_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/audit"
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
@@ -154,7 +156,7 @@ func (s *session) play(t *testing.T) (got Trace) {
 // audit recounts the trace, unless the config brings about what the package
 // comment leaves open: two questions at one instant, and whether a batch of which
 // nothing was started breaks a row of failing turns that goes on in the next run.
-func (s *session) audit() []Violation {
+func (s *session) audit() []audit.Violation {
 	open := s.cfg.Scope == ScopeSession && s.cfg.Errors.MaxConsecutive > 0
 	for _, d := range s.cfg.Detectors {
 		open = open || s.cfg.Limits.AtLimit == LimitAsk && d.Do[0].Act == detect.Ask
@@ -162,7 +164,7 @@ func (s *session) audit() []Violation {
 	if open {
 		return nil
 	}
-	return Audit(s.cfg, s.task, s.tools, s.trace)
+	return audit.Check(s.cfg, s.task, s.tools, s.trace)
 }
 
 // fieldLists reads schemas that are lists of required fields, a,b=1: one with a

@@ -1,4 +1,4 @@
-package loop
+package loop_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	. "github.com/agentbench-go/agentbench/loop"
 )
 
 // TestSequences holds the example sequences of the documents that the loop was

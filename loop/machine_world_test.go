@@ -1,4 +1,4 @@
-package loop
+package loop_test
 
 import (
 	"cmp"
@@ -7,7 +7,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	. "github.com/agentbench-go/agentbench/loop"
 )
+
+func mRef(n, try int) Ref { return Ref{Kind: RefModel, N: n, Try: try} }
+func cRef(n, try int) Ref { return Ref{Kind: RefCall, N: n, Try: try} }
 
 // An answerer says what comes of an effect: inputs, each with its instant.
 type answerer func(now time.Duration, e *Effect) []Input

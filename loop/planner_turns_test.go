@@ -1,9 +1,11 @@
-package loop
+package loop_test
 
 import (
 	"testing"
 	"time"
 
+	. "github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/audit"
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
@@ -39,7 +41,7 @@ func TestPlannerTurnsWithoutCalls(t *testing.T) {
 		}
 		step(m.Begin())
 		for i, text := range c.replies {
-			step(Input{Kind: ModelReply, Ref: Ref{RefModel, i + 1, 1}, Text: text})
+			step(Input{Kind: ModelReply, Ref: Ref{Kind: RefModel, N: i + 1, Try: 1}, Text: text})
 			for _, e := range trace[len(trace)-1].Effects {
 				if e.Kind == CallTool {
 					step(Input{Kind: ToolResult, Ref: e.Ref, Text: "fine"})
@@ -49,7 +51,7 @@ func TestPlannerTurnsWithoutCalls(t *testing.T) {
 		if got := m.Outcome().Stop; got != c.want {
 			t.Errorf("%s: stop %q, want %q\n%s", c.name, got, c.want, trace)
 		}
-		for _, v := range Audit(cfg, task, tools, trace) {
+		for _, v := range audit.Check(cfg, task, tools, trace) {
 			t.Errorf("%s: %v\n%s", c.name, v, trace)
 		}
 	}
@@ -69,9 +71,9 @@ func TestPlannerStopsAtTheLimit(t *testing.T) {
 	var trace Trace
 	for i, in := range []Input{
 		m.Begin(),
-		{Kind: ModelReply, Ref: Ref{RefModel, 1, 1}, Text: `{"action":"call_tool","name":"read","args":{}}`},
-		{Kind: ToolResult, Ref: Ref{RefCall, 1, 1}, Text: "fine"},
-		{Kind: ModelReply, Ref: Ref{RefModel, 2, 1}, Text: `{"action":"stop","reason":"Enough."}`},
+		{Kind: ModelReply, Ref: Ref{Kind: RefModel, N: 1, Try: 1}, Text: `{"action":"call_tool","name":"read","args":{}}`},
+		{Kind: ToolResult, Ref: Ref{Kind: RefCall, N: 1, Try: 1}, Text: "fine"},
+		{Kind: ModelReply, Ref: Ref{Kind: RefModel, N: 2, Try: 1}, Text: `{"action":"stop","reason":"Enough."}`},
 	} {
 		in.At = time.Duration(i) * time.Second
 		trace.Append(in, m.Step(in))
@@ -79,7 +81,7 @@ func TestPlannerStopsAtTheLimit(t *testing.T) {
 	if out := m.Outcome(); !m.Halted() || out.Stop != StopTurnLimit {
 		t.Errorf("the run ends as %+v, want the turn limit\n%s", out, trace)
 	}
-	for _, v := range Audit(cfg, task, tools, trace) {
+	for _, v := range audit.Check(cfg, task, tools, trace) {
 		t.Errorf("%v\n%s", v, trace)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
 // checkTrace adds a finding for every promise of the loop that the trace breaks,
@@ -11,7 +12,7 @@ import (
 // history, all else the rule audit.
 func (t *Trial) checkTrace(r *Result, trace loop.Trace) {
 	s := &t.Scenario.Script
-	for _, v := range loop.Audit(*t.config(), s.LoopTask(t.Seed), s.Specs(), trace) {
+	for _, v := range audit.Check(*t.config(), s.LoopTask(t.Seed), s.Specs(), trace) {
 		rule, message := "audit", v.Rule+": "+v.Message
 		if v.Rule == "history" {
 			rule, message = v.Rule, v.Message

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
 // presetOf loads a preset.
@@ -45,13 +46,13 @@ func play(t *testing.T, cfg loop.Config, s *fakes.Script, requests int) *played 
 		t.Fatal(err)
 	}
 	p.runs = w.Outcomes()
-	for _, problem := range loop.CheckHistory(m.History()) {
+	for _, problem := range audit.CheckHistory(m.History()) {
 		t.Errorf("history: %s", problem)
 	}
 	if requests > 2000 {
 		return p // the audit takes seconds
 	}
-	for _, v := range loop.Audit(cfg, task, s.Specs(), p.trace) {
+	for _, v := range audit.Check(cfg, task, s.Specs(), p.trace) {
 		t.Errorf("audit: %v", v)
 	}
 	return p

@@ -64,6 +64,34 @@ func TestArrows(t *testing.T) {
 	}
 }
 
+// TestLoopStandsAlone checks that loop needs nothing but the standard library and
+// its detectors, and that the audit has no way to the machine but loop's exported
+// names: it imports loop, and neither links to its symbols nor is imported by it.
+func TestLoopStandsAlone(t *testing.T) {
+	for pkg, want := range map[string][]string{
+		"loop":       {"loop", "loop/detect"},
+		"loop/audit": {"loop", "loop/audit", "loop/detect"},
+	} {
+		list := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", module+"/"+pkg)
+		deps, err := list.Output()
+		if err != nil {
+			t.Fatalf("go list -deps %s: %v", pkg, err)
+		}
+		var got []string
+		for _, dep := range strings.Fields(string(deps)) {
+			got = append(got, strings.TrimPrefix(dep, module+"/"))
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s needs %q, want %q", pkg, got, want)
+		}
+	}
+	for file, imports := range sources(t) {
+		if filepath.ToSlash(filepath.Dir(file)) == "loop/audit" && slices.Contains(imports, "unsafe") {
+			t.Errorf("%s imports unsafe, without which there is no linkname", file)
+		}
+	}
+}
+
 // clientLibrary is what only one package may import, and no build with the tag
 // nolive brings along: it takes minutes to build.
 const clientLibrary = "github.com/openai/openai-go"

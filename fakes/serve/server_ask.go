@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
 // ask answers a request to a model.
@@ -116,7 +117,7 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 
 // problems are the protocol faults of a history.
 func problems(history []loop.Message) []string {
-	found := loop.CheckHistory(history)
+	found := audit.CheckHistory(history)
 	if len(found) > maxTold {
 		found = append(found[:maxTold], fmt.Sprintf("and %d more", len(found)-maxTold))
 	}

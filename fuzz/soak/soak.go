@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
 // Over says what is between a conversation and its model.
@@ -238,7 +239,7 @@ func (r *run) judge(ctx context.Context, which int, out loop.Outcome, err error,
 	case out.Turns != want.Turns || out.Calls != want.Calls:
 		r.wrong[fmt.Sprintf("%s had %d turns and %d calls, not %d and %d", name, out.Turns, out.Calls, want.Turns, want.Calls)]++
 	}
-	if faults := loop.CheckHistory(history); len(faults) > 0 {
+	if faults := audit.CheckHistory(history); len(faults) > 0 {
 		r.wrong[name+" left a history that no API takes: "+strings.Join(faults, "; ")]++
 	}
 }

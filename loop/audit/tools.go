@@ -1,4 +1,4 @@
-package loop
+package audit
 
 import (
 	"cmp"
@@ -6,14 +6,16 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // This file recounts what tools themselves refuse: by their breaker, their rate
 // and the pages of their answers.
 
-// An auditTool is a tool as it stands at a reply.
-type auditTool struct {
-	*ToolSpec
+// A toolState is a tool as it stands at a reply.
+type toolState struct {
+	*loop.ToolSpec
 	failures int             // of calls, in a row
 	opensAt  time.Duration   // when a call is let through after that
 	probed   bool            // one was
@@ -21,20 +23,20 @@ type auditTool struct {
 	pages    map[string]int  // the page that each token leads to
 }
 
-func (b *auditBook) toolState(spec *ToolSpec) *auditTool {
+func (b *book) toolState(spec *loop.ToolSpec) *toolState {
 	t := b.states[spec.Name]
 	if t == nil {
-		t = &auditTool{ToolSpec: spec, pages: map[string]int{}}
+		t = &toolState{ToolSpec: spec, pages: map[string]int{}}
 		b.states[spec.Name] = t
 	}
 	return t
 }
 
 // tripped reports whether the tool's breaker keeps it from being called.
-func (t *auditTool) tripped() bool { return t.Breaker.Failures > 0 && t.failures >= t.Breaker.Failures }
+func (t *toolState) tripped() bool { return t.Breaker.Failures > 0 && t.failures >= t.Breaker.Failures }
 
 // free reports whether the tool may be called at an instant.
-func (t *auditTool) free(at time.Duration) bool {
+func (t *toolState) free(at time.Duration) bool {
 	if t.tripped() && (at < t.opensAt || t.probed) {
 		return false
 	}
@@ -48,12 +50,12 @@ func (t *auditTool) free(at time.Duration) bool {
 }
 
 // let takes a call that is let through.
-func (t *auditTool) let(at time.Duration) {
+func (t *toolState) let(at time.Duration) {
 	t.starts = append(t.starts, at)
 	t.probed = t.probed || t.tripped()
 }
 
-func (t *auditTool) ended(at time.Duration, failed bool) {
+func (t *toolState) ended(at time.Duration, failed bool) {
 	t.probed = false
 	if !failed {
 		t.failures = 0
@@ -65,7 +67,7 @@ func (t *auditTool) ended(at time.Duration, failed bool) {
 
 // refusedByTool reports whether the tool of a call refuses it. Where its
 // fallback stands in for it, it does not.
-func (b *auditBook) refusedByTool(c *auditCall) bool {
+func (b *book) refusedByTool(c *call) bool {
 	if c.spec == nil {
 		return false
 	}
@@ -91,8 +93,8 @@ func (b *auditBook) refusedByTool(c *auditCall) bool {
 
 // endTools lets the tools know how the calls of a batch ended: those that failed
 // over to a fallback as they did, the others with the batch.
-func (b *auditBook) endTools(r *auditReply) {
-	var over []*auditTry
+func (b *book) endTools(r *reply) {
+	var over []*try
 	for _, c := range r.calls {
 		for k, t := range c.tries {
 			if k > 0 && t.name != c.tries[k-1].name {
@@ -100,7 +102,7 @@ func (b *auditBook) endTools(r *auditReply) {
 			}
 		}
 	}
-	slices.SortFunc(over, func(t, u *auditTry) int { return cmp.Compare(t.started.line, u.started.line) })
+	slices.SortFunc(over, func(t, u *try) int { return cmp.Compare(t.started.line, u.started.line) })
 	for _, t := range over {
 		before := t.call.tries[slices.Index(t.call.tries, t)-1]
 		b.toolState(b.spec(before)).ended(t.started.at, true)
@@ -113,14 +115,14 @@ func (b *auditBook) endTools(r *auditReply) {
 	}
 }
 
-func (b *auditBook) endTool(c *auditCall, put auditItem) {
+func (b *book) endTool(c *call, put item) {
 	spec, last := c.spec, c.last()
 	if last != nil {
 		spec = b.spec(last)
 	}
 	t := b.toolState(spec)
 	t.probed = false
-	if last == nil || put.eff.Code == Cancelled {
+	if last == nil || put.eff.Code == loop.Cancelled {
 		return
 	}
 	t.ended(put.at, put.eff.Code.Failed() || b.errorText(c))
@@ -130,7 +132,7 @@ func (b *auditBook) endTool(c *auditCall, put auditItem) {
 }
 
 // page gives the page that a call with these arguments reads.
-func (t *auditTool) page(args string) int {
+func (t *toolState) page(args string) int {
 	var fields map[string]any
 	json.Unmarshal([]byte(args), &fields)
 	page := 1
@@ -143,7 +145,7 @@ func (t *auditTool) page(args string) int {
 }
 
 // offers remembers the token that a result offers for the page after.
-func (t *auditTool) offers(text string, page int) {
+func (t *toolState) offers(text string, page int) {
 	var fields map[string]any
 	json.Unmarshal([]byte(text), &fields)
 	for _, name := range []string{"next_page", "nextToken"} {

@@ -1,16 +1,18 @@
-package loop
+package audit
 
 import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // The rules on limits, and on how runs end.
 
 // goesOn reports the requests that a run makes after one of these stops was
 // decided.
-func (b *auditBook) goesOn(stops ...Stop) {
+func (b *book) goesOn(stops ...loop.Stop) {
 	for _, r := range b.runs {
 		for _, d := range r.decisions {
 			if !slices.Contains(stops, d.stop) {
@@ -25,30 +27,30 @@ func (b *auditBook) goesOn(stops ...Stop) {
 	}
 }
 
-func (b *auditBook) checkErrorLimit()   { b.goesOn(StopErrorLimit) }
-func (b *auditBook) checkCallsPerTurn() { b.ran("calls-per-turn") }
-func (b *auditBook) checkToolRate()     { b.ran("rate") }
+func (b *book) checkErrorLimit()   { b.goesOn(loop.StopErrorLimit) }
+func (b *book) checkCallsPerTurn() { b.ran("calls-per-turn") }
+func (b *book) checkToolRate()     { b.ran("rate") }
 
-func (b *auditBook) checkSubRuns() {
+func (b *book) checkSubRuns() {
 	b.ran("sub-runs")
-	b.goesOn(StopDepthLimit, StopSpawnLimit)
+	b.goesOn(loop.StopDepthLimit, loop.StopSpawnLimit)
 }
 
-func (b *auditBook) checkTurnLimit() {
+func (b *book) checkTurnLimit() {
 	b.ran("turn-limit")
-	b.goesOn(StopTurnLimit)
+	b.goesOn(loop.StopTurnLimit)
 }
 
 // checkLastWord checks that a run asks for a last word where a limit or a
 // detector says so, once, and does not run the calls in it.
-func (b *auditBook) checkLastWord() {
+func (b *book) checkLastWord() {
 	b.ran("last-word")
 	for _, r := range b.runs {
 		b.checkQuestions(r)
 		words := 0
 		for _, q := range r.requests {
 			a := q.tries[0]
-			if a.to == ForReply || a.to == ForSummary {
+			if a.to == loop.ForReply || a.to == loop.ForSummary {
 				continue
 			}
 			if words++; words > 1+max(0, b.cfg.ModelRetry.EmptyReplies) {
@@ -58,18 +60,18 @@ func (b *auditBook) checkLastWord() {
 				b.report(a.asked, "for=reply", "for="+string(a.to), "nothing asks for a last word here")
 			}
 		}
-		if r.outcome == nil || r.broke.found() || words > 0 || b.purpose() == ForReply || r.answered() {
+		if r.outcome == nil || r.broke.found() || words > 0 || b.purpose() == loop.ForReply || r.answered() {
 			continue
 		}
-		if r.outcome.Stop == StopTurnLimit || r.outcome.Stop == StopCallLimit {
+		if r.outcome.Stop == loop.StopTurnLimit || r.outcome.Stop == loop.StopCallLimit {
 			b.report(r.halt, "for="+string(b.purpose()), "none", "the run ends without its last word")
 		}
 	}
 }
 
-func (b *auditBook) checkQuestions(r *auditRun) {
+func (b *book) checkQuestions(r *run) {
 	for _, q := range r.asks {
-		if b.cfg.Limits.AtLimit != LimitAsk && b.onlyLimitsAsk() {
+		if b.cfg.Limits.AtLimit != loop.LimitAsk && b.onlyLimitsAsk() {
 			b.report(q.opened, "no question", q.ref.String(), "nothing says that the user is asked here")
 		}
 	}
@@ -77,77 +79,77 @@ func (b *auditBook) checkQuestions(r *auditRun) {
 
 // answered reports whether the last reply of a run is an answer, or the action
 // with which a planner stops.
-func (r *auditRun) answered() bool {
+func (r *run) answered() bool {
 	n := len(r.replies)
 	if n == 0 {
 		return false
 	}
 	last := r.replies[n-1]
-	return last.sort == auditAnswer || last.sort == auditAction && strings.Contains(last.in.Text, `"`+ActionStop+`"`)
+	return last.sort == answerReply || last.sort == actionReply && strings.Contains(last.in.Text, `"`+loop.ActionStop+`"`)
 }
 
 // purpose gives what is asked for at a limit.
-func (b *auditBook) purpose() Purpose {
+func (b *book) purpose() loop.Purpose {
 	switch b.cfg.Limits.AtLimit {
-	case LimitFinal:
-		return ForFinal
-	case LimitGrace:
-		return ForGrace
+	case loop.LimitFinal:
+		return loop.ForFinal
+	case loop.LimitGrace:
+		return loop.ForGrace
 	}
-	return ForReply
+	return loop.ForReply
 }
 
-func (b *auditBook) lastWordDue(r *auditRun, a *auditAsk) bool {
+func (b *book) lastWordDue(r *run, a *ask) bool {
 	for _, d := range r.decisions {
-		limit := d.stop == StopTurnLimit || d.stop == StopCallLimit
-		if d.lo <= a.asked.rec && (limit && a.to == b.purpose() || d.maybe && !limit && a.to == ForFinal) {
+		limit := d.stop == loop.StopTurnLimit || d.stop == loop.StopCallLimit
+		if d.lo <= a.asked.rec && (limit && a.to == b.purpose() || d.maybe && !limit && a.to == loop.ForFinal) {
 			return true
 		}
 	}
 	return false
 }
 
-func (b *auditBook) checkCallLimit() {
+func (b *book) checkCallLimit() {
 	b.ran("call-limit")
-	b.goesOn(StopCallLimit)
+	b.goesOn(loop.StopCallLimit)
 }
 
-func (b *auditBook) checkTokenLimit() {
+func (b *book) checkTokenLimit() {
 	b.ran("token-limit")
-	b.goesOn(StopTokenLimit)
+	b.goesOn(loop.StopTokenLimit)
 }
 
-func (b *auditBook) checkCostLimit() {
+func (b *book) checkCostLimit() {
 	b.ran("cost-limit")
-	b.goesOn(StopCostLimit)
+	b.goesOn(loop.StopCostLimit)
 }
 
-func (b *auditBook) checkDetector() {
+func (b *book) checkDetector() {
 	b.ran("detector")
 	for _, d := range b.cfg.Detectors {
-		b.goesOn(Stop(d.Name))
+		b.goesOn(loop.Stop(d.Name))
 	}
 }
 
 // first gives the decisions that may have been the first of a run. Those that it
 // disobeyed are left out: other rules tell of them.
-func (r *auditRun) first() []auditDecision {
-	var standing, first []auditDecision
+func (r *run) first() []decision {
+	var standing, first []decision
 	for _, d := range r.decisions {
 		if d.rank <= rankCancel || r.obeyed(d) {
 			standing = append(standing, d)
 		}
 	}
 	for _, d := range standing {
-		if !slices.ContainsFunc(standing, func(e auditDecision) bool { return e.before(d) }) {
+		if !slices.ContainsFunc(standing, func(e decision) bool { return e.before(d) }) {
 			first = append(first, d)
 		}
 	}
 	return first
 }
 
-func (b *auditBook) checkStop() {
-	b.goesOn(StopDone)
+func (b *book) checkStop() {
+	b.goesOn(loop.StopDone)
 	for _, r := range b.runs {
 		if !r.halt.found() {
 			continue
@@ -169,20 +171,20 @@ func (b *auditBook) checkStop() {
 	}
 }
 
-func (b *auditBook) checkEndState() {
+func (b *book) checkEndState() {
 	for _, r := range b.runs {
 		if r.outcome == nil {
 			continue
 		}
-		if want := auditEndState(r.outcome.Stop); r.outcome.End != want {
+		if want := endStateOf(r.outcome.Stop); r.outcome.End != want {
 			b.report(r.halt, string(want), string(r.outcome.End), "the end state of the stop %s", r.outcome.Stop)
 		}
 	}
 }
 
-// auditEndState is decision D21.
-func auditEndState(s Stop) EndState {
-	table := map[Stop]EndState{
+// endStateOf is decision D21.
+func endStateOf(s loop.Stop) loop.EndState {
+	table := map[loop.Stop]loop.EndState{
 		"done": "DONE", "stopped-by-model": "DONE", "needs-user": "CLARIFY_NEEDED",
 		"turn-limit": "BUDGET_EXCEEDED", "call-limit": "BUDGET_EXCEEDED", "token-limit": "BUDGET_EXCEEDED",
 		"cost-limit": "BUDGET_EXCEEDED", "try-limit": "BUDGET_EXCEEDED", "run-deadline": "BUDGET_EXCEEDED",
@@ -202,28 +204,28 @@ func auditEndState(s Stop) EndState {
 // checkAlsoStopped compares the notes on further stops with the recount. It
 // leaves free whether a limit is noted that is looked at before a request, and
 // what is noted once a run is broken off.
-func (b *auditBook) checkAlsoStopped() {
+func (b *book) checkAlsoStopped() {
 	for _, r := range b.runs {
-		var noted []Stop
+		var noted []loop.Stop
 		for _, it := range b.items {
-			if it.run != r || it.eff == nil || it.eff.Kind != Note || it.eff.Event != EventAlsoStopped {
+			if it.run != r || it.eff == nil || it.eff.Kind != loop.Note || it.eff.Event != loop.EventAlsoStopped {
 				continue
 			}
-			stop := Stop(it.eff.Text)
+			stop := loop.Stop(it.eff.Text)
 			noted = append(noted, stop)
-			if !slices.ContainsFunc(r.decisions, func(d auditDecision) bool { return d.stop == stop && d.lo <= it.rec }) {
-				b.report(it.auditPlace, "nothing", it.eff.Text, "no rule would have stopped the run here")
+			if !slices.ContainsFunc(r.decisions, func(d decision) bool { return d.stop == stop && d.lo <= it.rec }) {
+				b.report(it.place, "nothing", it.eff.Text, "no rule would have stopped the run here")
 			}
 		}
 		b.checkAlsoNoted(r, noted)
 	}
 }
 
-func (b *auditBook) checkAlsoNoted(r *auditRun, noted []Stop) {
+func (b *book) checkAlsoNoted(r *run, noted []loop.Stop) {
 	if r.outcome == nil || r.broke.found() {
 		return
 	}
-	free := append(noted, r.outcome.Stop, StopDone, StopTurnLimit, StopEmptyReply, StopTruncatedReply)
+	free := append(noted, r.outcome.Stop, loop.StopDone, loop.StopTurnLimit, loop.StopEmptyReply, loop.StopTruncatedReply)
 	for _, d := range r.decisions {
 		if d.maybe || d.rank == rankDetectors || slices.Contains(free, d.stop) {
 			continue

@@ -1,10 +1,12 @@
-package loop
+package audit
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // CheckHistory returns what is wrong with a history by the contract of chat
@@ -13,7 +15,7 @@ import (
 // and in its order, under an id that is not empty and used once; no tool
 // message stands elsewhere; no assistant message is without text and calls. A
 // user message may stand anywhere else.
-func CheckHistory(h []Message) []string {
+func CheckHistory(h []loop.Message) []string {
 	c := historyCheck{ids: make(map[string]bool, len(h))}
 	return c.check(h)
 }
@@ -21,21 +23,21 @@ func CheckHistory(h []Message) []string {
 // A historyCheck checks a history that grows.
 type historyCheck struct {
 	n        int // the message, counted from 1
-	ref      Ref
-	open     []Call // still without result
+	ref      loop.Ref
+	open     []loop.Call // still without result
 	ids      map[string]bool
 	problems []string
 }
 
 // check reads the messages that it has not seen yet, and returns what is wrong
 // with them, and with a history that ends here.
-func (c *historyCheck) check(h []Message) []string {
+func (c *historyCheck) check(h []loop.Message) []string {
 	for _, m := range h[c.n:] {
 		c.n, c.ref = c.n+1, m.Ref
 		c.message(m)
 	}
 	end := *c
-	end.n, end.ref = c.n+1, Ref{}
+	end.n, end.ref = c.n+1, loop.Ref{}
 	end.unanswered()
 	c.problems = nil
 	return end.problems
@@ -43,14 +45,14 @@ func (c *historyCheck) check(h []Message) []string {
 
 func (c *historyCheck) add(format string, args ...any) {
 	where := fmt.Sprintf("message %d (%s): ", c.n, c.ref)
-	if c.ref == (Ref{}) {
+	if c.ref == (loop.Ref{}) {
 		where = fmt.Sprintf("message %d: ", c.n)
 	}
 	c.problems = append(c.problems, where+fmt.Sprintf(format, args...))
 }
 
-func (c *historyCheck) message(m Message) {
-	if m.Role == ToolRole {
+func (c *historyCheck) message(m loop.Message) {
+	if m.Role == loop.ToolRole {
 		c.result(m)
 		return
 	}
@@ -58,16 +60,16 @@ func (c *historyCheck) message(m Message) {
 	switch {
 	case m.CallID != "":
 		c.add("only a tool message answers a call id, here %q", m.CallID)
-	case m.Role == Assistant:
+	case m.Role == loop.Assistant:
 		c.assistant(m)
-	case m.Role != User:
+	case m.Role != loop.User:
 		c.add("there is no role %d", m.Role)
 	case len(m.Calls) > 0:
 		c.add("a user message has calls")
 	}
 }
 
-func (c *historyCheck) assistant(m Message) {
+func (c *historyCheck) assistant(m loop.Message) {
 	if len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "" {
 		c.add("an assistant message has neither text nor calls")
 	}
@@ -83,11 +85,11 @@ func (c *historyCheck) assistant(m Message) {
 	c.open = m.Calls
 }
 
-func (c *historyCheck) result(m Message) {
+func (c *historyCheck) result(m loop.Message) {
 	if len(m.Calls) > 0 {
 		c.add("a tool message has calls")
 	}
-	switch i := slices.IndexFunc(c.open, func(call Call) bool { return call.ID == m.CallID }); {
+	switch i := slices.IndexFunc(c.open, func(call loop.Call) bool { return call.ID == m.CallID }); {
 	case i < 0:
 		c.add("a result for the call id %q, which is not asked for right before it or has its result", m.CallID)
 	case i == 0:
@@ -107,8 +109,8 @@ func (c *historyCheck) unanswered() {
 
 // rebuild goes through the trace with the history as it was when each item
 // came, calling visit before the item takes effect.
-func (b *auditBook) rebuild(visit func(it auditItem, h []Message)) {
-	var h []Message
+func (b *book) rebuild(visit func(it item, h []loop.Message)) {
+	var h []loop.Message
 	for _, it := range b.items {
 		if it.run != nil {
 			visit(it, h)
@@ -117,23 +119,23 @@ func (b *auditBook) rebuild(visit func(it auditItem, h []Message)) {
 	}
 }
 
-func (b *auditBook) apply(it auditItem, h []Message) []Message {
+func (b *book) apply(it item, h []loop.Message) []loop.Message {
 	switch {
 	case it.in != nil && it.user > 0:
-		return append(h, Message{Ref: Ref{Kind: RefMessage, N: it.user}, Role: User, Text: it.in.Text})
+		return append(h, loop.Message{Ref: loop.Ref{Kind: loop.RefMessage, N: it.user}, Role: loop.User, Text: it.in.Text})
 	case it.in != nil:
 		if r := b.reply(it.line); r != nil {
 			return append(h, r.message())
 		}
-	case it.eff.Kind == Put && it.eff.Ref.Kind == RefMessage:
-		return slices.Insert(h, b.changes(it.eff, h), Message{Ref: it.eff.Ref, Role: User, Text: it.eff.Text})
-	case it.eff.Kind == Put:
-		m := Message{Ref: it.eff.Ref, Role: ToolRole, Text: it.eff.Text}
+	case it.eff.Kind == loop.Put && it.eff.Ref.Kind == loop.RefMessage:
+		return slices.Insert(h, b.changes(it.eff, h), loop.Message{Ref: it.eff.Ref, Role: loop.User, Text: it.eff.Text})
+	case it.eff.Kind == loop.Put:
+		m := loop.Message{Ref: it.eff.Ref, Role: loop.ToolRole, Text: it.eff.Text}
 		if c := b.call(it.eff.Ref); c != nil {
 			m.CallID = c.id
 		}
 		return append(h, m)
-	case it.eff.Kind == Drop:
+	case it.eff.Kind == loop.Drop:
 		if i := b.changes(it.eff, h); i < len(h) {
 			return slices.Delete(h, i, i+1)
 		}
@@ -143,12 +145,12 @@ func (b *auditBook) apply(it auditItem, h []Message) []Message {
 
 // changes returns the index at which a put or drop changes a history: its length
 // if no message that is there does.
-func (b *auditBook) changes(e *Effect, h []Message) int {
+func (b *book) changes(e *loop.Effect, h []loop.Message) int {
 	switch {
-	case e.Kind == Put && e.Ref.Kind == RefMessage && e.To > 0:
+	case e.Kind == loop.Put && e.Ref.Kind == loop.RefMessage && e.To > 0:
 		return min(len(h), e.To-1)
-	case e.Kind == Drop:
-		is := func(m Message) bool { return m.Ref == e.Ref.whole() }
+	case e.Kind == loop.Drop:
+		is := func(m loop.Message) bool { return m.Ref == whole(e.Ref) }
 		if last := len(h) - 1; last >= 0 && is(h[last]) {
 			return last
 		}
@@ -160,39 +162,39 @@ func (b *auditBook) changes(e *Effect, h []Message) int {
 }
 
 // reply gives the reply that was taken at a line, or nil.
-func (b *auditBook) reply(line int) *auditReply {
-	i, ok := slices.BinarySearchFunc(b.replies, line, func(r *auditReply, line int) int { return r.line - line })
+func (b *book) reply(line int) *reply {
+	i, ok := slices.BinarySearchFunc(b.replies, line, func(r *reply, line int) int { return r.line - line })
 	if !ok {
 		return nil
 	}
 	return b.replies[i]
 }
 
-func (r *auditReply) message() Message {
-	m := Message{Ref: r.ref, Role: Assistant, Text: r.in.Text}
+func (r *reply) message() loop.Message {
+	m := loop.Message{Ref: r.ref, Role: loop.Assistant, Text: r.in.Text}
 	for _, c := range r.calls {
-		m.Calls = append(m.Calls, Call{N: c.n, ID: c.id, Name: c.name, Args: c.asked.Args})
+		m.Calls = append(m.Calls, loop.Call{N: c.n, ID: c.id, Name: c.name, Args: c.asked.Args})
 	}
 	return m
 }
 
-func (b *auditBook) checkHistory() {
+func (b *book) checkHistory() {
 	c := historyCheck{ids: map[string]bool{}}
 	seen := map[string]bool{}
-	b.rebuild(func(it auditItem, h []Message) {
+	b.rebuild(func(it item, h []loop.Message) {
 		if it.eff == nil {
 			return
 		}
 		switch it.eff.Kind {
-		case Put, Drop:
+		case loop.Put, loop.Drop:
 			if b.changes(it.eff, h) < c.n {
 				c = historyCheck{ids: map[string]bool{}} // what it has seen has changed
 			}
-		case AskModel, Halt:
+		case loop.AskModel, loop.Halt:
 			for _, problem := range c.check(h) {
 				_, what, _ := strings.Cut(problem, ": ")
 				if !seen[what] {
-					b.report(it.auditPlace, "", "", "%s", problem)
+					b.report(it.place, "", "", "%s", problem)
 				}
 				seen[what] = true
 			}
@@ -200,26 +202,26 @@ func (b *auditBook) checkHistory() {
 	})
 }
 
-func (b *auditBook) checkAskedWith() {
-	b.rebuild(func(it auditItem, h []Message) {
-		if it.eff != nil && it.eff.Kind == AskModel && it.eff.For != ForSummary && it.eff.To != len(h) {
-			b.report(it.auditPlace, "to="+strconv.Itoa(len(h)), "to="+strconv.Itoa(it.eff.To),
+func (b *book) checkAskedWith() {
+	b.rebuild(func(it item, h []loop.Message) {
+		if it.eff != nil && it.eff.Kind == loop.AskModel && it.eff.For != loop.ForSummary && it.eff.To != len(h) {
+			b.report(it.place, "to="+strconv.Itoa(len(h)), "to="+strconv.Itoa(it.eff.To),
 				"the history has another length")
 		}
 	})
 }
 
-func (b *auditBook) checkCallIDs() {
+func (b *book) checkCallIDs() {
 	used := map[string]bool{}
 	for _, c := range b.calls {
 		usable := c.asked.ID != "" && !used[c.asked.ID]
 		switch {
 		case c.id == "":
-			b.report(c.reply.auditPlace, "a new id", "none", "call c%d has no id", c.n)
+			b.report(c.reply.place, "a new id", "none", "call c%d has no id", c.n)
 		case used[c.id]:
-			b.report(c.reply.auditPlace, "a new id", strconv.Quote(c.id), "the id of call c%d was used before", c.n)
+			b.report(c.reply.place, "a new id", strconv.Quote(c.id), "the id of call c%d was used before", c.n)
 		case usable && c.id != c.asked.ID:
-			b.report(c.reply.auditPlace, strconv.Quote(c.asked.ID), strconv.Quote(c.id),
+			b.report(c.reply.place, strconv.Quote(c.asked.ID), strconv.Quote(c.id),
 				"the id of call c%d could have stayed", c.n)
 		}
 		used[c.id] = true
@@ -228,17 +230,17 @@ func (b *auditBook) checkCallIDs() {
 
 // checkResults finds results that are missing, put twice, out of order, too
 // early or too late.
-func (b *auditBook) checkResults() {
+func (b *book) checkResults() {
 	for _, r := range b.replies {
-		if r.sort == auditBatch {
+		if r.sort == batchReply {
 			b.checkPuts(r)
 		}
 	}
 }
 
-func (b *auditBook) checkPuts(r *auditReply) {
+func (b *book) checkPuts(r *reply) {
 	span := b.hooked(r, b.batchFinal(r))
-	var last *auditCall
+	var last *call
 	next := b.nextAfter(r)
 	for _, c := range r.calls {
 		switch {
@@ -251,25 +253,25 @@ func (b *auditBook) checkPuts(r *auditReply) {
 			}
 			continue
 		case len(c.puts) > 1:
-			b.report(c.puts[1].auditPlace, "one result", "another", "call c%d has its result", c.n)
+			b.report(c.puts[1].place, "one result", "another", "call c%d has its result", c.n)
 		}
 		switch put := c.puts[0]; {
 		case last != nil && put.line < last.puts[0].line:
-			b.report(put.auditPlace, "request order", "before that of c"+strconv.Itoa(last.n),
+			b.report(put.place, "request order", "before that of c"+strconv.Itoa(last.n),
 				"the result of call c%d is out of order", c.n)
 		case !span.ok || put.rec < span.lo:
-			b.report(put.auditPlace, "once the batch is final", "earlier", "the result of call c%d is early", c.n)
+			b.report(put.place, "once the batch is final", "earlier", "the result of call c%d is early", c.n)
 		case put.rec > span.hi:
-			b.report(put.auditPlace, "as soon as the batch is final", "later", "the result of call c%d is late", c.n)
+			b.report(put.place, "as soon as the batch is final", "later", "the result of call c%d is late", c.n)
 		case next.found() && put.line > next.line:
-			b.report(put.auditPlace, "before the next request", "after it", "the result of call c%d is late", c.n)
+			b.report(put.place, "before the next request", "after it", "the result of call c%d is late", c.n)
 		}
 		last = c
 	}
 }
 
 // nextAfter gives the first new request or halt after a reply.
-func (b *auditBook) nextAfter(r *auditReply) auditPlace {
+func (b *book) nextAfter(r *reply) place {
 	for _, q := range r.run.requests {
 		if a := q.tries[0].asked; a.line > r.line {
 			return a

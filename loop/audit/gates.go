@@ -1,41 +1,45 @@
-package loop
+package audit
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
 
 // The gates: permissions and hooks.
 
 // gates gives the gates of a batch as they opened: those before its calls, or
 // the hooks after them.
-func (r *auditReply) gates(after bool) []*auditGate {
-	var gates []*auditGate
+func (r *reply) gates(after bool) []*gate {
+	var gates []*gate
 	for _, c := range r.calls {
 		for _, g := range c.gates {
-			if (g.at == GateAfterCall) == after {
+			if (g.at == loop.GateAfterCall) == after {
 				gates = append(gates, g)
 			}
 		}
 	}
-	slices.SortStableFunc(gates, func(g, h *auditGate) int { return g.opened.line - h.opened.line })
+	slices.SortStableFunc(gates, func(g, h *gate) int { return g.opened.line - h.opened.line })
 	return gates
 }
 
 // readGates finds out what the gates before its calls say of a batch.
-func (b *auditBook) readGates(r *auditReply) {
+func (b *book) readGates(r *reply) {
 	for _, g := range r.gates(false) {
 		c := g.of
 		switch {
 		case !g.answered.found() || c.spec == nil:
-		case g.at == GateBeforeCall && !g.allow:
-			c.denied, c.deny = g.answered, Vetoed
-		case g.at == GateBeforeCall:
-			if auditIsObject(g.in.Args) && !b.breaksSchema(c.spec, g.in.Args) {
+		case g.at == loop.GateBeforeCall && !g.allow:
+			c.denied, c.deny = g.answered, loop.Vetoed
+		case g.at == loop.GateBeforeCall:
+			if isObject(g.in.Args) && !b.breaksSchema(c.spec, g.in.Args) {
 				c.sent, c.hooked = g.in.Args, true
 			}
 		case !g.allow:
 			for _, d := range r.calls {
-				alike := d == c || c.spec.Permission == AskBatch && d.name == c.name && d.block == Executed
+				alike := d == c || c.spec.Permission == loop.AskBatch && d.name == c.name && d.block == loop.Executed
 				if alike && !d.denied.found() {
-					d.denied, d.deny = g.answered, Denied
+					d.denied, d.deny = g.answered, loop.Denied
 				}
 			}
 		}
@@ -43,7 +47,7 @@ func (b *auditBook) readGates(r *auditReply) {
 }
 
 // breaksSchema reports whether arguments break the schema that a tool's must keep.
-func (b *auditBook) breaksSchema(t *ToolSpec, args string) bool {
+func (b *book) breaksSchema(t *loop.ToolSpec, args string) bool {
 	schema := b.schema(t.Input)
 	if !b.cfg.Contracts.Input || schema == nil {
 		return false
@@ -53,7 +57,7 @@ func (b *auditBook) breaksSchema(t *ToolSpec, args string) bool {
 }
 
 // gatesDone gives the record from which the calls of a batch may start.
-func (b *auditBook) gatesDone(r *auditReply) int {
+func (b *book) gatesDone(r *reply) int {
 	rec := r.rec
 	for _, g := range r.gates(false) {
 		if !g.answered.found() {
@@ -65,25 +69,25 @@ func (b *auditBook) gatesDone(r *auditReply) int {
 }
 
 // hooked gives the records in which the results of a batch go into the history
-// that is final in span: after the hooks after its calls.
-func (b *auditBook) hooked(r *auditReply, span auditSpan) auditSpan {
+// that is final in a span: after the hooks after its calls.
+func (b *book) hooked(r *reply, final span) span {
 	gates := r.gates(true)
-	if len(gates) == 0 || !span.ok {
-		return span
+	if len(gates) == 0 || !final.ok {
+		return final
 	}
 	last, broke := gates[len(gates)-1], r.run.broke
 	switch {
 	case last.answered.found():
-		return auditSpan{last.answered.rec, last.answered.rec, true}
+		return span{last.answered.rec, last.answered.rec, true}
 	case broke.found():
-		return auditSpan{broke.rec, broke.rec, true}
+		return span{broke.rec, broke.rec, true}
 	}
-	return auditSpan{}
+	return span{}
 }
 
 // checkPermission compares the gates with those that tools and hooks ask for:
 // one after another, and nothing before its gate's answer.
-func (b *auditBook) checkPermission() {
+func (b *book) checkPermission() {
 	for _, r := range b.runs {
 		b.checkRunHooks(r)
 	}
@@ -103,20 +107,20 @@ func (b *auditBook) checkPermission() {
 	}
 }
 
-// An auditLine is what is left of a batch's gates, and the record in which the
+// A gateQueue is what is left of a batch's gates, and the record in which the
 // next one opens.
-type auditLine struct {
-	gates []*auditGate
+type gateQueue struct {
+	gates []*gate
 	ready int
 }
 
 // take reports whether the next gate is the one that should open now, and
 // answered.
-func (l *auditLine) take(b *auditBook, at GateKind, c *auditCall) bool {
+func (l *gateQueue) take(b *book, at loop.GateKind, c *call) bool {
 	g := l.gates[0]
 	switch {
 	case g.of != c || g.at != at:
-		b.report(g.opened, auditGateName(at, c), auditGateName(g.at, g.of), "another gate should open")
+		b.report(g.opened, gateName(at, c), gateName(g.at, g.of), "another gate should open")
 		return false
 	case g.opened.rec != l.ready:
 		b.report(g.opened, "right after what comes before", "at another time", "gates open one after another")
@@ -126,21 +130,21 @@ func (l *auditLine) take(b *auditBook, at GateKind, c *auditCall) bool {
 	return g.answered.found()
 }
 
-func auditGateName(at GateKind, c *auditCall) string {
+func gateName(at loop.GateKind, c *call) string {
 	name := "a permission"
-	if at != GatePermission {
+	if at != loop.GatePermission {
 		name = "the hook " + string(at)
 	}
-	return name + " for " + Ref{Kind: RefCall, N: c.n}.String()
+	return name + " for " + loop.Ref{Kind: loop.RefCall, N: c.n}.String()
 }
 
-func (b *auditBook) checkGates(r *auditReply) {
-	left := auditLine{r.gates(false), r.rec}
+func (b *book) checkGates(r *reply) {
+	left := gateQueue{r.gates(false), r.rec}
 	asked := map[string]bool{}
 	for _, c := range r.calls {
 		for _, at := range b.gated(c, asked, left) {
 			if len(left.gates) == 0 {
-				b.checkUnasked(r, auditGateName(at, c))
+				b.checkUnasked(r, gateName(at, c))
 				return
 			}
 			if !left.take(b, at, c) {
@@ -155,24 +159,24 @@ func (b *auditBook) checkGates(r *auditReply) {
 
 // gated gives the gates that open for a call. Whether a hook is asked for a call
 // that was denied with another is open.
-func (b *auditBook) gated(c *auditCall, asked map[string]bool, left auditLine) []GateKind {
-	if c.block != Executed || c.spec == nil {
+func (b *book) gated(c *call, asked map[string]bool, left gateQueue) []loop.GateKind {
+	if c.block != loop.Executed || c.spec == nil {
 		return nil
 	}
-	var gates []GateKind
-	alone := !asked[c.name] || c.spec.Permission != AskBatch
+	var gates []loop.GateKind
+	alone := !asked[c.name] || c.spec.Permission != loop.AskBatch
 	if b.task.Hooks.BeforeCall && (alone || !c.denied.found() || len(left.gates) > 0 && left.gates[0].of == c) {
-		gates = append(gates, GateBeforeCall)
+		gates = append(gates, loop.GateBeforeCall)
 	}
-	if c.deny != Vetoed && c.spec.Permission != AskNever && alone {
-		gates = append(gates, GatePermission)
+	if c.deny != loop.Vetoed && c.spec.Permission != loop.AskNever && alone {
+		gates = append(gates, loop.GatePermission)
 		asked[c.name] = true
 	}
 	return gates
 }
 
 // checkUnasked reports a batch that starts although a gate should open.
-func (b *auditBook) checkUnasked(r *auditReply, want string) {
+func (b *book) checkUnasked(r *reply, want string) {
 	for _, c := range r.calls {
 		if len(c.tries) > 0 {
 			b.report(c.tries[0].started, want, "none", "the batch starts before every gate has opened")
@@ -183,8 +187,8 @@ func (b *auditBook) checkUnasked(r *auditReply, want string) {
 
 // checkAfterCalls checks the hooks after calls: in request order, once the batch
 // is final, for what was executed.
-func (b *auditBook) checkAfterCalls(r *auditReply) {
-	left := auditLine{r.gates(true), 0}
+func (b *book) checkAfterCalls(r *reply) {
+	left := gateQueue{r.gates(true), 0}
 	if len(left.gates) > 0 {
 		left.ready = left.gates[0].opened.rec
 		if span := b.batchFinal(r); !b.task.Hooks.AfterCall || !span.ok || left.ready < span.lo || left.ready > span.hi {
@@ -196,24 +200,24 @@ func (b *auditBook) checkAfterCalls(r *auditReply) {
 		switch {
 		case len(c.tries) == 0 || !b.task.Hooks.AfterCall:
 		case len(left.gates) > 0:
-			if !left.take(b, GateAfterCall, c) {
+			if !left.take(b, loop.GateAfterCall, c) {
 				return
 			}
 		case len(c.puts) > 0 && !r.run.broken(c.puts[0].rec):
-			b.report(c.puts[0].auditPlace, auditGateName(GateAfterCall, c), "none", "a hook is left out")
+			b.report(c.puts[0].place, gateName(loop.GateAfterCall, c), "none", "a hook is left out")
 			return
 		}
 	}
 }
 
 // checkRunHooks checks the hooks before and after a run.
-func (b *auditBook) checkRunHooks(r *auditRun) {
-	var before, after []*auditGate
+func (b *book) checkRunHooks(r *run) {
+	var before, after []*gate
 	for _, g := range r.gates {
 		switch g.at {
-		case GateBeforeRun:
+		case loop.GateBeforeRun:
 			before = append(before, g)
-		case GateAfterRun:
+		case loop.GateAfterRun:
 			after = append(after, g)
 		}
 	}
@@ -238,7 +242,7 @@ func (b *auditBook) checkRunHooks(r *auditRun) {
 }
 
 // checkWaits reports what a run asks for before the hook before it is answered.
-func (b *auditBook) checkWaits(r *auditRun, g *auditGate) {
+func (b *book) checkWaits(r *run, g *gate) {
 	for _, q := range r.requests {
 		if a := q.tries[0].asked; !g.answered.by(a.rec) || !g.allow {
 			b.report(a, "nothing before the hook allows it", "a request", "the hook before the run holds it up")
@@ -248,8 +252,8 @@ func (b *auditBook) checkWaits(r *auditRun, g *auditGate) {
 }
 
 // refused reports whether a hook keeps a run from beginning.
-func (b *auditBook) refused(r *auditRun) bool {
-	return slices.ContainsFunc(r.gates, func(g *auditGate) bool {
-		return g.at == GateBeforeRun && g.answered.found() && !g.allow
+func (b *book) refused(r *run) bool {
+	return slices.ContainsFunc(r.gates, func(g *gate) bool {
+		return g.at == loop.GateBeforeRun && g.answered.found() && !g.allow
 	})
 }

@@ -1,34 +1,35 @@
-package loop
+package audit
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-var auditTools = []ToolSpec{
+var testTools = []loop.ToolSpec{
 	{Name: "read"},
-	{Name: "write", Permission: AskBatch},
-	{Name: "ask", Permission: AskCall},
-	{Name: "idem", Idempotent: Idempotent},
+	{Name: "write", Permission: loop.AskBatch},
+	{Name: "ask", Permission: loop.AskCall},
+	{Name: "idem", Idempotent: loop.Idempotent},
 	{Name: "agent", SubRun: true},
-	{Name: "rated", Rate: Rate{Calls: 2, Per: 10 * time.Second}},
+	{Name: "rated", Rate: loop.Rate{Calls: 2, Per: 10 * time.Second}},
 	{Name: "fragile", Fallback: "idem"},
 	{Name: "picky", Input: "path", Timeout: 5 * time.Second, Retries: -1},
 }
 
-// An auditTrace is a trace that keeps every promise under its config, which is
+// A goodTrace is a trace that keeps every promise under its config, which is
 // the default one but for what change does to it and the task.
-type auditTrace struct {
-	change func(*Config, *Task)
-	text   string // see parseAudit
+type goodTrace struct {
+	change func(*loop.Config, *loop.Task)
+	text   string // see parse
 }
 
-// parseAudit reads a trace whose lines are not aligned and have ' for a back
+// parse reads a trace whose lines are not aligned and have ' for a back
 // quote.
-func parseAudit(t *testing.T, text string) Trace {
+func parse(t *testing.T, text string) loop.Trace {
 	t.Helper()
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -40,14 +41,14 @@ func parseAudit(t *testing.T, text string) Trace {
 		}
 		b.WriteString(line + "\n")
 	}
-	trace, err := ParseTrace(b.String())
+	trace, err := loop.ParseTrace(b.String())
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, b.String())
 	}
 	return trace
 }
 
-var auditTraces = map[string]auditTrace{
+var goodTraces = map[string]goodTrace{
 	// A timeout, a transient failure, a late answer, and a second run. The
 	// waits are 1 s × 1 from 31.5 s and 1 s × 2 from 32.6 s.
 	"retry": {nil, `0.000s started text=go
@@ -77,7 +78,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=done end=DONE answer=bye turns=1 model_calls=1 elapsed=1s`},
 
 	// Gates, places, and calls that are denied, unknown and invalid.
-	"batch": {func(c *Config, _ *Task) { c.Parallel.Max = 2 }, `0.000s started text=go
+	"batch": {func(c *loop.Config, _ *loop.Task) { c.Parallel.Max = 2 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		2.000s reply m1 call=a:write('{"n":1}') call=b:ask("{}") call=c:write('{"n":2}') call=d:read("") call=e:nope("{}") call=f:read("[") call=a:" read "("{}") finish=tool_calls
 		> note c7 event=trimmed-name text=read
@@ -133,7 +134,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=done end=DONE answer=ok turns=4 model_calls=4 asked=5 calls=5 tries=5 errors=4 elapsed=7s`},
 
 	// One try ends well in the grace, one is abandoned, one call never starts.
-	"run-deadline": {func(c *Config, _ *Task) { c.Time.Run, c.Parallel.Max = 10*time.Second, 2 }, `0.000s started text=go
+	"run-deadline": {func(c *loop.Config, _ *loop.Task) { c.Time.Run, c.Parallel.Max = 10*time.Second, 2 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") call=b:idem("{}") call=c:write("{}") finish=tool_calls
 		> gate g1 of=c3 name=write args="{}"
@@ -151,7 +152,7 @@ var auditTraces = map[string]auditTrace{
 		> put c3 why=not-started text=over
 		> halt stop=run-deadline end=BUDGET_EXCEEDED incomplete turns=1 model_calls=1 asked=3 calls=2 tries=2 errors=1 vetoed=1 elapsed=12s`},
 
-	"model-at-deadline": {func(c *Config, _ *Task) { c.Time.Run = 2 * time.Second }, `0.000s started text=go
+	"model-at-deadline": {func(c *loop.Config, _ *loop.Task) { c.Time.Run = 2 * time.Second }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		2.000s tick
 		> cancel m1#1 text=deadline
@@ -166,7 +167,7 @@ var auditTraces = map[string]auditTrace{
 
 	// The waits are 1 s and 2 s after timeouts, the server's 4 s after the 429
 	// and 2 s after the 503, the second failure of its request.
-	"stream": {func(c *Config, _ *Task) {
+	"stream": {func(c *loop.Config, _ *loop.Task) {
 		c.Time.FirstToken, c.Time.Chunk, c.Time.Model = 5*time.Second, 3*time.Second, 20*time.Second
 		c.ModelRetry.Max = 2
 	}, `0.000s started text=go
@@ -208,7 +209,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=done end=DONE answer=done turns=1 model_calls=3 elapsed=3s`},
 
 	// Six messages are three too many, and the three oldest but the first go.
-	"trim": {func(c *Config, _ *Task) { c.History.MaxMessages = 3 }, `0.000s started text=go
+	"trim": {func(c *loop.Config, _ *loop.Task) { c.History.MaxMessages = 3 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") call=b:idem("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -231,7 +232,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=done end=DONE answer=ok turns=3 model_calls=3 asked=3 calls=3 tries=3 elapsed=5s`},
 
 	// Five characters in six bytes.
-	"size": {func(c *Config, _ *Task) { c.History.MaxResultChars = 4 }, `0.000s started text=go
+	"size": {func(c *loop.Config, _ *loop.Task) { c.History.MaxResultChars = 4 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -242,7 +243,7 @@ var auditTraces = map[string]auditTrace{
 		3.000s reply m2 text=ok finish=stop
 		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=1 calls=1 tries=1 elapsed=3s`},
 
-	"call-limit": {func(c *Config, _ *Task) { c.Limits.Calls = 1 }, `0.000s started text=go
+	"call-limit": {func(c *loop.Config, _ *loop.Task) { c.Limits.Calls = 1 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") call=b:idem("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -252,7 +253,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=call-limit end=BUDGET_EXCEEDED incomplete turns=1 model_calls=1 asked=2 calls=1 tries=1 vetoed=1 elapsed=2s`},
 
 	// The second turn is vetoed, and is the second failing one too.
-	"breaker": {func(c *Config, _ *Task) {
+	"breaker": {func(c *loop.Config, _ *loop.Task) {
 		c.Errors.MaxConsecutive = 2
 		c.Detectors[0].Do[0].At = 2
 	}, `0.000s started text=go
@@ -267,7 +268,7 @@ var auditTraces = map[string]auditTrace{
 		> note event=also-stopped text=error-limit
 		> halt stop=circuit-breaker end=LOOP_DETECTED incomplete turns=2 model_calls=2 asked=2 calls=1 tries=1 errors=1 vetoed=1 elapsed=3s`},
 
-	"try-limit": {func(c *Config, _ *Task) { c.Limits.Tries = 2 }, `0.000s started text=go
+	"try-limit": {func(c *loop.Config, _ *loop.Task) { c.Limits.Tries = 2 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -278,7 +279,7 @@ var auditTraces = map[string]auditTrace{
 		> put c1 code=RateLimited text=429
 		> halt stop=try-limit end=BUDGET_EXCEEDED incomplete turns=1 model_calls=1 asked=1 calls=1 tries=2 errors=1 elapsed=4s`},
 
-	"abandon": {func(c *Config, _ *Task) { c.Time.Tool = 5 * time.Second }, `0.000s started text=go
+	"abandon": {func(c *loop.Config, _ *loop.Task) { c.Time.Tool = 5 * time.Second }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:idem("{}") finish=tool_calls
 		> call c1#1 name=idem args="{}"
@@ -294,7 +295,7 @@ var auditTraces = map[string]auditTrace{
 		11.000s reply m2 text=ok finish=stop
 		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=1 calls=1 tries=2 elapsed=11s`},
 
-	"last-word": {func(c *Config, _ *Task) { c.Limits.Turns, c.Limits.AtLimit = 1, LimitFinal }, `0.000s started text=go
+	"last-word": {func(c *loop.Config, _ *loop.Task) { c.Limits.Turns, c.Limits.AtLimit = 1, loop.LimitFinal }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -304,7 +305,7 @@ var auditTraces = map[string]auditTrace{
 		3.000s reply m2 text=bye finish=stop
 		> halt stop=turn-limit end=BUDGET_EXCEEDED answer=bye incomplete turns=1 model_calls=2 asked=1 calls=1 tries=1 elapsed=3s`},
 
-	"question": {func(c *Config, _ *Task) { c.Limits.Turns, c.Limits.AtLimit = 1, LimitAsk }, `0.000s started text=go
+	"question": {func(c *loop.Config, _ *loop.Task) { c.Limits.Turns, c.Limits.AtLimit = 1, loop.LimitAsk }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -322,7 +323,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=turn-limit end=BUDGET_EXCEEDED incomplete turns=2 model_calls=2 asked=2 calls=2 tries=2 elapsed=6s`},
 
 	// A detector that only vetoes is taken at its word.
-	"veto": {func(c *Config, _ *Task) { c.Detectors[0].Do[0] = detect.Rung{At: 2, Act: detect.Veto} }, `0.000s started text=go
+	"veto": {func(c *loop.Config, _ *loop.Task) { c.Detectors[0].Do[0] = detect.Rung{At: 2, Act: detect.Veto} }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read("{}") call=b:read("{}") finish=tool_calls
 		> call c1#1 name=read args="{}"
@@ -335,7 +336,9 @@ var auditTraces = map[string]auditTrace{
 
 	// A hook changes the arguments, a hook vetoes the second call, a hook
 	// changes the result, and one the answer.
-	"hooks": {func(_ *Config, t *Task) { t.Hooks = Hooks{true, true, true, true} }, `0.000s started text=go
+	"hooks": {func(_ *loop.Config, t *loop.Task) {
+		t.Hooks = loop.Hooks{BeforeRun: true, BeforeCall: true, AfterCall: true, AfterRun: true}
+	}, `0.000s started text=go
 		> gate g1 at=before-run
 		1.000s gate g1 allow
 		> ask m1#1 for=reply to=1
@@ -397,7 +400,7 @@ var auditTraces = map[string]auditTrace{
 		13.000s reply m3 text=ok finish=stop
 		> halt stop=done end=DONE answer=ok turns=3 model_calls=3 asked=4 calls=3 tries=3 vetoed=1 elapsed=13s`},
 
-	"fallback": {func(c *Config, _ *Task) { c.Policy.Fallbacks = true }, `0.000s started text=go
+	"fallback": {func(c *loop.Config, _ *loop.Task) { c.Policy.Fallbacks = true }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:fragile("{}") finish=tool_calls
 		> call c1#1 name=fragile args="{}"
@@ -415,7 +418,7 @@ var auditTraces = map[string]auditTrace{
 
 	// The tool's schema asks for a path; its own time is 5 s, and it has no
 	// retries.
-	"picky": {func(c *Config, t *Task) { c.Contracts.Input, t.Schemas = true, fieldLists{} }, `0.000s started text=go
+	"picky": {func(c *loop.Config, t *loop.Task) { c.Contracts.Input, t.Schemas = true, fields{} }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:picky("{}") call=b:picky('{"path":"x"}') finish=tool_calls
 		> call c2#1 name=picky args='{"path":"x"}'
@@ -429,7 +432,7 @@ var auditTraces = map[string]auditTrace{
 		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=2 calls=1 tries=1 errors=1 invalid=1 elapsed=7s`},
 
 	// A summary takes the second place, for m1 and c1.
-	"summary": {func(c *Config, _ *Task) { c.History.CompactAt = 4 }, `0.000s started text=go
+	"summary": {func(c *loop.Config, _ *loop.Task) { c.History.CompactAt = 4 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:read('{"n":1}') finish=tool_calls
 		> call c1#1 name=read args='{"n":1}'
@@ -451,7 +454,7 @@ var auditTraces = map[string]auditTrace{
 		6.000s reply m4 text=ok finish=stop
 		> halt stop=done end=DONE answer=ok turns=3 model_calls=4 asked=2 calls=2 tries=2 elapsed=6s`},
 
-	"planner": {func(_ *Config, t *Task) { t.Planner = PlannerJSON }, `0.000s started text=go
+	"planner": {func(_ *loop.Config, t *loop.Task) { t.Planner = loop.PlannerJSON }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 text='{"action":"call_tool","name":"read","args":{"n":1}}'
 		> note c1 event=replaced-id text=call_1

@@ -1,33 +1,35 @@
-package loop
+package audit
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // checkTrimming compares what was dropped before each request with what had to
 // be.
-func (b *auditBook) checkTrimming() {
+func (b *book) checkTrimming() {
 	rec := -1
-	var drops []auditItem
-	var want []Ref // that have to be dropped from the history as it was before drops
-	b.rebuild(func(it auditItem, h []Message) {
+	var drops []item
+	var want []loop.Ref // that have to be dropped from the history as it was before drops
+	b.rebuild(func(it item, h []loop.Message) {
 		if it.rec != rec {
 			b.uncalledFor(drops)
 			rec, drops = it.rec, nil
 		}
 		switch {
 		case it.eff == nil:
-		case it.eff.Kind == Drop && !b.dropsEmpty(it.rec, it.eff):
+		case it.eff.Kind == loop.Drop && !b.dropsEmpty(it.rec, it.eff):
 			if len(drops) == 0 {
 				want = b.trim(h)
 			}
 			drops = append(drops, it)
-		case it.eff.Kind == Put && it.eff.To > 0:
+		case it.eff.Kind == loop.Put && it.eff.To > 0:
 			drops = nil // a summary takes their place
-		case it.eff.Kind == AskModel && it.eff.For != ForSummary:
+		case it.eff.Kind == loop.AskModel && it.eff.For != loop.ForSummary:
 			if len(drops) == 0 {
 				want = b.trim(h)
 			}
@@ -38,45 +40,45 @@ func (b *auditBook) checkTrimming() {
 	b.uncalledFor(drops)
 }
 
-func (b *auditBook) uncalledFor(drops []auditItem) {
+func (b *book) uncalledFor(drops []item) {
 	for _, d := range drops {
-		b.report(d.auditPlace, "kept", "dropped", "no request follows that %s would be dropped for", d.eff.Ref)
+		b.report(d.place, "kept", "dropped", "no request follows that %s would be dropped for", d.eff.Ref)
 	}
 }
 
 // dropsEmpty reports whether a drop takes back the reply of its record: an empty
 // one, or a summary.
-func (b *auditBook) dropsEmpty(rec int, drop *Effect) bool {
+func (b *book) dropsEmpty(rec int, drop *loop.Effect) bool {
 	r := b.reply(b.lines[rec])
-	return r != nil && (r.sort == auditEmpty || r.sort == auditSummary) && r.ref == drop.Ref
+	return r != nil && (r.sort == emptyReply || r.sort == summaryReply) && r.ref == drop.Ref
 }
 
-func (b *auditBook) checkDrops(ask auditItem, want []Ref, drops []auditItem) {
+func (b *book) checkDrops(ask item, want []loop.Ref, drops []item) {
 	for _, d := range drops {
 		i := slices.Index(want, d.eff.Ref)
 		if i < 0 {
-			b.report(d.auditPlace, "kept", "dropped", "%s may not be dropped", d.eff.Ref)
+			b.report(d.place, "kept", "dropped", "%s may not be dropped", d.eff.Ref)
 			continue
 		}
 		want = slices.Delete(want, i, i+1)
 	}
 	for _, ref := range want {
-		b.report(ask.auditPlace, "dropped", "kept", "the history is too long and %s is still in it", ref)
+		b.report(ask.place, "dropped", "kept", "the history is too long and %s is still in it", ref)
 	}
 }
 
 // trim gives the messages that have to be dropped from a history: whole
 // groups, the oldest first, until what is left is short enough.
-func (b *auditBook) trim(h []Message) []Ref {
+func (b *book) trim(h []loop.Message) []loop.Ref {
 	cfg := b.cfg.History
 	left, kept := len(h), b.keptFrom(h)
-	var drops []Ref
+	var drops []loop.Ref
 	for from := 0; from < kept && cfg.MaxMessages > 0 && left > cfg.MaxMessages; {
 		to := from + 1
-		for to < len(h) && h[to].Role == ToolRole {
+		for to < len(h) && h[to].Role == loop.ToolRole {
 			to++
 		}
-		if to <= kept && !(cfg.KeepFirst && h[from].Ref == Ref{Kind: RefMessage, N: 1}) {
+		if to <= kept && !(cfg.KeepFirst && h[from].Ref == loop.Ref{Kind: loop.RefMessage, N: 1}) {
 			for _, m := range h[from:to] {
 				drops = append(drops, m.Ref)
 			}
@@ -89,16 +91,16 @@ func (b *auditBook) trim(h []Message) []Ref {
 
 // keptFrom gives the index from which on messages are always kept: the newest
 // group, and the last keep_last.
-func (b *auditBook) keptFrom(h []Message) int {
+func (b *book) keptFrom(h []loop.Message) int {
 	kept := len(h) - 1
-	for kept > 0 && h[kept].Role == ToolRole {
+	for kept > 0 && h[kept].Role == loop.ToolRole {
 		kept--
 	}
 	return max(0, min(kept, len(h)-b.cfg.History.KeepLast))
 }
 
 // checkResultSize checks how results are cut.
-func (b *auditBook) checkResultSize() {
+func (b *book) checkResultSize() {
 	for _, c := range b.calls {
 		text, ok := b.answer(c)
 		limit := b.room(text)
@@ -106,20 +108,20 @@ func (b *auditBook) checkResultSize() {
 			continue
 		}
 		put, size := c.puts[0], utf8.RuneCountInString(text)
-		kept, tail := auditCommon(text, put.eff.Text), ""
+		kept, tail := commonStart(text, put.eff.Text), ""
 		if kept > limit {
 			tail = string([]rune(text)[limit:kept])
 		}
 		// The notice may begin with characters that were cut off.
 		if kept < min(size, limit) || size > limit && strings.Trim(tail, "\n [") != "" {
-			b.report(put.auditPlace, strconv.Itoa(min(size, limit))+" characters", strconv.Itoa(kept),
+			b.report(put.place, strconv.Itoa(min(size, limit))+" characters", strconv.Itoa(kept),
 				"the result of call c%d has %d characters", c.n, size)
 		}
 	}
 }
 
 // room gives how many characters of a text may stay, or -1 if all may.
-func (b *auditBook) room(text string) int {
+func (b *book) room(text string) int {
 	room, bytes := b.cfg.History.MaxResultChars, b.cfg.Contracts.MaxPayloadBytes
 	if room <= 0 {
 		room = -1
@@ -128,7 +130,7 @@ func (b *auditBook) room(text string) int {
 		return room
 	}
 	n, rest := 0, text
-	for size := auditRune(rest); size <= bytes; size = auditRune(rest) {
+	for size := runeSize(rest); size <= bytes; size = runeSize(rest) {
 		bytes -= size
 		n, rest = n+1, rest[size:]
 	}
@@ -140,9 +142,9 @@ func (b *auditBook) room(text string) int {
 
 // answer gives the text of a call that succeeded and has its result. What a
 // planner reads of it is another text.
-func (b *auditBook) answer(c *auditCall) (string, bool) {
+func (b *book) answer(c *call) (string, bool) {
 	t := c.last()
-	if t == nil || t.in == nil || len(c.puts) == 0 || c.puts[0].eff.Code.Failed() || b.task.Planner == PlannerJSON {
+	if t == nil || t.in == nil || len(c.puts) == 0 || c.puts[0].eff.Code.Failed() || b.task.Planner == loop.PlannerJSON {
 		return "", false
 	}
 	return b.heard(c, t), true
@@ -150,28 +152,28 @@ func (b *auditBook) answer(c *auditCall) (string, bool) {
 
 // heard gives what the history gets of a call's last try: what the tool says,
 // or the hook after it.
-func (b *auditBook) heard(c *auditCall, t *auditTry) string {
+func (b *book) heard(c *call, t *try) string {
 	text, _ := b.result(t)
 	for _, g := range c.gates {
-		if g.at == GateAfterCall && g.in != nil && g.in.Result != "" {
+		if g.at == loop.GateAfterCall && g.in != nil && g.in.Result != "" {
 			text = g.in.Result
 		}
 	}
 	return text
 }
 
-// auditCommon counts the characters with which both texts begin.
-func auditCommon(a, b string) int {
+// commonStart counts the characters with which both texts begin.
+func commonStart(a, b string) int {
 	n := 0
-	for a != "" && strings.HasPrefix(b, a[:auditRune(a)]) {
-		size := auditRune(a)
+	for a != "" && strings.HasPrefix(b, a[:runeSize(a)]) {
+		size := runeSize(a)
 		a, b = a[size:], b[size:]
 		n++
 	}
 	return n
 }
 
-func auditRune(s string) int {
+func runeSize(s string) int {
 	_, size := utf8.DecodeRuneInString(s)
 	return size
 }

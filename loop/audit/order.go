@@ -1,28 +1,30 @@
-package loop
+package audit
 
 import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // The rules on order and numbers.
 
-func (b *auditBook) checkFirstInput() {
+func (b *book) checkFirstInput() {
 	for i := range b.trace {
 		in := &b.trace[i].In
-		if auditIgnores(&b.trace[i]) || in.Kind == Tick {
+		if ignores(&b.trace[i]) || in.Kind == loop.Tick {
 			continue
 		}
-		if in.Kind != Started || b.task.Text != "" && in.Text != b.task.Text {
-			b.report(b.input(i), "started with the task's text", auditInputName(in),
+		if in.Kind != loop.Started || b.task.Text != "" && in.Text != b.task.Text {
+			b.report(b.input(i), "started with the task's text", inputName(in),
 				"the first input is not the start of the session")
 		}
 		return
 	}
 }
 
-func (b *auditBook) checkTime() {
+func (b *book) checkTime() {
 	last := time.Duration(0)
 	for i := range b.trace {
 		at := b.trace[i].In.At
@@ -33,123 +35,123 @@ func (b *auditBook) checkTime() {
 	}
 }
 
-// auditNumbers counts what the numbers of a session should be.
-type auditNumbers struct {
+// numbers counts what the numbers of a session should be.
+type numbers struct {
 	request, gate, question, user int
-	history                       map[Ref]bool
+	history                       map[loop.Ref]bool
 }
 
-func (b *auditBook) checkNumbers() {
-	n := auditNumbers{history: map[Ref]bool{}}
+func (b *book) checkNumbers() {
+	n := numbers{history: map[loop.Ref]bool{}}
 	for _, it := range b.items {
 		switch {
 		case it.run == nil:
 		case it.eff != nil:
 			if want, ok := b.numbered(it, &n); !ok {
-				b.report(it.auditPlace, want, it.eff.Ref.String(), "the number is not new or not open")
+				b.report(it.place, want, it.eff.Ref.String(), "the number is not new or not open")
 			}
 		case it.user > 0:
 			n.user++
-			n.history[Ref{Kind: RefMessage, N: n.user}] = true
-		case it.taken && it.in.Kind == ModelReply:
-			n.history[Ref{Kind: RefModel, N: it.in.Ref.N}] = true
+			n.history[loop.Ref{Kind: loop.RefMessage, N: n.user}] = true
+		case it.taken && it.in.Kind == loop.ModelReply:
+			n.history[loop.Ref{Kind: loop.RefModel, N: it.in.Ref.N}] = true
 		}
 	}
 }
 
 // numbered checks the number of an effect, and tells what it should be.
-func (b *auditBook) numbered(it auditItem, n *auditNumbers) (want string, ok bool) {
+func (b *book) numbered(it item, n *numbers) (want string, ok bool) {
 	ref := it.eff.Ref
 	switch it.eff.Kind {
-	case AskModel:
+	case loop.AskModel:
 		return b.askNumbered(it, n)
-	case CancelModel:
+	case loop.CancelModel:
 		a := b.ask(ref)
 		return "an open request", a != nil && a.ended.line >= it.line
-	case OpenGate:
+	case loop.OpenGate:
 		n.gate++
-		want := Ref{Kind: RefGate, N: n.gate}
-		if it.eff.At == GateBeforeRun || it.eff.At == GateAfterRun {
-			return want.String() + " of no call", ref == want && it.eff.Of == Ref{}
+		want := loop.Ref{Kind: loop.RefGate, N: n.gate}
+		if it.eff.At == loop.GateBeforeRun || it.eff.At == loop.GateAfterRun {
+			return want.String() + " of no call", ref == want && it.eff.Of == loop.Ref{}
 		}
 		c := b.call(it.eff.Of)
-		return want.String() + " of a call without result", ref == want && c != nil && c.pending(it.auditPlace)
-	case AskUser:
+		return want.String() + " of a call without result", ref == want && c != nil && c.pending(it.place)
+	case loop.AskUser:
 		n.question++
-		want := Ref{Kind: RefQuestion, N: n.question}
+		want := loop.Ref{Kind: loop.RefQuestion, N: n.question}
 		return want.String(), ref == want
-	case CallTool:
+	case loop.CallTool:
 		return b.tryNumbered(it)
-	case CancelTool:
+	case loop.CancelTool:
 		t := b.try(ref)
 		return "a running try", t != nil && t.started.line < it.line && !(t.ended.found() && t.ended.rec < it.rec)
-	case Put:
+	case loop.Put:
 		return b.putNumbered(it, n)
-	case Drop:
-		there := n.history[ref.whole()]
-		delete(n.history, ref.whole())
+	case loop.Drop:
+		there := n.history[whole(ref)]
+		delete(n.history, whole(ref))
 		return "a message of the history", there
 	}
 	return "", true
 }
 
-func (b *auditBook) askNumbered(it auditItem, n *auditNumbers) (want string, ok bool) {
+func (b *book) askNumbered(it item, n *numbers) (want string, ok bool) {
 	ref := it.eff.Ref
 	if ref.Try <= 1 {
 		last := b.requests[n.request]
 		n.request++
-		want := Ref{Kind: RefModel, N: n.request, Try: 1}
+		want := loop.Ref{Kind: loop.RefModel, N: n.request, Try: 1}
 		return want.String() + " after the request before",
 			ref == want && (last == nil || last.tries[len(last.tries)-1].ended.by(it.rec))
 	}
 	q := b.requests[ref.N]
-	if ref.Kind != RefModel || q == nil {
+	if ref.Kind != loop.RefModel || q == nil {
 		return "a model request", false
 	}
 	for k, a := range q.tries {
 		if a.asked.line == it.line {
-			return Ref{Kind: RefModel, N: n.request, Try: k + 1}.String() + " after the try before",
+			return loop.Ref{Kind: loop.RefModel, N: n.request, Try: k + 1}.String() + " after the try before",
 				ref.N == n.request && ref.Try == k+1 && q.tries[k-1].ended.by(it.rec)
 		}
 	}
 	return "", false
 }
 
-func (b *auditBook) tryNumbered(it auditItem) (want string, ok bool) {
+func (b *book) tryNumbered(it item) (want string, ok bool) {
 	c := b.call(it.eff.Ref)
 	if c == nil {
 		return "a call of the reply", false
 	}
 	for k, t := range c.tries {
 		if t.started.line == it.line {
-			return Ref{Kind: RefCall, N: c.n, Try: k + 1}.String() + " after the try before",
-				t.ref.Try == k+1 && c.pending(it.auditPlace) && (k == 0 || c.tries[k-1].ended.by(it.rec))
+			return loop.Ref{Kind: loop.RefCall, N: c.n, Try: k + 1}.String() + " after the try before",
+				t.ref.Try == k+1 && c.pending(it.place) && (k == 0 || c.tries[k-1].ended.by(it.rec))
 		}
 	}
 	return "", false
 }
 
 // pending reports whether a call had been asked for and had no result yet.
-func (c *auditCall) pending(p auditPlace) bool {
+func (c *call) pending(p place) bool {
 	return c.reply.line < p.line && (len(c.puts) == 0 || c.puts[0].line > p.line)
 }
 
-func (b *auditBook) putNumbered(it auditItem, n *auditNumbers) (want string, ok bool) {
+func (b *book) putNumbered(it item, n *numbers) (want string, ok bool) {
 	ref := it.eff.Ref
-	if ref.Kind == RefMessage {
+	if ref.Kind == loop.RefMessage {
 		n.user++
-		want := Ref{Kind: RefMessage, N: n.user}
+		want := loop.Ref{Kind: loop.RefMessage, N: n.user}
 		n.history[ref] = true
 		return want.String(), ref == want
 	}
 	c := b.call(ref)
-	n.history[ref.whole()] = true
+	n.history[whole(ref)] = true
 	return "a call that was asked for", c != nil && ref.Try == 0 && c.reply.line < it.line
 }
 
-func (b *auditBook) checkAsked() {
-	check := func(p auditPlace, c *auditCall, e *Effect, hooked bool) {
-		name := e.Name == c.name || e.Kind == CallTool && b.fellBack(c, e.Ref.Try)
+func (b *book) checkAsked() {
+	check := func(p place, c *call, e *loop.Effect, hooked bool) {
+		name := e.Name == c.name || e.Kind == loop.CallTool && b.fellBack(c, e.Ref.Try)
 		if !name || !c.carries(e.Args, hooked) {
 			b.report(p, c.name+"("+c.sent+")", e.Name+"("+e.Args+")", "not the call that the model asked for")
 		}
@@ -157,30 +159,30 @@ func (b *auditBook) checkAsked() {
 	for _, it := range b.items {
 		switch {
 		case it.run == nil || it.eff == nil:
-		case it.eff.Kind == CallTool && b.call(it.eff.Ref) != nil:
+		case it.eff.Kind == loop.CallTool && b.call(it.eff.Ref) != nil:
 			c := b.call(it.eff.Ref)
-			check(it.auditPlace, c, it.eff, c.hooked)
-		case it.eff.Kind == OpenGate && it.eff.At != GateAfterCall && b.call(it.eff.Of) != nil:
+			check(it.place, c, it.eff, c.hooked)
+		case it.eff.Kind == loop.OpenGate && it.eff.At != loop.GateAfterCall && b.call(it.eff.Of) != nil:
 			c := b.call(it.eff.Of)
-			check(it.auditPlace, c, it.eff, c.hooked && it.eff.At == GatePermission)
+			check(it.place, c, it.eff, c.hooked && it.eff.At == loop.GatePermission)
 		}
 	}
 }
 
 // carries reports whether arguments are those that a call should be made with.
-func (c *auditCall) carries(args string, hooked bool) bool {
+func (c *call) carries(args string, hooked bool) bool {
 	if hooked {
 		return args == c.sent
 	}
 	if args == c.asked.Args || args == c.args {
 		return true
 	}
-	same := auditSame("", args)
-	return same == auditSame("", c.fixed) || c.planned && (c.name == "" || same == auditSame("", c.args))
+	same := sameCall("", args)
+	return same == sameCall("", c.fixed) || c.planned && (c.name == "" || same == sameCall("", c.args))
 }
 
 // fellBack reports whether a try of a call is one of its tool's fallback.
-func (b *auditBook) fellBack(c *auditCall, try int) bool {
+func (b *book) fellBack(c *call, try int) bool {
 	if c.standIn != "" {
 		return c.tries[0].name == c.standIn
 	}
@@ -195,29 +197,29 @@ func (b *auditBook) fellBack(c *auditCall, try int) bool {
 
 // checkIgnored compares what was taken with what was open. An input that comes
 // at the instant that closes its number may be either.
-func (b *auditBook) checkIgnored() {
+func (b *book) checkIgnored() {
 	for i := range b.trace {
 		rec := &b.trace[i]
 		run := b.runAt(i)
-		if i == 0 || run == nil || rec.In.Kind == Tick {
+		if i == 0 || run == nil || rec.In.Kind == loop.Tick {
 			continue
 		}
 		open, closing := b.open(run, i, &rec.In)
-		ignored := auditIgnores(rec)
+		ignored := ignores(rec)
 		switch {
 		case open && ignored && !closing:
-			b.report(b.input(i), "taken", "ignored", "%s answers an open number", auditInputName(&rec.In))
+			b.report(b.input(i), "taken", "ignored", "%s answers an open number", inputName(&rec.In))
 		case !open && !ignored && !closing:
-			b.report(b.input(i), "ignored", "taken", "the number of %s is not open", auditInputName(&rec.In))
+			b.report(b.input(i), "ignored", "taken", "the number of %s is not open", inputName(&rec.In))
 		case !open && len(rec.Effects) != 1 && !b.due(run, i):
 			b.report(b.input(i), "the note ignored and nothing else", strconv.Itoa(len(rec.Effects))+" effects",
-				"the number of %s is not open, and something changed", auditInputName(&rec.In))
+				"the number of %s is not open, and something changed", inputName(&rec.In))
 		}
 	}
 }
 
 // runAt gives the run that was going when record rec came in, or nil.
-func (b *auditBook) runAt(rec int) *auditRun {
+func (b *book) runAt(rec int) *run {
 	for i := len(b.runs) - 1; i >= 0; i-- {
 		if r := b.runs[i]; r.begin.rec < rec {
 			if r.halt.found() && r.halt.rec < rec {
@@ -231,25 +233,25 @@ func (b *auditBook) runAt(rec int) *auditRun {
 
 // open reports whether an input answers something that was open before its
 // record, and whether that was closed in the record itself by something else.
-func (b *auditBook) open(run *auditRun, rec int, in *Input) (open, closing bool) {
-	between := func(opened, ended auditPlace) bool {
+func (b *book) open(run *run, rec int, in *loop.Input) (open, closing bool) {
+	between := func(opened, ended place) bool {
 		return opened.rec < rec && !(ended.found() && ended.rec < rec)
 	}
-	deadline := run.brokeBy == StopRunDeadline && run.broke.rec == rec && run.broke.found()
+	deadline := run.brokeBy == loop.StopRunDeadline && run.broke.rec == rec && run.broke.found()
 	switch in.Kind {
-	case ModelDelta, ModelReply, ModelFailure:
+	case loop.ModelDelta, loop.ModelReply, loop.ModelFailure:
 		a := b.ask(in.Ref)
-		return a != nil && between(a.asked, a.ended), a != nil && a.how == auditGivenUp && a.ended.rec == rec
-	case GateAnswer:
+		return a != nil && between(a.asked, a.ended), a != nil && a.how == askGivenUp && a.ended.rec == rec
+	case loop.GateAnswer:
 		g := b.gate(in.Ref)
 		return g != nil && g.run == run && between(g.opened, g.answered) && !run.broken(rec-1), deadline
-	case UserReply:
+	case loop.UserReply:
 		q := b.question(in.Ref)
 		return q != nil && q.run == run && between(q.opened, q.answered) && !run.broken(rec-1), deadline
-	case ToolResult:
+	case loop.ToolResult:
 		t := b.try(in.Ref)
 		return t != nil && between(t.started, t.ended), t != nil && t.abandoned && t.ended.rec == rec
-	case Cancel, Steer:
+	case loop.Cancel, loop.Steer:
 		return true, true
 	}
 	return false, false
@@ -257,7 +259,7 @@ func (b *auditBook) open(run *auditRun, rec int, in *Input) (open, closing bool)
 
 // due reports whether something was due at a record, so that it may have
 // effects beside those of its input.
-func (b *auditBook) due(run *auditRun, rec int) bool {
+func (b *book) due(run *run, rec int) bool {
 	at := b.trace[rec].In.At
 	if run.broke.found() && run.broke.rec == rec {
 		return true
@@ -286,7 +288,7 @@ func (b *auditBook) due(run *auditRun, rec int) bool {
 	return false
 }
 
-func (b *auditBook) tryDue(t *auditTry, rec int, at time.Duration) bool {
+func (b *book) tryDue(t *try, rec int, at time.Duration) bool {
 	if t.ended.found() && t.ended.rec < rec {
 		k := slices.Index(t.call.tries, t) + 1
 		if k < len(t.call.tries) && t.call.tries[k].started.rec < rec {
@@ -304,24 +306,24 @@ func (b *auditBook) tryDue(t *auditTry, rec int, at time.Duration) bool {
 	return limit > 0 && t.started.at+limit <= at
 }
 
-func (b *auditBook) checkAfterHalt() {
+func (b *book) checkAfterHalt() {
 	for _, it := range b.items {
 		switch {
 		case it.run != nil || !b.begun(it.rec) && it.in != nil:
-		case it.eff != nil && !(it.eff.Kind == Note && it.eff.Event == EventIgnored):
-			b.report(it.auditPlace, "nothing", "an effect", "the run has ended")
-		case it.in != nil && it.taken && it.in.Kind != Tick:
-			b.report(it.auditPlace, "ignored", "taken", "the run has ended, and %s is no user message", auditInputName(it.in))
-		case it.in != nil && !it.taken && it.in.Kind == UserMessage && b.begun(it.rec):
-			b.report(it.auditPlace, "taken", "ignored", "the run has ended, and a user message begins the next")
+		case it.eff != nil && !(it.eff.Kind == loop.Note && it.eff.Event == loop.EventIgnored):
+			b.report(it.place, "nothing", "an effect", "the run has ended")
+		case it.in != nil && it.taken && it.in.Kind != loop.Tick:
+			b.report(it.place, "ignored", "taken", "the run has ended, and %s is no user message", inputName(it.in))
+		case it.in != nil && !it.taken && it.in.Kind == loop.UserMessage && b.begun(it.rec):
+			b.report(it.place, "taken", "ignored", "the run has ended, and a user message begins the next")
 		case it.in != nil && !it.taken && len(b.trace[it.rec].Effects) != 1:
-			b.report(it.auditPlace, "the note ignored and nothing else", strconv.Itoa(len(b.trace[it.rec].Effects))+" effects", "the run has ended")
+			b.report(it.place, "the note ignored and nothing else", strconv.Itoa(len(b.trace[it.rec].Effects))+" effects", "the run has ended")
 		}
 	}
 }
 
 // checkProgress finds the records after which the machine would wait for ever.
-func (b *auditBook) checkProgress() {
+func (b *book) checkProgress() {
 	for _, r := range b.runs {
 		for rec := r.begin.rec; rec < len(b.trace) && !r.halt.by(rec); rec++ {
 			if !b.waits(r, rec) {
@@ -333,7 +335,7 @@ func (b *auditBook) checkProgress() {
 }
 
 // waits reports whether something was open after a record.
-func (b *auditBook) waits(run *auditRun, rec int) bool {
+func (b *book) waits(run *run, rec int) bool {
 	for _, p := range run.pauses {
 		if p.opened.rec <= rec && !p.answered.by(rec) && !run.broken(rec) {
 			return true
@@ -357,7 +359,7 @@ func (b *auditBook) waits(run *auditRun, rec int) bool {
 }
 
 // batchWaits reports whether a call of the last batch was open after a record.
-func (b *auditBook) batchWaits(run *auditRun, rec int) bool {
+func (b *book) batchWaits(run *run, rec int) bool {
 	for i := len(run.replies) - 1; i >= 0; i-- {
 		r := run.replies[i]
 		if r.rec > rec {
@@ -373,7 +375,7 @@ func (b *auditBook) batchWaits(run *auditRun, rec int) bool {
 	return false
 }
 
-func (b *auditBook) callWaits(c *auditCall, rec int) bool {
+func (b *book) callWaits(c *call, rec int) bool {
 	for k := len(c.tries) - 1; k >= 0; k-- {
 		t := c.tries[k]
 		if t.started.rec > rec {
@@ -385,9 +387,9 @@ func (b *auditBook) callWaits(c *auditCall, rec int) bool {
 	return false
 }
 
-func auditInputName(in *Input) string {
-	names := map[InputKind]string{Started: "started", UserMessage: "message", Steer: "steer", ModelDelta: "delta", ModelReply: "reply",
-		ModelFailure: "failure", GateAnswer: "gate", UserReply: "answer", ToolResult: "result", Tick: "tick", Cancel: "cancel"}
+func inputName(in *loop.Input) string {
+	names := map[loop.InputKind]string{loop.Started: "started", loop.UserMessage: "message", loop.Steer: "steer", loop.ModelDelta: "delta", loop.ModelReply: "reply",
+		loop.ModelFailure: "failure", loop.GateAnswer: "gate", loop.UserReply: "answer", loop.ToolResult: "result", loop.Tick: "tick", loop.Cancel: "cancel"}
 	name := names[in.Kind]
 	if name == "" {
 		name = "an unknown input"
@@ -399,4 +401,4 @@ func auditInputName(in *Input) string {
 }
 
 // begun reports whether the session had begun before a record.
-func (b *auditBook) begun(rec int) bool { return len(b.runs) > 0 && b.runs[0].begin.rec < rec }
+func (b *book) begun(rec int) bool { return len(b.runs) > 0 && b.runs[0].begin.rec < rec }

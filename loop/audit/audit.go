@@ -1,15 +1,23 @@
-package loop
+// Package audit checks from a trace alone whether the loop kept its promises.
+//
+// It shares no code with the machine of package loop: it knows the config, the
+// task, the tools and the trace as any importer of loop does, and recounts the
+// rest by its own, plainest methods. Where the two agree, both are probably
+// right.
+package audit
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // A Violation is a promise of the loop that a trace breaks.
 type Violation struct {
-	Rule    string        // the rule's name, from the table at [Audit]
+	Rule    string        // the rule's name, from the table at [Check]
 	Line    int           // 1-based line in the trace's text form
 	At      time.Duration // the time of that line
 	Message string        // what is wrong
@@ -27,11 +35,11 @@ func (v Violation) String() string {
 	return b.String()
 }
 
-// Audit recounts from a trace alone, by the plainest method, whether the loop
-// kept its promises (see the package documentation) under a config. It gives
-// every promise that the trace breaks, in the order of the trace's lines; nil
-// if it keeps them all. It shares no code with the [Machine], judges no wording,
-// and takes any trace: one that breaks off, and one that no machine would give.
+// Check recounts from a trace alone, by the plainest method, whether the loop
+// kept its promises (see the documentation of package loop) under a config. It
+// returns every violation in the order of the trace's lines; nil if there is
+// none. It shares no code with [loop.Machine] and judges no wording. It takes any
+// trace: one that breaks off, and one that no machine would produce.
 //
 // The rules, each with what it holds the trace to:
 //
@@ -86,10 +94,10 @@ func (v Violation) String() string {
 // identical calls in a row and stop; the policy table and its questions; a
 // planner's actions that are no calls; the critic; what a summary takes the place
 // of, and whether one is asked for.
-func Audit(cfg Config, task Task, tools []ToolSpec, trace Trace) []Violation {
-	b := readAudit(cfg, task, tools, trace)
+func Check(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace) []Violation {
+	b := read(cfg, task, tools, trace)
 	b.recount()
-	for _, r := range auditRules {
+	for _, r := range rules {
 		b.rule = r.name
 		r.check(b)
 	}
@@ -97,64 +105,64 @@ func Audit(cfg Config, task Task, tools []ToolSpec, trace Trace) []Violation {
 	return b.found
 }
 
-// auditRules are the rules, in the order of the table at [Audit].
-var auditRules = []struct {
+// rules are the rules, in the order of the table at [Check].
+var rules = []struct {
 	name  string
-	check func(*auditBook)
+	check func(*book)
 }{
-	{"first-input", (*auditBook).checkFirstInput},
-	{"time", (*auditBook).checkTime},
-	{"number", (*auditBook).checkNumbers},
-	{"as-asked", (*auditBook).checkAsked},
-	{"ignored", (*auditBook).checkIgnored},
-	{"after-halt", (*auditBook).checkAfterHalt},
-	{"progress", (*auditBook).checkProgress},
-	{"events", (*auditBook).checkEvents},
+	{"first-input", (*book).checkFirstInput},
+	{"time", (*book).checkTime},
+	{"number", (*book).checkNumbers},
+	{"as-asked", (*book).checkAsked},
+	{"ignored", (*book).checkIgnored},
+	{"after-halt", (*book).checkAfterHalt},
+	{"progress", (*book).checkProgress},
+	{"events", (*book).checkEvents},
 
-	{"results", (*auditBook).checkResults},
-	{"why", (*auditBook).checkWhy},
-	{"result-code", (*auditBook).checkResultCode},
-	{"result-size", (*auditBook).checkResultSize},
-	{"call-ids", (*auditBook).checkCallIDs},
-	{"history", (*auditBook).checkHistory},
-	{"asked-with", (*auditBook).checkAskedWith},
-	{"trimming", (*auditBook).checkTrimming},
+	{"results", (*book).checkResults},
+	{"why", (*book).checkWhy},
+	{"result-code", (*book).checkResultCode},
+	{"result-size", (*book).checkResultSize},
+	{"call-ids", (*book).checkCallIDs},
+	{"history", (*book).checkHistory},
+	{"asked-with", (*book).checkAskedWith},
+	{"trimming", (*book).checkTrimming},
 
-	{"empty-reply", (*auditBook).checkEmptyReply},
-	{"cut-reply", (*auditBook).checkCutReply},
-	{"executable", (*auditBook).checkExecutable},
-	{"permission", (*auditBook).checkPermission},
-	{"parallel", (*auditBook).checkParallel},
+	{"empty-reply", (*book).checkEmptyReply},
+	{"cut-reply", (*book).checkCutReply},
+	{"executable", (*book).checkExecutable},
+	{"permission", (*book).checkPermission},
+	{"parallel", (*book).checkParallel},
 
-	{"turn-limit", (*auditBook).checkTurnLimit},
-	{"last-word", (*auditBook).checkLastWord},
-	{"call-limit", (*auditBook).checkCallLimit},
-	{"calls-per-turn", (*auditBook).checkCallsPerTurn},
-	{"rate", (*auditBook).checkToolRate},
-	{"sub-runs", (*auditBook).checkSubRuns},
-	{"token-limit", (*auditBook).checkTokenLimit},
-	{"cost-limit", (*auditBook).checkCostLimit},
-	{"try-limit", (*auditBook).checkTryLimit},
-	{"detector", (*auditBook).checkDetector},
-	{"error-limit", (*auditBook).checkErrorLimit},
+	{"turn-limit", (*book).checkTurnLimit},
+	{"last-word", (*book).checkLastWord},
+	{"call-limit", (*book).checkCallLimit},
+	{"calls-per-turn", (*book).checkCallsPerTurn},
+	{"rate", (*book).checkToolRate},
+	{"sub-runs", (*book).checkSubRuns},
+	{"token-limit", (*book).checkTokenLimit},
+	{"cost-limit", (*book).checkCostLimit},
+	{"try-limit", (*book).checkTryLimit},
+	{"detector", (*book).checkDetector},
+	{"error-limit", (*book).checkErrorLimit},
 
-	{"tool-deadline", (*auditBook).checkToolDeadline},
-	{"abandoned", (*auditBook).checkAbandoned},
-	{"retry", (*auditBook).checkRetry},
-	{"retry-wait", (*auditBook).checkRetryWait},
-	{"model-deadline", (*auditBook).checkModelDeadline},
-	{"model-retry", (*auditBook).checkModelRetry},
-	{"model-retry-wait", (*auditBook).checkModelRetryWait},
-	{"run-deadline", (*auditBook).checkRunDeadline},
-	{"cancel", (*auditBook).checkCancel},
+	{"tool-deadline", (*book).checkToolDeadline},
+	{"abandoned", (*book).checkAbandoned},
+	{"retry", (*book).checkRetry},
+	{"retry-wait", (*book).checkRetryWait},
+	{"model-deadline", (*book).checkModelDeadline},
+	{"model-retry", (*book).checkModelRetry},
+	{"model-retry-wait", (*book).checkModelRetryWait},
+	{"run-deadline", (*book).checkRunDeadline},
+	{"cancel", (*book).checkCancel},
 
-	{"stop", (*auditBook).checkStop},
-	{"end-state", (*auditBook).checkEndState},
-	{"outcome", (*auditBook).checkOutcome},
-	{"also-stopped", (*auditBook).checkAlsoStopped},
+	{"stop", (*book).checkStop},
+	{"end-state", (*book).checkEndState},
+	{"outcome", (*book).checkOutcome},
+	{"also-stopped", (*book).checkAlsoStopped},
 }
 
-func (b *auditBook) report(p auditPlace, want, got, format string, args ...any) {
+func (b *book) report(p place, want, got, format string, args ...any) {
 	b.found = append(b.found, Violation{Rule: b.rule, Line: p.line, At: p.at,
 		Message: fmt.Sprintf(format, args...), Want: want, Got: got})
 }

@@ -1,57 +1,59 @@
-package loop
+package audit
 
 import (
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 func TestCheckHistory(t *testing.T) {
-	user := Message{Ref: Ref{Kind: RefMessage, N: 1}, Role: User, Text: "go"}
-	asks := func(ids ...string) Message {
-		m := Message{Ref: Ref{Kind: RefModel, N: 1}, Role: Assistant}
+	user := loop.Message{Ref: loop.Ref{Kind: loop.RefMessage, N: 1}, Role: loop.User, Text: "go"}
+	asks := func(ids ...string) loop.Message {
+		m := loop.Message{Ref: loop.Ref{Kind: loop.RefModel, N: 1}, Role: loop.Assistant}
 		for i, id := range ids {
-			m.Calls = append(m.Calls, Call{N: i + 1, ID: id})
+			m.Calls = append(m.Calls, loop.Call{N: i + 1, ID: id})
 		}
 		return m
 	}
-	result := func(id string) Message { return Message{Role: ToolRole, CallID: id, Text: "ok"} }
-	answer := Message{Role: Assistant, Text: "done"}
+	result := func(id string) loop.Message { return loop.Message{Role: loop.ToolRole, CallID: id, Text: "ok"} }
+	answer := loop.Message{Role: loop.Assistant, Text: "done"}
 	tests := []struct {
 		name string
-		h    []Message
+		h    []loop.Message
 		want []string
 	}{
 		{"nothing", nil, nil},
-		{"a question and its answer", []Message{user, answer, user}, nil},
-		{"batches between users", []Message{user, asks("a", "b"), result("a"), result("b"), user, asks("c"), result("c"), answer}, nil},
-		{"no user, after trimming", []Message{asks("a"), result("a")}, nil},
-		{"one result is missing", []Message{user, asks("a", "b"), result("a"), user},
+		{"a question and its answer", []loop.Message{user, answer, user}, nil},
+		{"batches between users", []loop.Message{user, asks("a", "b"), result("a"), result("b"), user, asks("c"), result("c"), answer}, nil},
+		{"no user, after trimming", []loop.Message{asks("a"), result("a")}, nil},
+		{"one result is missing", []loop.Message{user, asks("a", "b"), result("a"), user},
 			[]string{`message 4 (u1): no result for the call id "b" before it`}},
-		{"all results are missing at the end", []Message{user, asks("a", "b")},
+		{"all results are missing at the end", []loop.Message{user, asks("a", "b")},
 			[]string{`message 3: no result for the call id "a" before it`, `message 3: no result for the call id "b" before it`}},
-		{"a user comes between", []Message{asks("a"), user, result("a")},
+		{"a user comes between", []loop.Message{asks("a"), user, result("a")},
 			[]string{`message 2 (u1): no result for the call id "a" before it`,
 				`message 3: a result for the call id "a", which is not asked for right before it or has its result`}},
-		{"out of order", []Message{asks("a", "b", "c"), result("b"), result("c"), result("a")},
+		{"out of order", []loop.Message{asks("a", "b", "c"), result("b"), result("c"), result("a")},
 			[]string{`message 2: the result for the call id "b" comes before that for "a"`,
 				`message 3: the result for the call id "c" comes before that for "a"`}},
-		{"two results", []Message{asks("a"), result("a"), result("a")},
+		{"two results", []loop.Message{asks("a"), result("a"), result("a")},
 			[]string{`message 3: a result for the call id "a", which is not asked for right before it or has its result`}},
-		{"an orphan", []Message{user, result("a"), answer},
+		{"an orphan", []loop.Message{user, result("a"), answer},
 			[]string{`message 2: a result for the call id "a", which is not asked for right before it or has its result`}},
-		{"an id twice in a batch", []Message{asks("a", "a"), result("a"), result("a")},
+		{"an id twice in a batch", []loop.Message{asks("a", "a"), result("a"), result("a")},
 			[]string{`message 1 (m1): the id "a" of call c2 was used before`}},
-		{"an id twice in a history", []Message{asks("a"), result("a"), asks("a"), result("a")},
+		{"an id twice in a history", []loop.Message{asks("a"), result("a"), asks("a"), result("a")},
 			[]string{`message 3 (m1): the id "a" of call c1 was used before`}},
-		{"no id", []Message{asks(""), result("")}, []string{"message 1 (m1): call c1 has no id"}},
-		{"an empty reply", []Message{user, {Role: Assistant}}, []string{"message 2: an assistant message has neither text nor calls"}},
-		{"a blank reply", []Message{user, {Role: Assistant, Text: " \n"}}, []string{"message 2: an assistant message has neither text nor calls"}},
-		{"no role", []Message{{}}, []string{"message 1: there is no role 0"}},
-		{"a user with calls", []Message{{Role: User, Calls: asks("a").Calls}}, []string{"message 1: a user message has calls"}},
-		{"a user with an answer", []Message{{Role: User, CallID: "a"}}, []string{`message 1: only a tool message answers a call id, here "a"`}},
-		{"an orphan with calls", []Message{{Role: ToolRole, CallID: "a", Calls: asks("b").Calls}},
+		{"no id", []loop.Message{asks(""), result("")}, []string{"message 1 (m1): call c1 has no id"}},
+		{"an empty reply", []loop.Message{user, {Role: loop.Assistant}}, []string{"message 2: an assistant message has neither text nor calls"}},
+		{"a blank reply", []loop.Message{user, {Role: loop.Assistant, Text: " \n"}}, []string{"message 2: an assistant message has neither text nor calls"}},
+		{"no role", []loop.Message{{}}, []string{"message 1: there is no role 0"}},
+		{"a user with calls", []loop.Message{{Role: loop.User, Calls: asks("a").Calls}}, []string{"message 1: a user message has calls"}},
+		{"a user with an answer", []loop.Message{{Role: loop.User, CallID: "a"}}, []string{`message 1: only a tool message answers a call id, here "a"`}},
+		{"an orphan with calls", []loop.Message{{Role: loop.ToolRole, CallID: "a", Calls: asks("b").Calls}},
 			[]string{"message 1: a tool message has calls",
 				`message 1: a result for the call id "a", which is not asked for right before it or has its result`}},
 	}
@@ -142,12 +144,12 @@ func TestHistoryRules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			found := Audit(Default(), Task{Text: "t"}, nil, parseAudit(t, tt.trace))
-			found = slices.DeleteFunc(found, func(v Violation) bool {
+			vs := Check(loop.Default(), loop.Task{Text: "t"}, nil, parse(t, tt.trace))
+			vs = slices.DeleteFunc(vs, func(v Violation) bool {
 				return !slices.Contains([]string{"history", "asked-with", "number"}, v.Rule)
 			})
-			if got := auditFound(found); got != tt.want {
-				t.Errorf("found %s, want %q", auditList(found), tt.want)
+			if got := found(vs); got != tt.want {
+				t.Errorf("found %s, want %q", list(vs), tt.want)
 			}
 		})
 	}
@@ -156,18 +158,18 @@ func TestHistoryRules(t *testing.T) {
 // The check of a history that grows finds what a check of the whole history at
 // each request and each halt finds, whatever is wrong with the trace.
 func TestHistoryCheckGoesOn(t *testing.T) {
-	found := 0
+	traces, problems := storedTraces(t), 0
 	for seed := range uint64(1500) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		s, trace := wildTrace(t, seed)
+		trace := traces[r.IntN(len(traces))]
 		for range r.IntN(8) {
 			trace = distort(trace, r)
 		}
-		b := readAudit(s.cfg, s.task, s.tools, trace)
+		b := read(loop.Off(), loop.Task{}, nil, trace)
 		var want []Violation
 		seen := map[string]bool{}
-		b.rebuild(func(it auditItem, h []Message) {
-			if it.eff == nil || it.eff.Kind != AskModel && it.eff.Kind != Halt {
+		b.rebuild(func(it item, h []loop.Message) {
+			if it.eff == nil || it.eff.Kind != loop.AskModel && it.eff.Kind != loop.Halt {
 				return
 			}
 			for _, problem := range CheckHistory(h) {
@@ -180,17 +182,17 @@ func TestHistoryCheckGoesOn(t *testing.T) {
 		})
 		b.checkHistory()
 		if !slices.Equal(b.found, want) {
-			t.Fatalf("seed %d:\n%sgot%s\nwant%s", seed, trace, auditList(b.found), auditList(want))
+			t.Fatalf("seed %d:\n%sgot%s\nwant%s", seed, trace, list(b.found), list(want))
 		}
-		found += len(want)
+		problems += len(want)
 	}
-	if found < 300 {
-		t.Errorf("only %d problems in 1,500 distorted traces", found)
+	if problems < 300 {
+		t.Errorf("only %d problems in 1,500 distorted traces", problems)
 	}
 }
 
 // Each pair must be the same arguments, and differ from the first of the next.
-func TestAuditSame(t *testing.T) {
+func TestSame(t *testing.T) {
 	same := [][2]string{
 		{`{"a":1,"b":[true,null]}`, `{ "b": [true, null],"a":1.0 }`},
 		{`{"a":12345678901234567890}`, `{"a":1234567890123456789.0e1}`},
@@ -205,16 +207,16 @@ func TestAuditSame(t *testing.T) {
 		{`{"a":1} x`, `{"a":1} x`},
 	}
 	for i, pair := range same {
-		if auditSame("f", pair[0]) != auditSame("f", pair[1]) {
+		if sameCall("f", pair[0]) != sameCall("f", pair[1]) {
 			t.Errorf("%s and %s are the same arguments", pair[0], pair[1])
 		}
 		for _, other := range same[i+1:] {
-			if auditSame("f", pair[0]) == auditSame("f", other[0]) {
+			if sameCall("f", pair[0]) == sameCall("f", other[0]) {
 				t.Errorf("%s and %s are not the same arguments", pair[0], other[0])
 			}
 		}
 	}
-	if auditSame("f", "{}") == auditSame("g", "{}") {
+	if sameCall("f", "{}") == sameCall("g", "{}") {
 		t.Error("two tools are not the same call")
 	}
 }

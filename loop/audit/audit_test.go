@@ -1,4 +1,4 @@
-package loop
+package audit
 
 import (
 	"fmt"
@@ -8,18 +8,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-func (a auditTrace) setting() (Config, Task) {
-	cfg, task := Default(), Task{Text: "go"}
+func (a goodTrace) setting() (loop.Config, loop.Task) {
+	cfg, task := loop.Default(), loop.Task{Text: "go"}
 	if a.change != nil {
 		a.change(&cfg, &task)
 	}
 	return cfg, task
 }
 
-func auditFound(vs []Violation) string {
+func found(vs []Violation) string {
 	var b strings.Builder
 	for _, v := range vs {
 		fmt.Fprintf(&b, " %s@%d", v.Rule, v.Line)
@@ -27,7 +28,7 @@ func auditFound(vs []Violation) string {
 	return strings.TrimSpace(b.String())
 }
 
-func auditList(vs []Violation) string {
+func list(vs []Violation) string {
 	var b strings.Builder
 	for _, v := range vs {
 		b.WriteString("\n\t" + v.String())
@@ -35,30 +36,30 @@ func auditList(vs []Violation) string {
 	return b.String()
 }
 
-func TestAuditGood(t *testing.T) {
-	for name, good := range auditTraces {
+func TestGood(t *testing.T) {
+	for name, good := range goodTraces {
 		t.Run(name, func(t *testing.T) {
-			trace := parseAudit(t, good.text)
+			trace := parse(t, good.text)
 			cfg, task := good.setting()
-			if vs := Audit(cfg, task, auditTools, trace); len(vs) > 0 {
-				t.Errorf("found %s", auditList(vs))
+			if vs := Check(cfg, task, testTools, trace); len(vs) > 0 {
+				t.Errorf("found %s", list(vs))
 			}
 			// A session may break off at any time, after any input.
 			for n := range trace {
-				if vs := Audit(cfg, task, auditTools, trace[:n]); len(vs) > 0 {
-					t.Errorf("the first %d records: found %s", n, auditList(vs))
+				if vs := Check(cfg, task, testTools, trace[:n]); len(vs) > 0 {
+					t.Errorf("the first %d records: found %s", n, list(vs))
 				}
 			}
 		})
 	}
 }
 
-// brokenAudits are good traces with a minimal edit, of the trace (an old text
+// brokenTraces are good traces with a minimal edit, of the trace (an old text
 // and a new one, in turn) or of the config that it is held to. want lists every
 // violation as rule@line; the first is the one that the row is about.
-var brokenAudits = []struct {
+var brokenTraces = []struct {
 	good   string
-	change func(*Config, *Task)
+	change func(*loop.Config, *loop.Task)
 	edits  []string
 	want   string
 }{
@@ -95,22 +96,22 @@ var brokenAudits = []struct {
 	{"size", nil, []string{"héll [cut]", "hél [cut]"}, "result-size@7"},
 	{"size", nil, []string{"héll [cut]", "héllo [cut]"}, "result-size@7"},
 	{"size", nil, []string{"> note c1 event=truncated\n", ""}, "events@5"},
-	{"size", func(c *Config, _ *Task) { c.History.MaxResultChars = 5 }, nil, "result-size@7"},
+	{"size", func(c *loop.Config, _ *loop.Task) { c.History.MaxResultChars = 5 }, nil, "result-size@7"},
 
 	{"batch", nil, []string{"> note c7 event=replaced-id text=call_7\n", ""}, "call-ids@3 history@24"},
 	{"retry", nil, []string{"call=a:read", `call="":read`}, "call-ids@3 history@17"},
 	{"retry", nil, []string{"call=a:read(\"{}\") finish=tool_calls in=5 out=2 cost=7", "call=a:read(\"{}\") finish=tool_calls in=5 out=2 cost=7\n> note c1 event=replaced-id text=b"}, "call-ids@3"},
 	{"trim", nil, []string{"> drop c1\n", "", "m3#1 for=reply to=3", "m3#1 for=reply to=4"}, "history@18 trimming@18"},
 	{"retry", nil, []string{"to=5", "to=4"}, "asked-with@23"},
-	{"trim", func(c *Config, _ *Task) { c.History.MaxMessages = 6 }, nil, "trimming@15 trimming@16 trimming@17"},
-	{"trim", func(c *Config, _ *Task) { c.History.KeepLast = 5 }, nil, "trimming@15 trimming@16 trimming@17"},
-	{"trim", func(c *Config, _ *Task) { c.History.KeepFirst = false }, nil, "trimming@10 trimming@19"},
+	{"trim", func(c *loop.Config, _ *loop.Task) { c.History.MaxMessages = 6 }, nil, "trimming@15 trimming@16 trimming@17"},
+	{"trim", func(c *loop.Config, _ *loop.Task) { c.History.KeepLast = 5 }, nil, "trimming@15 trimming@16 trimming@17"},
+	{"trim", func(c *loop.Config, _ *loop.Task) { c.History.KeepFirst = false }, nil, "trimming@10 trimming@19"},
 	{"trim", nil, []string{"> drop m1\n> drop c1\n> drop c2\n> note event=trimmed\n> ask m3#1 for=reply to=3", "> ask m3#1 for=reply to=6"}, "trimming@15 trimming@15 trimming@15"},
 
 	{"unusable", nil, []string{"> drop m1\n", "", "m2#1 for=reply to=1", "m2#1 for=reply to=2", "m3#1 for=reply to=3", "m3#1 for=reply to=4"}, "empty-reply@3 history@5"},
-	{"unusable", func(c *Config, _ *Task) { c.ModelRetry.EmptyReplies = 0 }, nil, "empty-reply@6 cut-reply@10"},
-	{"unusable", func(c *Config, _ *Task) { c.ModelRetry.EmptyReplies = 0 }, []string{"2.000s reply m2 text=half finish=length\n> note m2 event=cut-reply\n> put u2 text=\"It was cut off.\"\n> ask m3#1 for=reply to=3\n3.000s reply m3", "3.000s reply m2", "model_calls=3", "model_calls=2"}, "empty-reply@6"},
-	{"unusable", func(c *Config, _ *Task) { c.ModelRetry.EmptyReplies = 1 }, nil, "cut-reply@10"},
+	{"unusable", func(c *loop.Config, _ *loop.Task) { c.ModelRetry.EmptyReplies = 0 }, nil, "empty-reply@6 cut-reply@10"},
+	{"unusable", func(c *loop.Config, _ *loop.Task) { c.ModelRetry.EmptyReplies = 0 }, []string{"2.000s reply m2 text=half finish=length\n> note m2 event=cut-reply\n> put u2 text=\"It was cut off.\"\n> ask m3#1 for=reply to=3\n3.000s reply m3", "3.000s reply m2", "model_calls=3", "model_calls=2"}, "empty-reply@6"},
+	{"unusable", func(c *loop.Config, _ *loop.Task) { c.ModelRetry.EmptyReplies = 1 }, nil, "cut-reply@10"},
 	{"unusable", nil, []string{"> put u2 text=\"It was cut off.\"\n", "", "to=3", "to=2"}, "cut-reply@7"},
 	{"retry", nil, []string{"> ask m2#1 for=reply to=3", "> put u2 text=hint\n> ask m2#1 for=reply to=4", "to=5", "to=6"}, "cut-reply@17"},
 	{"size", nil, []string{"a:read(", "a:nope(", "c1#1 name=read", "c1#1 name=nope"}, "executable@4"},
@@ -121,67 +122,71 @@ var brokenAudits = []struct {
 	{"retry", nil, []string{"> call c1#1", "> gate g1 of=c1 name=read args=\"{}\"\n1.000s gate g1 allow\n> call c1#1"}, "permission@4"},
 	{"size", nil, []string{"a:read(", "a:write(", "c1#1 name=read", "c1#1 name=write"}, "permission@4"},
 	{"batch", nil, []string{"g1 allow", "g1 deny"}, "permission@10 permission@11"},
-	{"batch", func(c *Config, _ *Task) { c.Parallel.Max = 1 }, nil, "parallel@11 parallel@13 parallel@15"},
-	{"batch", func(c *Config, _ *Task) { c.Parallel.Max = 3 }, nil, "parallel@13 parallel@15"},
+	{"batch", func(c *loop.Config, _ *loop.Task) { c.Parallel.Max = 1 }, nil, "parallel@11 parallel@13 parallel@15"},
+	{"batch", func(c *loop.Config, _ *loop.Task) { c.Parallel.Max = 3 }, nil, "parallel@13 parallel@15"},
 	{"errors", nil, []string{"> call c1#1 name=read args=\"{}\"\n> call c2#1 name=idem args=\"{}\"", "> call c2#1 name=idem args=\"{}\"\n> call c1#1 name=read args=\"{}\""}, "parallel@4"},
 
-	{"retry", func(c *Config, _ *Task) { c.Limits.Turns = 1 }, nil, "turn-limit@17"},
-	{"errors", func(c *Config, _ *Task) { c.Limits.Turns = 3 }, nil, "turn-limit@23"},
-	{"errors", func(c *Config, _ *Task) { c.Limits.Steps = 6 }, nil, "turn-limit@23 stop@25"},
-	{"question", func(c *Config, _ *Task) { c.Limits.AtLimit = LimitStop }, nil, "last-word@7 turn-limit@9 last-word@14 stop@16"},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Limits.Turns = 1 }, nil, "turn-limit@17"},
+	{"errors", func(c *loop.Config, _ *loop.Task) { c.Limits.Turns = 3 }, nil, "turn-limit@23"},
+	{"errors", func(c *loop.Config, _ *loop.Task) { c.Limits.Steps = 6 }, nil, "turn-limit@23 stop@25"},
+	{"question", func(c *loop.Config, _ *loop.Task) { c.Limits.AtLimit = loop.LimitStop }, nil, "last-word@7 turn-limit@9 last-word@14 stop@16"},
 	{"last-word", nil, []string{"for=final", "for=grace"}, "last-word@7"},
-	{"last-word", func(c *Config, _ *Task) { c.Limits.AtLimit = LimitStop }, nil, "last-word@7"},
-	{"call-limit", func(c *Config, _ *Task) { c.Limits.AtLimit = LimitFinal }, nil, "last-word@8"},
-	{"batch", func(c *Config, _ *Task) { c.Limits.Calls = 4 }, nil, "call-limit@15 call-limit@25"},
-	{"batch", func(c *Config, _ *Task) { c.Limits.CallsPerTurn = 4 }, nil, "calls-per-turn@15"},
-	{"retry", func(c *Config, _ *Task) { c.Limits.Tokens = 6 }, nil, "token-limit@4 token-limit@17"},
-	{"retry", func(c *Config, _ *Task) { c.Limits.CostUSD = 6e-9 }, nil, "cost-limit@4 cost-limit@17"},
-	{"retry", func(c *Config, _ *Task) { c.Limits.Tries = 2 }, nil, "try-limit@14"},
-	{"errors", func(c *Config, _ *Task) { c.Detectors[0].Do[0].At = 2 }, nil, "detector@17 detector@18 detector@23"},
-	{"errors", func(c *Config, _ *Task) { c.Errors.MaxConsecutive = 2 }, nil, "error-limit@15"},
-	{"errors", func(c *Config, _ *Task) { c.Errors.MaxConsecutive, c.Errors.Trip = 1, TripExceeded }, nil, "error-limit@15"},
-	{"errors", func(c *Config, _ *Task) { c.Errors.Batch = BatchAny }, nil, "error-limit@23"},
-	{"errors", func(c *Config, _ *Task) { c.Errors.MaxConsecutive, c.Errors.Kinds = 1, []ErrorKind{KindException} }, nil, "error-limit@15"},
-	{"errors", func(c *Config, _ *Task) { c.Errors.MaxConsecutive, c.Errors.TextPrefix = 1, "" }, nil, "error-limit@15 outcome@25"},
+	{"last-word", func(c *loop.Config, _ *loop.Task) { c.Limits.AtLimit = loop.LimitStop }, nil, "last-word@7"},
+	{"call-limit", func(c *loop.Config, _ *loop.Task) { c.Limits.AtLimit = loop.LimitFinal }, nil, "last-word@8"},
+	{"batch", func(c *loop.Config, _ *loop.Task) { c.Limits.Calls = 4 }, nil, "call-limit@15 call-limit@25"},
+	{"batch", func(c *loop.Config, _ *loop.Task) { c.Limits.CallsPerTurn = 4 }, nil, "calls-per-turn@15"},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Limits.Tokens = 6 }, nil, "token-limit@4 token-limit@17"},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Limits.CostUSD = 6e-9 }, nil, "cost-limit@4 cost-limit@17"},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Limits.Tries = 2 }, nil, "try-limit@14"},
+	{"errors", func(c *loop.Config, _ *loop.Task) { c.Detectors[0].Do[0].At = 2 }, nil, "detector@17 detector@18 detector@23"},
+	{"errors", func(c *loop.Config, _ *loop.Task) { c.Errors.MaxConsecutive = 2 }, nil, "error-limit@15"},
+	{"errors", func(c *loop.Config, _ *loop.Task) { c.Errors.MaxConsecutive, c.Errors.Trip = 1, loop.TripExceeded }, nil, "error-limit@15"},
+	{"errors", func(c *loop.Config, _ *loop.Task) { c.Errors.Batch = loop.BatchAny }, nil, "error-limit@23"},
+	{"errors", func(c *loop.Config, _ *loop.Task) {
+		c.Errors.MaxConsecutive, c.Errors.Kinds = 1, []loop.ErrorKind{loop.KindException}
+	}, nil, "error-limit@15"},
+	{"errors", func(c *loop.Config, _ *loop.Task) { c.Errors.MaxConsecutive, c.Errors.TextPrefix = 1, "" }, nil, "error-limit@15 outcome@25"},
 
 	{"abandon", nil, []string{"6.000s", "5.750s", "8.000s", "7.750s", "9.000s", "8.750s"}, "tool-deadline@6"},
-	{"retry", func(c *Config, _ *Task) { c.Time.Tool = 29 * time.Second }, nil, "tool-deadline@6"},
-	{"retry", func(c *Config, _ *Task) { c.Time.Tool = 200 * time.Millisecond }, nil, "tool-deadline@6 tool-deadline@15"},
-	{"abandon", func(c *Config, _ *Task) { c.Time.Grace = 3 * time.Second }, nil, "abandoned@8"},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Time.Tool = 29 * time.Second }, nil, "tool-deadline@6"},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Time.Tool = 200 * time.Millisecond }, nil, "tool-deadline@6 tool-deadline@15"},
+	{"abandon", func(c *loop.Config, _ *loop.Task) { c.Time.Grace = 3 * time.Second }, nil, "abandoned@8"},
 	{"abandon", nil, []string{"8.000s tick\n> note c1#1 event=abandoned", "8.000s result c1#1 code=Cancelled"}, "abandoned@7"},
 	{"abandon", nil, []string{"> note c1#1 event=abandoned\n9.000s", "8.500s result c1#1 code=Cancelled\n9.500s"}, "abandoned@8"},
-	{"retry", func(c *Config, _ *Task) { c.Retry.Max = 1 }, nil, "retry@14"},
-	{"retry", func(c *Config, _ *Task) { c.Retry.Codes = []Code{Timeout} }, nil, "retry@14"},
-	{"retry", func(c *Config, _ *Task) { c.Retry.Timeouts = false }, nil, "retry@9"},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Retry.Max = 1 }, nil, "retry@14"},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Retry.Codes = []loop.Code{loop.Timeout} }, nil, "retry@14"},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Retry.Timeouts = false }, nil, "retry@9"},
 	{"abandon", nil, []string{"a:idem(", "a:read(", "c1#1 name=idem", "c1#1 name=read", "c1#2 name=idem", "c1#2 name=read"}, "retry@10"},
-	{"errors", func(c *Config, _ *Task) { c.Retry.Codes = []Code{ToolBug} }, nil, "results@14 retry@14"},
+	{"errors", func(c *loop.Config, _ *loop.Task) { c.Retry.Codes = []loop.Code{loop.ToolBug} }, nil, "results@14 retry@14"},
 	{"retry", nil, []string{"34.600s", "34.500s"}, "retry-wait@14"},
-	{"retry", func(c *Config, _ *Task) { c.Retry.Cap = 1500 * time.Millisecond }, nil, "retry-wait@14"},
-	{"retry", func(c *Config, _ *Task) { c.Retry.Backoff = Constant }, nil, "retry-wait@14"},
-	{"retry", func(c *Config, _ *Task) { c.Retry.Backoff, c.Retry.Base = FullJitter, 900*time.Millisecond }, nil, "retry-wait@9 retry-wait@14"},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Retry.Cap = 1500 * time.Millisecond }, nil, "retry-wait@14"},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Retry.Backoff = loop.Constant }, nil, "retry-wait@14"},
+	{"retry", func(c *loop.Config, _ *loop.Task) {
+		c.Retry.Backoff, c.Retry.Base = loop.FullJitter, 900*time.Millisecond
+	}, nil, "retry-wait@9 retry-wait@14"},
 
 	{"stream", nil, []string{"5.000s tick", "4.500s tick", "6.000s", "5.500s"}, "model-deadline@4"},
-	{"stream", func(c *Config, _ *Task) { c.Time.Model = 4 * time.Second }, nil, "model-deadline@4 model-deadline@9"},
-	{"stream", func(c *Config, _ *Task) { c.Time.Chunk = 0 }, nil, "model-deadline@9"},
-	{"cancel", func(c *Config, _ *Task) { c.Time.FirstToken = time.Second }, nil, "model-deadline@3"},
-	{"stream", func(c *Config, _ *Task) { c.ModelRetry.Max = 1 }, nil, "model-retry@12 model-retry@22"},
-	{"stream", func(c *Config, _ *Task) { c.ModelRetry.Statuses = []string{"429"} }, nil, "model-retry@6 model-retry@12 model-retry@22"},
-	{"stream", func(c *Config, _ *Task) { c.ModelRetry.MaxWait = 3 * time.Second }, nil, "events@17 model-retry@19"},
+	{"stream", func(c *loop.Config, _ *loop.Task) { c.Time.Model = 4 * time.Second }, nil, "model-deadline@4 model-deadline@9"},
+	{"stream", func(c *loop.Config, _ *loop.Task) { c.Time.Chunk = 0 }, nil, "model-deadline@9"},
+	{"cancel", func(c *loop.Config, _ *loop.Task) { c.Time.FirstToken = time.Second }, nil, "model-deadline@3"},
+	{"stream", func(c *loop.Config, _ *loop.Task) { c.ModelRetry.Max = 1 }, nil, "model-retry@12 model-retry@22"},
+	{"stream", func(c *loop.Config, _ *loop.Task) { c.ModelRetry.Statuses = []string{"429"} }, nil, "model-retry@6 model-retry@12 model-retry@22"},
+	{"stream", func(c *loop.Config, _ *loop.Task) { c.ModelRetry.MaxWait = 3 * time.Second }, nil, "events@17 model-retry@19"},
 	{"stream", nil, []string{"25.000s", "24.000s"}, "model-retry-wait@19"},
-	{"stream", func(c *Config, _ *Task) { c.ModelRetry.Backoff = Linear }, nil, ""},
+	{"stream", func(c *loop.Config, _ *loop.Task) { c.ModelRetry.Backoff = loop.Linear }, nil, ""},
 
 	{"model-at-deadline", nil, []string{"> halt", "> ask m2#1 for=reply to=1\n> halt", "model_calls=1", "model_calls=2"}, "run-deadline@5"},
 	{"model-at-deadline", nil, []string{"> cancel m1#1 text=deadline\n", ""}, "run-deadline@3"},
 	{"run-deadline", nil, []string{"> cancel c2#1 text=deadline\n", ""}, "run-deadline@8 abandoned@12"},
 	{"run-deadline", nil, []string{"12.000s", "13.000s", "=12s", "=13s"}, "abandoned@13 run-deadline@17"},
-	{"run-deadline", func(c *Config, _ *Task) { c.Time.PauseForUser = true }, nil, "tool-deadline@9 tool-deadline@10"},
+	{"run-deadline", func(c *loop.Config, _ *loop.Task) { c.Time.PauseForUser = true }, nil, "tool-deadline@9 tool-deadline@10"},
 	{"cancel", nil, []string{"> halt", "> ask m2#1 for=reply to=1\n> halt", "model_calls=1", "model_calls=2"}, "cancel@6"},
 	{"cancel", nil, []string{"> cancel m1#1 text=cancelled\n", ""}, "cancel@4"},
 
 	{"retry", nil, []string{"stop=done end=DONE answer=done", "stop=turn-limit end=BUDGET_EXCEEDED answer=done incomplete"}, "stop@19"},
-	{"breaker", func(c *Config, _ *Task) { c.Detectors[0].Do[0].At = 3 }, nil, "why@9 stop@11"},
+	{"breaker", func(c *loop.Config, _ *loop.Task) { c.Detectors[0].Do[0].At = 3 }, nil, "why@9 stop@11"},
 	{"cancel", nil, []string{"2.000s cancel", "2.000s cancel cause=ceiling"}, "stop@6"},
-	{"stream", func(c *Config, _ *Task) { c.ModelRetry.Max = 3 }, nil, "stop@24"},
+	{"stream", func(c *loop.Config, _ *loop.Task) { c.ModelRetry.Max = 3 }, nil, "stop@24"},
 	{"cancel", nil, []string{"end=CANCELLED", "end=DONE"}, "end-state@6"},
 	{"retry", nil, []string{"turns=2", "turns=1"}, "outcome@19"},
 	{"retry", nil, []string{"tries=3", "tries=1"}, "outcome@19"},
@@ -192,50 +197,50 @@ var brokenAudits = []struct {
 	{"errors", nil, []string{"errors=4", "errors=3"}, "outcome@25"},
 	{"breaker", nil, []string{"incomplete ", ""}, "outcome@11"},
 	{"breaker", nil, []string{"> note event=also-stopped text=error-limit\n", ""}, "also-stopped@10"},
-	{"breaker", func(c *Config, _ *Task) { c.Errors.MaxConsecutive = 3 }, nil, "also-stopped@10"},
+	{"breaker", func(c *loop.Config, _ *loop.Task) { c.Errors.MaxConsecutive = 3 }, nil, "also-stopped@10"},
 
 	{"hooks", nil, []string{`g1 at=before-run`, `g1 at=after-run`}, "permission@1 permission@20"},
-	{"hooks", func(_ *Config, t *Task) { t.Hooks.BeforeRun = false }, nil, "permission@1"},
-	{"hooks", func(_ *Config, t *Task) { t.Hooks.AfterCall = false }, nil, "permission@14"},
-	{"hooks", func(_ *Config, t *Task) { t.Hooks.AfterRun = false }, nil, "permission@20"},
+	{"hooks", func(_ *loop.Config, t *loop.Task) { t.Hooks.BeforeRun = false }, nil, "permission@1"},
+	{"hooks", func(_ *loop.Config, t *loop.Task) { t.Hooks.AfterCall = false }, nil, "permission@14"},
+	{"hooks", func(_ *loop.Config, t *loop.Task) { t.Hooks.AfterRun = false }, nil, "permission@20"},
 	{"hooks", nil, []string{`c1#1 name=write args='{"n":9}'`, `c1#1 name=write args='{"n":1}'`}, "as-asked@12"},
 	{"hooks", nil, []string{`g3 of=c1 name=write args='{"n":9}'`, `g3 of=c1 name=write args='{"n":1}'`}, "as-asked@8"},
 	{"hooks", nil, []string{"> gate g5 at=after-call of=c1 name=write text=secret\n7.000s gate g5 allow result=hidden\n", "", "gate g6", "gate g5", "gate g6", "gate g5"}, "permission@14"},
 	{"hooks", nil, []string{"> gate g6 at=after-run text=ok\n9.000s gate g6 allow result=fine\n", "", "answer=fine", "answer=ok", "elapsed=9s", "elapsed=8s"}, "permission@20"},
 	{"hooks", nil, []string{"answer=fine", "answer=ok"}, "outcome@22"},
 	{"hooks", nil, []string{"why=vetoed", "why=denied"}, "why@17"},
-	{"sub-runs", func(c *Config, _ *Task) { c.Limits.Spawns = 1 }, nil, "sub-runs@5 sub-runs@10"},
-	{"sub-runs", func(c *Config, t *Task) { c.Limits.Depth, t.Depth = 2, 2 }, nil, "sub-runs@4 sub-runs@5 sub-runs@10"},
-	{"sub-runs", func(c *Config, _ *Task) { c.Limits.Tokens = 34 }, nil, "token-limit@10 token-limit@12 token-limit@15"},
-	{"sub-runs", func(c *Config, _ *Task) { c.Limits.Calls = 4 }, nil, "call-limit@12 call-limit@15"},
+	{"sub-runs", func(c *loop.Config, _ *loop.Task) { c.Limits.Spawns = 1 }, nil, "sub-runs@5 sub-runs@10"},
+	{"sub-runs", func(c *loop.Config, t *loop.Task) { c.Limits.Depth, t.Depth = 2, 2 }, nil, "sub-runs@4 sub-runs@5 sub-runs@10"},
+	{"sub-runs", func(c *loop.Config, _ *loop.Task) { c.Limits.Tokens = 34 }, nil, "token-limit@10 token-limit@12 token-limit@15"},
+	{"sub-runs", func(c *loop.Config, _ *loop.Task) { c.Limits.Calls = 4 }, nil, "call-limit@12 call-limit@15"},
 	{"sub-runs", nil, []string{"sub_calls=2 ", ""}, "outcome@17"},
 	{"sub-runs", nil, []string{"in=25", "in=5"}, "outcome@17"},
 	{"rate", nil, []string{"11.000s", "10.000s"}, "rate@13"},
-	{"fallback", func(c *Config, _ *Task) { c.Policy.Fallbacks = false }, nil, "as-asked@7 retry@7 as-asked@10"},
+	{"fallback", func(c *loop.Config, _ *loop.Task) { c.Policy.Fallbacks = false }, nil, "as-asked@7 retry@7 as-asked@10"},
 	{"fallback", nil, []string{"4.000s", "4.500s"}, "retry-wait@10"},
 	{"fallback", nil, []string{"> call c1#2 name=idem", "> call c1#2 name=read"}, "as-asked@7 retry@7 as-asked@10 retry@10"},
 	{"picky", nil, []string{"6.000s", "7.000s", "6.500s", "7.000s"}, "tool-deadline@6"},
-	{"picky", func(c *Config, _ *Task) { c.Contracts.Input = false }, nil, "parallel@4 why@8 outcome@12 outcome@12"},
+	{"picky", func(c *loop.Config, _ *loop.Task) { c.Contracts.Input = false }, nil, "parallel@4 why@8 outcome@12 outcome@12"},
 	{"summary", nil, []string{"> drop c1\n", "> drop c1\n> drop c2\n"}, "history@20 asked-with@20"},
 	{"summary", nil, []string{"m4#1 for=reply to=4", "m4#1 for=reply to=5"}, "asked-with@19"},
-	{"planner", func(c *Config, _ *Task) { c.ModelRetry.EmptyReplies = 0 }, nil, "empty-reply@12"},
+	{"planner", func(c *loop.Config, _ *loop.Task) { c.ModelRetry.EmptyReplies = 0 }, nil, "empty-reply@12"},
 
 	// Near misses: the same trace, and nothing wrong with it.
-	{"errors", func(c *Config, _ *Task) { c.Detectors[0].Do[0].At, c.Detectors[0].Ends = 2, detect.EndsNext }, nil, ""},
-	{"errors", func(c *Config, _ *Task) { c.Detectors[0].Do[0].At = 3 }, nil, ""},
-	{"retry", func(c *Config, _ *Task) { c.Limits.Turns, c.Limits.Tokens, c.Limits.Tries = 2, 17, 3 }, nil, ""},
-	{"retry", func(c *Config, _ *Task) { c.Retry.Max, c.Retry.Cap = 2, 2*time.Second }, nil, ""},
-	{"retry", func(c *Config, _ *Task) { c.Limits.CostUSD = 14e-9 }, nil, ""},
-	{"batch", func(c *Config, _ *Task) { c.Limits.Calls, c.Limits.CallsPerTurn = 5, 5 }, nil, ""},
-	{"sub-runs", func(c *Config, t *Task) {
+	{"errors", func(c *loop.Config, _ *loop.Task) { c.Detectors[0].Do[0].At, c.Detectors[0].Ends = 2, detect.EndsNext }, nil, ""},
+	{"errors", func(c *loop.Config, _ *loop.Task) { c.Detectors[0].Do[0].At = 3 }, nil, ""},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Limits.Turns, c.Limits.Tokens, c.Limits.Tries = 2, 17, 3 }, nil, ""},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Retry.Max, c.Retry.Cap = 2, 2*time.Second }, nil, ""},
+	{"retry", func(c *loop.Config, _ *loop.Task) { c.Limits.CostUSD = 14e-9 }, nil, ""},
+	{"batch", func(c *loop.Config, _ *loop.Task) { c.Limits.Calls, c.Limits.CallsPerTurn = 5, 5 }, nil, ""},
+	{"sub-runs", func(c *loop.Config, t *loop.Task) {
 		c.Limits.Spawns, c.Limits.Depth, t.Depth, c.Limits.Tokens, c.Limits.Calls = 2, 2, 1, 35, 5
 	}, nil, ""},
 }
 
-func TestAuditBroken(t *testing.T) {
+func TestBroken(t *testing.T) {
 	fired := map[string]bool{}
-	for _, tt := range brokenAudits {
-		good := auditTraces[tt.good]
+	for _, tt := range brokenTraces {
+		good := goodTraces[tt.good]
 		text := good.text
 		cfg, task := good.setting()
 		for i := 0; i < len(tt.edits); i += 2 {
@@ -247,30 +252,30 @@ func TestAuditBroken(t *testing.T) {
 		if tt.change != nil {
 			tt.change(&cfg, &task)
 		}
-		vs := Audit(cfg, task, auditTools, parseAudit(t, text))
-		if got := auditFound(vs); got != tt.want {
-			t.Errorf("%s %q\n got %s\nwant %s%s", tt.good, tt.edits, got, tt.want, auditList(vs))
+		vs := Check(cfg, task, testTools, parse(t, text))
+		if got := found(vs); got != tt.want {
+			t.Errorf("%s %q\n got %s\nwant %s%s", tt.good, tt.edits, got, tt.want, list(vs))
 		}
 		for _, v := range vs {
 			alone := !slices.ContainsFunc(vs, func(w Violation) bool { return w.Rule != v.Rule })
 			fired[v.Rule] = fired[v.Rule] || alone || v.Rule == "history" // which never breaks alone
 		}
 	}
-	for _, r := range auditRules {
+	for _, r := range rules {
 		if !fired[r.name] {
 			t.Errorf("no broken trace for the rule %s", r.name)
 		}
 	}
 }
 
-func TestAuditRulesAreDocumented(t *testing.T) {
+func TestRulesAreDocumented(t *testing.T) {
 	source, err := os.ReadFile("audit.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range auditRules {
+	for _, r := range rules {
 		if n := strings.Count(string(source), "\n//\t"+r.name+" "); n != 1 {
-			t.Errorf("the rule %s stands %d times in the table at Audit, want once", r.name, n)
+			t.Errorf("the rule %s stands %d times in the table at Check, want once", r.name, n)
 		}
 	}
 }
@@ -286,32 +291,32 @@ func TestViolationString(t *testing.T) {
 	}
 }
 
-func TestAuditWait(t *testing.T) {
+func TestWait(t *testing.T) {
 	const s, ns = time.Second, time.Nanosecond
 	tests := []struct {
-		formula     Backoff
+		formula     loop.Backoff
 		base, limit time.Duration
 		n           int
 		before      time.Duration
 		lo, hi      time.Duration
 	}{
-		{"", 2 * s, 0, 3, -1, 6 * s, 6 * s},                          // 2 × 3
-		{Linear, 2 * s, 5 * s, 3, -1, 5 * s, 5 * s},                  // 6, cut
-		{Constant, 2 * s, 0, 9, -1, 2 * s, 2 * s},                    //
-		{Exponential, 2 * s, 0, 1, -1, 2 * s, 2 * s},                 // 2 × 2^0
-		{Exponential, 2 * s, 0, 4, -1, 16 * s, 16 * s},               // 2 × 2^3
-		{Exponential, 2 * s, 9 * s, 4, -1, 9 * s, 9 * s},             // cut
-		{Exponential, s, 0, 99, -1, maxDuration, maxDuration},        // 2^98 s is longer than anything
-		{FullJitter, 2 * s, 0, 3, -1, 0, 8 * s},                      // from 0 to 2 × 2^2
-		{DecorrelatedJitter, 2 * s, 0, 1, -1, 2 * s, 6 * s},          // from 2 to 3 × 2
-		{DecorrelatedJitter, 2 * s, 0, 2, 5 * s, 2 * s, 15*s + 3*ns}, // to 3 × 5, which was rounded down
-		{DecorrelatedJitter, 2 * s, 9 * s, 2, 5 * s, 2 * s, 9 * s},   // cut
-		{DecorrelatedJitter, 2 * s, 0, 3, -1, 2 * s, 54 * s},         // to 3^3 × 2, the wait before being unknown
-		{DecorrelatedJitter, 2 * s, s, 1, -1, s, s},                  // cut below the base
-		{Linear, 0, 0, 3, -1, 0, 0},
+		{"", 2 * s, 0, 3, -1, 6 * s, 6 * s},                               // 2 × 3
+		{loop.Linear, 2 * s, 5 * s, 3, -1, 5 * s, 5 * s},                  // 6, cut
+		{loop.Constant, 2 * s, 0, 9, -1, 2 * s, 2 * s},                    //
+		{loop.Exponential, 2 * s, 0, 1, -1, 2 * s, 2 * s},                 // 2 × 2^0
+		{loop.Exponential, 2 * s, 0, 4, -1, 16 * s, 16 * s},               // 2 × 2^3
+		{loop.Exponential, 2 * s, 9 * s, 4, -1, 9 * s, 9 * s},             // cut
+		{loop.Exponential, s, 0, 99, -1, longestWait, longestWait},        // 2^98 s is longer than anything
+		{loop.FullJitter, 2 * s, 0, 3, -1, 0, 8 * s},                      // from 0 to 2 × 2^2
+		{loop.DecorrelatedJitter, 2 * s, 0, 1, -1, 2 * s, 6 * s},          // from 2 to 3 × 2
+		{loop.DecorrelatedJitter, 2 * s, 0, 2, 5 * s, 2 * s, 15*s + 3*ns}, // to 3 × 5, which was rounded down
+		{loop.DecorrelatedJitter, 2 * s, 9 * s, 2, 5 * s, 2 * s, 9 * s},   // cut
+		{loop.DecorrelatedJitter, 2 * s, 0, 3, -1, 2 * s, 54 * s},         // to 3^3 × 2, the wait before being unknown
+		{loop.DecorrelatedJitter, 2 * s, s, 1, -1, s, s},                  // cut below the base
+		{loop.Linear, 0, 0, 3, -1, 0, 0},
 	}
 	for _, tt := range tests {
-		if lo, hi := auditWait(tt.formula, tt.base, tt.limit, tt.n, tt.before); lo != tt.lo || hi != tt.hi {
+		if lo, hi := waitRange(tt.formula, tt.base, tt.limit, tt.n, tt.before); lo != tt.lo || hi != tt.hi {
 			t.Errorf("%s of %v up to %v, retry %d after %v: got %v to %v, want %v to %v", tt.formula, tt.base, tt.limit, tt.n, tt.before, lo, hi, tt.lo, tt.hi)
 		}
 	}

@@ -1,4 +1,4 @@
-package loop
+package audit
 
 import (
 	"encoding/json"
@@ -7,19 +7,21 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
-// auditIsObject reports whether text is a JSON object as the loop takes it: no
+// isObject reports whether text is a JSON object as the loop takes it: no
 // key stands twice in one object, and nothing is nested deeper than 1,000
 // levels.
-func auditIsObject(text string) bool {
+func isObject(text string) bool {
 	object := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{")
-	return object && json.Valid([]byte(text)) && auditPlainKeys(json.NewDecoder(strings.NewReader(text)), 0)
+	return object && json.Valid([]byte(text)) && plainKeys(json.NewDecoder(strings.NewReader(text)), 0)
 }
 
-// auditPlainKeys reads the next value of a valid text, and reports whether its
+// plainKeys reads the next value of a valid text, and reports whether its
 // keys and its depth are as they should be.
-func auditPlainKeys(d *json.Decoder, depth int) bool {
+func plainKeys(d *json.Decoder, depth int) bool {
 	open, _ := d.Token()
 	if _, nested := open.(json.Delim); !nested {
 		return true
@@ -33,7 +35,7 @@ func auditPlainKeys(d *json.Decoder, depth int) bool {
 			}
 			seen[key] = true
 		}
-		if !auditPlainKeys(d, depth+1) {
+		if !plainKeys(d, depth+1) {
 			return false
 		}
 	}
@@ -41,16 +43,16 @@ func auditPlainKeys(d *json.Decoder, depth int) bool {
 	return err == nil && depth < 1000
 }
 
-// auditClear reports whether readers of JSON agree on a text: they differ over
+// clearJSON reports whether readers of JSON agree on a text: they differ over
 // broken characters.
-func auditClear(text string) bool {
+func clearJSON(text string) bool {
 	return utf8.ValidString(text) && !strings.Contains(strings.ToLower(text), `\ud`)
 }
 
-// auditSame gives a text that is the same for two calls of the same tool with
+// sameCall gives a text that is the same for two calls of the same tool with
 // the same arguments, however they are written.
-func auditSame(name, args string) string {
-	if !auditIsObject(args) {
+func sameCall(name, args string) string {
+	if !isObject(args) {
 		return name + "\x00raw\x00" + args
 	}
 	d := json.NewDecoder(strings.NewReader(args))
@@ -59,12 +61,12 @@ func auditSame(name, args string) string {
 	if d.Decode(&v) != nil {
 		return name // a valid text can be read
 	}
-	return name + "\x00json\x00" + string(auditCompact(nil, v))
+	return name + "\x00json\x00" + string(compactJSON(nil, v))
 }
 
-// auditCompact writes a JSON value with sorted keys, no white space and one
+// compactJSON writes a JSON value with sorted keys, no white space and one
 // spelling of each number.
-func auditCompact(b []byte, v any) []byte {
+func compactJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
 		keys := make([]string, 0, len(v))
@@ -75,17 +77,17 @@ func auditCompact(b []byte, v any) []byte {
 		b = append(b, '{')
 		for _, k := range keys {
 			b = append(strconv.AppendQuote(b, k), ':')
-			b = append(auditCompact(b, v[k]), ',')
+			b = append(compactJSON(b, v[k]), ',')
 		}
 		return append(b, '}')
 	case []any:
 		b = append(b, '[')
 		for _, e := range v {
-			b = append(auditCompact(b, e), ',')
+			b = append(compactJSON(b, e), ',')
 		}
 		return append(b, ']')
 	case json.Number:
-		return append(b, auditNumber(string(v))...)
+		return append(b, plainNumber(string(v))...)
 	case string:
 		return strconv.AppendQuote(b, v)
 	case bool:
@@ -94,9 +96,9 @@ func auditCompact(b []byte, v any) []byte {
 	return append(b, "null"...)
 }
 
-// auditNumber spells a JSON number as digits and a power of ten, so that 1, 1.0
+// plainNumber spells a JSON number as digits and a power of ten, so that 1, 1.0
 // and 10e-1 are the same and no digit is lost.
-func auditNumber(s string) string {
+func plainNumber(s string) string {
 	mantissa, power, _ := strings.Cut(strings.ToLower(s), "e")
 	exp := 0
 	if power != "" {
@@ -121,35 +123,38 @@ func auditNumber(s string) string {
 	return short + "e" + strconv.Itoa(exp)
 }
 
-// auditWait gives the shortest and the longest wait before retry n that a
+// longestWait is the longest duration that a config may have: ten years.
+const longestWait = 10 * 365 * 24 * time.Hour
+
+// waitRange gives the shortest and the longest wait before retry n that a
 // backoff formula allows. before is the wait before the last retry, or -1 if
 // the formula did not give it.
-func auditWait(f Backoff, base, limit time.Duration, n int, before time.Duration) (lo, hi time.Duration) {
-	if limit <= 0 || limit > maxDuration {
-		limit = maxDuration
+func waitRange(f loop.Backoff, base, limit time.Duration, n int, before time.Duration) (lo, hi time.Duration) {
+	if limit <= 0 || limit > longestWait {
+		limit = longestWait
 	}
 	switch f {
-	case Constant:
-		hi = auditTimes(base, 1, 1, limit)
-	case Exponential, FullJitter:
-		hi = auditTimes(base, 2, n-1, limit)
-	case DecorrelatedJitter:
-		lo, hi = auditTimes(base, 1, 1, limit), auditTimes(base, 3, n, limit)
+	case loop.Constant:
+		hi = multiplied(base, 1, 1, limit)
+	case loop.Exponential, loop.FullJitter:
+		hi = multiplied(base, 2, n-1, limit)
+	case loop.DecorrelatedJitter:
+		lo, hi = multiplied(base, 1, 1, limit), multiplied(base, 3, n, limit)
 		if n > 1 && before >= 0 {
-			hi = max(lo, auditTimes(before+1, 3, 1, limit)) // +1: the wait was rounded down
+			hi = max(lo, multiplied(before+1, 3, 1, limit)) // +1: the wait was rounded down
 		}
 		return lo, hi
 	default:
-		hi = auditTimes(base, n, 1, limit)
+		hi = multiplied(base, n, 1, limit)
 	}
-	if f == FullJitter {
+	if f == loop.FullJitter {
 		return 0, hi
 	}
 	return hi, hi
 }
 
-// auditTimes multiplies d with a factor several times, up to the limit.
-func auditTimes(d time.Duration, factor, times int, limit time.Duration) time.Duration {
+// multiplied multiplies d with a factor several times, up to the limit.
+func multiplied(d time.Duration, factor, times int, limit time.Duration) time.Duration {
 	for ; times > 0 && d > 0 && d <= limit; times-- {
 		if d > limit/time.Duration(factor) {
 			return limit

@@ -1,15 +1,16 @@
-package loop
+package audit
 
 import (
 	"cmp"
 	"slices"
 
+	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // This file recounts the detectors.
 
-func (b *auditBook) checkDetectors(r *auditReply, n *auditCounts) {
+func (b *book) checkDetectors(r *reply, n *counts) {
 	turn, next := n.repeats(r)
 	if !b.plain {
 		r.trustVetoes()
@@ -23,40 +24,40 @@ func (b *auditBook) checkDetectors(r *auditReply, n *auditCounts) {
 		if !slices.ContainsFunc(d.Do, func(g detect.Rung) bool { return count >= g.At }) {
 			continue
 		}
-		r.run.decide(Stop(d.Name), rankDetectors, r.rec, r.rec)
+		r.run.decide(loop.Stop(d.Name), rankDetectors, r.rec, r.rec)
 		for _, c := range r.calls {
-			c.stop(Vetoed, "detector")
+			c.stop(loop.Vetoed, "detector")
 		}
 	}
 }
 
 // repeats adds a turn to the streaks, and gives the longest that one of its
 // calls has: by turns, and by calls next to each other.
-func (n *auditCounts) repeats(r *auditReply) (turn, next int) {
-	n.before = n.auditStreaks
-	return n.count(r, func(*auditCall) bool { return true })
+func (n *counts) repeats(r *reply) (turn, next int) {
+	n.before = n.streakCount
+	return n.count(r, func(*call) bool { return true })
 }
 
 // forgetVetoed counts a turn once more without the calls that a detector or a
 // hook vetoed: they are equal to no other.
-func (n *auditCounts) forgetVetoed(r *auditReply) {
-	vetoed := func(c *auditCall) bool { return c.block == Vetoed || c.deny == Vetoed }
+func (n *counts) forgetVetoed(r *reply) {
+	vetoed := func(c *call) bool { return c.block == loop.Vetoed || c.deny == loop.Vetoed }
 	if slices.ContainsFunc(r.calls, vetoed) {
-		n.auditStreaks = n.before
-		n.count(r, func(c *auditCall) bool { return !vetoed(c) })
+		n.streakCount = n.before
+		n.count(r, func(c *call) bool { return !vetoed(c) })
 	}
 }
 
-// auditStreaks are what detectors count: how often each call came in turns that
+// streakCount are what detectors count: how often each call came in turns that
 // follow one another, and how often the last one came in a row.
-type auditStreaks struct {
+type streakCount struct {
 	streaks map[string]int
 	same    string
 	times   int // 0 = the last one is equal to no other
 }
 
 // count adds the calls of a turn that count. It changes no map that was there.
-func (s *auditStreaks) count(r *auditReply, counts func(*auditCall) bool) (turn, next int) {
+func (s *streakCount) count(r *reply, counts func(*call) bool) (turn, next int) {
 	turns := map[string]int{}
 	for _, c := range r.calls {
 		if !counts(c) {
@@ -78,9 +79,9 @@ func (s *auditStreaks) count(r *auditReply, counts func(*auditCall) bool) (turn,
 	return turn, next
 }
 
-// auditPlain reports whether a detector only counts identical calls in a row,
+// onlyCounts reports whether a detector only counts identical calls in a row,
 // by turns or by calls, and stops.
-func auditPlain(d detect.Detector) bool {
+func onlyCounts(d detect.Detector) bool {
 	for _, g := range d.Do {
 		if g.Act != detect.Stop {
 			return false
@@ -91,24 +92,24 @@ func auditPlain(d detect.Detector) bool {
 	return key && (ends == detect.EndsTurn || ends == detect.EndsNext) &&
 		cmp.Or(d.Record, detect.PerCall) == detect.PerCall && cmp.Or(d.Match, detect.Streak) == detect.Streak &&
 		cmp.Or(d.Acts, detect.BeforeCall) == detect.BeforeCall && cmp.Or(d.Vetoed, detect.AsOther) == detect.AsOther &&
-		cmp.Or(d.AfterFiring, detect.Keep) == detect.Keep && auditCountsAll(d) &&
+		cmp.Or(d.AfterFiring, detect.Keep) == detect.Keep && countsAll(d) &&
 		d.Memory == 0 && d.DistinctArgs == 0 && !d.Full && !d.OncePerTurn && !d.PriorOnly &&
 		len(d.IgnoreArgs) == 0 && len(d.Reset) == 0 && len(d.Firings) == 0
 }
 
-// auditCountsAll reports whether a detector counts every call.
-func auditCountsAll(d detect.Detector) bool {
+// countsAll reports whether a detector counts every call.
+func countsAll(d detect.Detector) bool {
 	return len(d.Tools.Only) == 0 && len(d.Tools.Except) == 0 &&
 		!slices.ContainsFunc(d.Counts, func(c detect.Class) bool { return c != detect.All })
 }
 
 // trustVetoes takes the vetoes of detectors as they come. In a batch without
 // results, those calls at which nothing has begun may be vetoed.
-func (r *auditReply) trustVetoes() {
+func (r *reply) trustVetoes() {
 	for _, c := range r.calls {
 		idle := len(c.puts) == 0 && len(c.tries) == 0
-		if len(c.gates) == 0 && (idle || len(c.puts) > 0 && c.puts[0].eff.Why == Vetoed) {
-			c.stop(Vetoed, "detector")
+		if len(c.gates) == 0 && (idle || len(c.puts) > 0 && c.puts[0].eff.Why == loop.Vetoed) {
+			c.stop(loop.Vetoed, "detector")
 		}
 	}
 }

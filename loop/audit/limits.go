@@ -1,116 +1,118 @@
-package loop
+package audit
 
 import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // This file recounts the limits.
 
 // judgeText counts a reply without calls.
-func (b *auditBook) judgeText(r *auditReply, n *auditCounts) {
-	if r.sort != auditAnswer && r.sort != auditAction {
+func (b *book) judgeText(r *reply, n *counts) {
+	if r.sort != answerReply && r.sort != actionReply {
 		b.checkSpending(r, n, rankTokens)
 		return
 	}
 	n.turns++
 	n.streaks = nil
-	if r.sort == auditAction {
+	if r.sort == actionReply {
 		n.steps++
 		b.judgeAction(r, n)
 		return
 	}
 	if n.steps++; b.stepsUsed(n) {
-		r.run.decide(StopTurnLimit, rankSteps, r.rec, r.rec)
+		r.run.decide(loop.StopTurnLimit, rankSteps, r.rec, r.rec)
 		return
 	}
-	r.run.decide(StopDone, rankDone, r.rec, r.rec)
+	r.run.decide(loop.StopDone, rankDone, r.rec, r.rec)
 }
 
 // judgeAction takes a planner's action that is no call at its word.
-func (b *auditBook) judgeAction(r *auditReply, n *auditCounts) {
-	for _, stop := range []Stop{StopByModel, StopNeedsUser, StopTurnLimit, StopTokenLimit, StopCostLimit} {
+func (b *book) judgeAction(r *reply, n *counts) {
+	for _, stop := range []loop.Stop{loop.StopByModel, loop.StopNeedsUser, loop.StopTurnLimit, loop.StopTokenLimit, loop.StopCostLimit} {
 		r.run.perhaps(stop, r.rec)
 	}
 	// A question that the action asks itself renews no limit.
-	asks := strings.Contains(b.trace[r.rec].In.Text, `"`+ActionAsk+`"`)
-	if b.cfg.Limits.AtLimit == LimitAsk && !asks && b.afterQuestion(r.run, r.rec) > r.rec {
+	asks := strings.Contains(b.trace[r.rec].In.Text, `"`+loop.ActionAsk+`"`)
+	if b.cfg.Limits.AtLimit == loop.LimitAsk && !asks && b.afterQuestion(r.run, r.rec) > r.rec {
 		n.turns, n.steps = 0, 0
 	}
 }
 
 // judgeLast blocks all calls of a last word.
-func (b *auditBook) judgeLast(r *auditReply) {
+func (b *book) judgeLast(r *reply) {
 	for _, c := range r.calls {
-		c.stop(Refused, "last-word")
+		c.stop(loop.Refused, "last-word")
 		c.final = b.finality(c)
 	}
 }
 
-func (b *auditBook) turnsUsed(n *auditCounts) bool {
+func (b *book) turnsUsed(n *counts) bool {
 	return b.cfg.Limits.Turns > 0 && n.turns >= b.cfg.Limits.Turns
 }
 
-func (b *auditBook) stepsUsed(n *auditCounts) bool {
+func (b *book) stepsUsed(n *counts) bool {
 	return b.cfg.Limits.Steps > 0 && n.steps >= b.cfg.Limits.Steps
 }
 
 // checkSpending applies the limits on tokens and cost in a reply's record.
-func (b *auditBook) checkSpending(r *auditReply, n *auditCounts, rank int) {
-	over := func(stop Stop, rank int, rule string) {
+func (b *book) checkSpending(r *reply, n *counts, rank int) {
+	over := func(stop loop.Stop, rank int, rule string) {
 		r.run.decide(stop, rank, r.rec, r.rec)
 		for _, c := range r.calls {
-			c.stop(Refused, rule)
+			c.stop(loop.Refused, rule)
 		}
 	}
 	if limit := b.cfg.Limits.Tokens; limit > 0 && n.tokens > limit {
-		over(StopTokenLimit, rank, "token-limit")
+		over(loop.StopTokenLimit, rank, "token-limit")
 	}
 	if limit := b.cfg.Limits.CostUSD; limit > 0 && float64(n.cost) > limit*1e9*(1+1e-12) { // the last factor covers 0.1 and its like
-		over(StopCostLimit, rank+1<<20, "cost-limit")
+		over(loop.StopCostLimit, rank+1<<20, "cost-limit")
 	}
 }
 
 // checkSteps refuses the calls of a reply that was the last step.
-func (b *auditBook) checkSteps(r *auditReply, n *auditCounts) {
+func (b *book) checkSteps(r *reply, n *counts) {
 	if !b.stepsUsed(n) {
 		return
 	}
-	if b.cfg.Limits.AtLimit != LimitAsk {
-		r.run.decide(StopTurnLimit, rankSteps, r.rec, r.rec)
+	if b.cfg.Limits.AtLimit != loop.LimitAsk {
+		r.run.decide(loop.StopTurnLimit, rankSteps, r.rec, r.rec)
 	}
 	for _, c := range r.calls {
-		c.stop(Refused, "turn-limit")
+		c.stop(loop.Refused, "turn-limit")
 	}
 }
 
 // checkCallLimits refuses calls, one after another. It gives the first call that
 // limits.calls refused, or nil.
-func (b *auditBook) checkCallLimits(r *auditReply, n *auditCounts) (full *auditCall) {
+func (b *book) checkCallLimits(r *reply, n *counts) (full *call) {
 	inTurn, limits := 0, b.cfg.Limits
 	for i, c := range r.calls {
 		sub := c.spec != nil && c.spec.SubRun
 		switch {
-		case c.block != Executed:
+		case c.block != loop.Executed:
 		case limits.CallsPerTurn > 0 && inTurn >= limits.CallsPerTurn:
-			c.stop(Refused, "calls-per-turn")
+			c.stop(loop.Refused, "calls-per-turn")
 		case limits.Calls > 0 && !n.open && n.calls >= limits.Calls:
-			c.stop(Refused, "call-limit")
+			c.stop(loop.Refused, "call-limit")
 			full = cmp.Or(full, c)
 		case sub && limits.Depth > 0 && b.task.Depth >= limits.Depth:
-			c.stop(Refused, "sub-runs")
-			r.run.decide(StopDepthLimit, rankCalls+i, r.rec, r.rec)
+			c.stop(loop.Refused, "sub-runs")
+			r.run.decide(loop.StopDepthLimit, rankCalls+i, r.rec, r.rec)
 		case sub && limits.Spawns > 0 && n.spawns >= limits.Spawns:
-			c.stop(Refused, "sub-runs")
-			r.run.decide(StopSpawnLimit, rankCalls+i, r.rec, r.rec)
+			c.stop(loop.Refused, "sub-runs")
+			r.run.decide(loop.StopSpawnLimit, rankCalls+i, r.rec, r.rec)
 		case b.refusedByTool(c):
-			c.stop(Refused, "rate")
+			c.stop(loop.Refused, "rate")
 		case limits.Calls > 0 && n.open && c.refused() && len(c.gates) == 0:
-			c.stop(Refused, "call-limit")
+			c.stop(loop.Refused, "call-limit")
 			full = cmp.Or(full, c)
 			if rec, ok := b.spent(r.run); ok && rec <= c.puts[0].rec {
-				r.run.perhaps(StopTryLimit, max(rec, r.rec)) // it may be that which refused the call
+				r.run.perhaps(loop.StopTryLimit, max(rec, r.rec)) // it may be that which refused the call
 			}
 		default:
 			inTurn++
@@ -127,21 +129,21 @@ func (b *auditBook) checkCallLimits(r *auditReply, n *auditCounts) (full *auditC
 }
 
 // refused reports whether a call's result says so.
-func (c *auditCall) refused() bool { return len(c.puts) > 0 && c.puts[0].eff.Why == Refused }
+func (c *call) refused() bool { return len(c.puts) > 0 && c.puts[0].eff.Why == loop.Refused }
 
 // judgeBatch counts a batch once it is final, in record rec. full is the first
 // call that limits.calls refused, if any.
-func (b *auditBook) judgeBatch(r *auditReply, n *auditCounts, full *auditCall, rec int) {
+func (b *book) judgeBatch(r *reply, n *counts, full *call, rec int) {
 	out := b.stepsUsed(n)
-	if slices.ContainsFunc(r.calls, func(c *auditCall) bool { return len(c.puts) > 0 && c.puts[0].eff.Why == Executed }) {
+	if slices.ContainsFunc(r.calls, func(c *call) bool { return len(c.puts) > 0 && c.puts[0].eff.Why == loop.Executed }) {
 		n.steps++
 	}
 	switch {
-	case b.cfg.Limits.AtLimit == LimitAsk:
+	case b.cfg.Limits.AtLimit == loop.LimitAsk:
 		b.askAtLimit(r.run, n, full != nil, rec)
 		return
 	case full != nil:
-		r.run.decide(StopCallLimit, rankCalls+slices.Index(r.calls, full), r.rec, r.rec)
+		r.run.decide(loop.StopCallLimit, rankCalls+slices.Index(r.calls, full), r.rec, r.rec)
 	}
 	if rec = b.afterQuestion(r.run, rec); rec >= 0 && !out {
 		b.decideTurns(r.run, n, rec)
@@ -149,15 +151,15 @@ func (b *auditBook) judgeBatch(r *auditReply, n *auditCounts, full *auditCall, r
 }
 
 // decideTurns applies the turn limit where the next request would be made.
-func (b *auditBook) decideTurns(r *auditRun, n *auditCounts, rec int) {
+func (b *book) decideTurns(r *run, n *counts, rec int) {
 	if b.turnsUsed(n) || b.stepsUsed(n) {
-		r.decide(StopTurnLimit, rankTurnLimit, rec, rec)
+		r.decide(loop.StopTurnLimit, rankTurnLimit, rec, rec)
 	}
 }
 
 // afterQuestion gives the record in which a run goes on that would go on in
 // record rec, or -1 if a question keeps it from that.
-func (b *auditBook) afterQuestion(r *auditRun, rec int) int {
+func (b *book) afterQuestion(r *run, rec int) int {
 	for _, q := range r.asks {
 		switch {
 		case q.opened.rec != rec:
@@ -174,18 +176,18 @@ func (b *auditBook) afterQuestion(r *auditRun, rec int) int {
 // going on in record rec. A question that is pending comes before that of the
 // turn limit; to go on sets the count of the limit to 0. Where it cannot be told
 // which question is about which limit, the trace is taken at its word.
-func (b *auditBook) askAtLimit(r *auditRun, n *auditCounts, full bool, rec int) {
+func (b *book) askAtLimit(r *run, n *counts, full bool, rec int) {
 	turns := b.turnsUsed(n) || b.stepsUsed(n)
 	if rec < 0 || !full && !turns {
 		return
 	}
-	stop := StopCallLimit
+	stop := loop.StopCallLimit
 	if turns {
-		stop = StopTurnLimit
+		stop = loop.StopTurnLimit
 	}
 	chain := r.questions(rec)
 	if len(chain) == 0 {
-		if d := (auditDecision{stop: stop, rank: rankTurnLimit, lo: rec, hi: rec}); !r.obeyed(d) {
+		if d := (decision{stop: stop, rank: rankTurnLimit, lo: rec, hi: rec}); !r.obeyed(d) {
 			r.decisions = append(r.decisions, d) // nobody was asked
 		}
 		return
@@ -199,8 +201,8 @@ func (b *auditBook) askAtLimit(r *auditRun, n *auditCounts, full bool, rec int) 
 	case !last.allow && last.answered.found() && clear:
 		r.decide(stop, rankTurnLimit, last.answered.rec, last.answered.rec)
 	case !last.allow:
-		r.perhaps(StopCallLimit, rec)
-		r.perhaps(StopTurnLimit, rec)
+		r.perhaps(loop.StopCallLimit, rec)
+		r.perhaps(loop.StopTurnLimit, rec)
 	}
 	if last.allow && full {
 		n.calls = 0
@@ -208,8 +210,8 @@ func (b *auditBook) askAtLimit(r *auditRun, n *auditCounts, full bool, rec int) 
 }
 
 // questions gives the questions that follow each other from record rec on.
-func (r *auditRun) questions(rec int) []*auditPause {
-	var chain []*auditPause
+func (r *run) questions(rec int) []*pause {
+	var chain []*pause
 	for _, q := range r.asks {
 		if q.opened.rec != rec {
 			continue
@@ -223,6 +225,6 @@ func (r *auditRun) questions(rec int) []*auditPause {
 }
 
 // onlyLimitsAsk reports whether nothing but limits asks the user.
-func (b *auditBook) onlyLimitsAsk() bool {
-	return b.plain && !b.cfg.Policy.AskMissing && b.cfg.Policy.OnFailure != FailureTable && b.task.Planner != PlannerJSON
+func (b *book) onlyLimitsAsk() bool {
+	return b.plain && !b.cfg.Policy.AskMissing && b.cfg.Policy.OnFailure != loop.FailureTable && b.task.Planner != loop.PlannerJSON
 }

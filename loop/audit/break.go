@@ -1,19 +1,21 @@
-package loop
+package audit
 
 import (
 	"slices"
 	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // How runs begin, and how a cancel or the run deadline breaks them off.
 
 // breakOff finds out when a cancel or the run deadline broke a run off.
-func (b *auditBook) breakOff(r *auditRun) {
+func (b *book) breakOff(r *run) {
 	for _, c := range r.cancels {
 		if !r.broke.found() {
-			r.broke, r.brokeBy = c.auditPlace, auditCancelStop(c.in.Cause)
+			r.broke, r.brokeBy = c.place, cancelStop(c.in.Cause)
 		}
-		r.decide(auditCancelStop(c.in.Cause), rankCancel, c.rec, c.rec)
+		r.decide(cancelStop(c.in.Cause), rankCancel, c.rec, c.rec)
 	}
 	deadline, limited := b.deadline(r, len(b.trace))
 	if !limited {
@@ -23,24 +25,24 @@ func (b *auditBook) breakOff(r *auditRun) {
 	if rec == len(b.trace) || r.halt.found() && r.halt.rec < rec {
 		return
 	}
-	r.decide(StopRunDeadline, rankDeadline, rec, rec)
+	r.decide(loop.StopRunDeadline, rankDeadline, rec, rec)
 	if !r.broke.found() || rec <= r.broke.rec {
-		r.broke, r.brokeBy = b.input(rec), StopRunDeadline
+		r.broke, r.brokeBy = b.input(rec), loop.StopRunDeadline
 	}
 }
 
-func auditCancelStop(c Cause) Stop {
+func cancelStop(c loop.Cause) loop.Stop {
 	switch c {
-	case ByCeiling:
-		return StopCeiling
-	case ByRecordingEnded:
-		return StopRecordingEnded
+	case loop.ByCeiling:
+		return loop.StopCeiling
+	case loop.ByRecordingEnded:
+		return loop.StopRecordingEnded
 	}
-	return StopCancelled
+	return loop.StopCancelled
 }
 
 // deadline gives the instant of a run's deadline, as it stands at record rec.
-func (b *auditBook) deadline(r *auditRun, rec int) (at time.Duration, limited bool) {
+func (b *book) deadline(r *run, rec int) (at time.Duration, limited bool) {
 	if b.cfg.Time.Run <= 0 {
 		return 0, false
 	}
@@ -59,36 +61,38 @@ func (b *auditBook) deadline(r *auditRun, rec int) (at time.Duration, limited bo
 
 // beginRun finds out whether a run begins: a hook may keep it from that, and a
 // turn limit that was reached in an earlier run.
-func (b *auditBook) beginRun(r *auditRun, n *auditCounts) {
+func (b *book) beginRun(r *run, n *counts) {
 	rec := r.begin.rec
 	for _, g := range r.gates {
 		switch {
-		case g.at == GateBeforeRun && !g.answered.found():
+		case g.at == loop.GateBeforeRun && !g.answered.found():
 			return
-		case g.at == GateBeforeRun && !g.allow:
-			r.decide(StopCancelled, rankHook, g.answered.rec, g.answered.rec)
+		case g.at == loop.GateBeforeRun && !g.allow:
+			r.decide(loop.StopCancelled, rankHook, g.answered.rec, g.answered.rec)
 			return
-		case g.at == GateBeforeRun:
+		case g.at == loop.GateBeforeRun:
 			rec = g.answered.rec
 		}
 	}
 	switch {
 	case !b.turnsUsed(n):
-	case b.cfg.Limits.AtLimit == LimitAsk:
+	case b.cfg.Limits.AtLimit == loop.LimitAsk:
 		b.askAtLimit(r, n, false, rec)
 	default:
 		b.decideTurns(r, n, rec)
 	}
 }
 
-func (b *auditBook) checkRunDeadline() {
-	b.checkBreak(func(s Stop) bool { return s == StopRunDeadline })
+func (b *book) checkRunDeadline() {
+	b.checkBreak(func(s loop.Stop) bool { return s == loop.StopRunDeadline })
 }
-func (b *auditBook) checkCancel() { b.checkBreak(func(s Stop) bool { return s != StopRunDeadline }) }
+func (b *book) checkCancel() {
+	b.checkBreak(func(s loop.Stop) bool { return s != loop.StopRunDeadline })
+}
 
 // checkBreak checks that nothing starts once a cancel or the run deadline broke
 // a run off, that what runs is cancelled, and that the run then ends in time.
-func (b *auditBook) checkBreak(by func(Stop) bool) {
+func (b *book) checkBreak(by func(loop.Stop) bool) {
 	for _, r := range b.runs {
 		if r.broke.found() && by(r.brokeBy) {
 			b.checkNoStart(r)
@@ -98,36 +102,36 @@ func (b *auditBook) checkBreak(by func(Stop) bool) {
 	}
 }
 
-func (b *auditBook) checkNoStart(r *auditRun) {
+func (b *book) checkNoStart(r *run) {
 	for _, it := range b.items {
 		if it.run != r || it.eff == nil || it.rec < r.broke.rec {
 			continue
 		}
-		if k := it.eff.Kind; k == AskModel || k == AskUser || k == OpenGate || k == CallTool {
-			b.report(it.auditPlace, "nothing new", it.eff.Ref.String(), "the run was broken off at %s", r.broke.at)
+		if k := it.eff.Kind; k == loop.AskModel || k == loop.AskUser || k == loop.OpenGate || k == loop.CallTool {
+			b.report(it.place, "nothing new", it.eff.Ref.String(), "the run was broken off at %s", r.broke.at)
 		}
 	}
 }
 
-func (b *auditBook) checkAllCancelled(r *auditRun) {
+func (b *book) checkAllCancelled(r *run) {
 	for _, t := range r.tries {
 		open := t.started.rec < r.broke.rec && !(t.ended.found() && t.ended.rec <= r.broke.rec)
-		if open && !slices.ContainsFunc(t.cancels, func(p auditPlace) bool { return p.rec <= r.broke.rec }) {
+		if open && !slices.ContainsFunc(t.cancels, func(p place) bool { return p.rec <= r.broke.rec }) {
 			b.report(r.broke, "cancelled", "not cancelled", "the try %s runs when the run is broken off", t.ref)
 		}
 	}
 	for _, q := range r.requests {
 		a := q.tries[len(q.tries)-1]
-		if a.asked.rec < r.broke.rec && !(a.ended.found() && (a.ended.rec < r.broke.rec || a.how == auditGivenUp)) {
+		if a.asked.rec < r.broke.rec && !(a.ended.found() && (a.ended.rec < r.broke.rec || a.how == askGivenUp)) {
 			b.report(r.broke, "cancelled", "not cancelled", "the request %s is open when the run is broken off", a.ref)
 		}
 	}
 }
 
-func (b *auditBook) checkHaltInTime(r *auditRun) {
+func (b *book) checkHaltInTime(r *run) {
 	grace := b.cfg.Time.Grace
 	last := r.broke.at + grace
-	if r.brokeBy == StopRunDeadline {
+	if r.brokeBy == loop.StopRunDeadline {
 		if deadline, limited := b.deadline(r, len(b.trace)); limited {
 			last = deadline + grace
 		}

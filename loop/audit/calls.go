@@ -1,16 +1,18 @@
-package loop
+package audit
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // The rules on calls: what may run, and in which order.
 
 // ran reports the calls that were made although a rule blocked them.
-func (b *auditBook) ran(rule string) {
+func (b *book) ran(rule string) {
 	for _, c := range b.calls {
 		if c.rule == rule && len(c.tries) > 0 {
 			b.report(c.tries[0].started, "not executed: "+string(c.block), "executed", "call c%d is blocked", c.n)
@@ -18,50 +20,50 @@ func (b *auditBook) ran(rule string) {
 	}
 }
 
-func (b *auditBook) checkExecutable() { b.ran("executable") }
+func (b *book) checkExecutable() { b.ran("executable") }
 
 // checkWhy compares why results say that nothing was executed with the recount.
-func (b *auditBook) checkWhy() {
+func (b *book) checkWhy() {
 	for _, c := range b.calls {
 		if len(c.puts) == 0 {
 			continue
 		}
 		put := c.puts[0]
 		if want := b.whys(c); !slices.Contains(want, put.eff.Why) {
-			b.report(put.auditPlace, auditWhyNames(want...), auditWhyNames(put.eff.Why), "why call c%d was not executed", c.n)
+			b.report(put.place, whyNames(want...), whyNames(put.eff.Why), "why call c%d was not executed", c.n)
 		}
 	}
 }
 
 // whys gives what may stand in a call's result.
-func (b *auditBook) whys(c *auditCall) []Why {
+func (b *book) whys(c *call) []loop.Why {
 	_, _, kept := b.kept(c)
 	switch {
 	case len(c.tries) > 0:
-		return []Why{Executed}
-	case c.block == Unknown:
-		if !auditIsObject(c.args) {
-			return []Why{Unknown, InvalidArgs}
+		return []loop.Why{loop.Executed}
+	case c.block == loop.Unknown:
+		if !isObject(c.args) {
+			return []loop.Why{loop.Unknown, loop.InvalidArgs}
 		}
-		return []Why{Unknown}
+		return []loop.Why{loop.Unknown}
 	case c.rule == "last-word", c.rule == "cut-reply":
-		return []Why{Refused, NotStarted, Unknown, InvalidArgs}
-	case c.loose && len(c.puts) > 0 && c.puts[0].eff.Why == InvalidArgs:
-		return []Why{InvalidArgs}
-	case c.block != Executed:
-		return []Why{c.block}
+		return []loop.Why{loop.Refused, loop.NotStarted, loop.Unknown, loop.InvalidArgs}
+	case c.loose && len(c.puts) > 0 && c.puts[0].eff.Why == loop.InvalidArgs:
+		return []loop.Why{loop.InvalidArgs}
+	case c.block != loop.Executed:
+		return []loop.Why{c.block}
 	case c.denied.found():
-		return []Why{c.deny}
+		return []loop.Why{c.deny}
 	case kept:
-		return []Why{NotStarted, Refused}
+		return []loop.Why{loop.NotStarted, loop.Refused}
 	}
-	return []Why{NotStarted}
+	return []loop.Why{loop.NotStarted}
 }
 
-func auditWhyNames(whys ...Why) string {
+func whyNames(whys ...loop.Why) string {
 	var names []string
 	for _, w := range whys {
-		if w == Executed {
+		if w == loop.Executed {
 			w = "executed"
 		}
 		names = append(names, string(w))
@@ -70,46 +72,46 @@ func auditWhyNames(whys ...Why) string {
 }
 
 // checkResultCode compares how results say that calls ended with the recount.
-func (b *auditBook) checkResultCode() {
+func (b *book) checkResultCode() {
 	for _, c := range b.calls {
 		if len(c.puts) == 0 {
 			continue
 		}
 		put := c.puts[0]
 		if want := b.codes(c); len(want) > 0 && !slices.Contains(want, put.eff.Code) {
-			b.report(put.auditPlace, auditCodeNames(want...), auditCodeNames(put.eff.Code), "how call c%d ended", c.n)
+			b.report(put.place, codeNames(want...), codeNames(put.eff.Code), "how call c%d ended", c.n)
 		}
 	}
 }
 
 // codes gives what a call may have ended with; nothing where the rules leave it
 // open.
-func (b *auditBook) codes(c *auditCall) []Code {
+func (b *book) codes(c *call) []loop.Code {
 	t := c.last()
 	switch {
-	case t == nil && c.block == Unknown && auditIsObject(c.args):
-		return []Code{NotFound}
-	case t == nil && c.block == InvalidArgs:
-		return []Code{InvalidInput}
-	case t == nil && c.denied.found() && c.deny == Denied:
-		return []Code{Forbidden}
+	case t == nil && c.block == loop.Unknown && isObject(c.args):
+		return []loop.Code{loop.NotFound}
+	case t == nil && c.block == loop.InvalidArgs:
+		return []loop.Code{loop.InvalidInput}
+	case t == nil && c.denied.found() && c.deny == loop.Denied:
+		return []loop.Code{loop.Forbidden}
 	case t == nil || !t.ended.found():
 		return nil
 	}
-	var codes []Code
+	var codes []loop.Code
 	_, code := b.result(t)
 	run := c.reply.run
 	cut := run.broke.found() && run.broke.rec <= t.ended.rec
 	if b.timedOut(t) {
-		codes = append(codes, Timeout)
+		codes = append(codes, loop.Timeout)
 	}
 	switch {
 	case cut && t.in != nil && !code.Failed():
 		codes = append(codes, code)
 	case cut && t.in != nil && !t.in.Code.Failed():
-		codes = append(codes, Cancelled, code) // it succeeds, and breaks its contract
+		codes = append(codes, loop.Cancelled, code) // it succeeds, and breaks its contract
 	case cut:
-		codes = append(codes, Cancelled)
+		codes = append(codes, loop.Cancelled)
 	case b.timedOut(t):
 	case t.in != nil:
 		codes = append(codes, code)
@@ -117,10 +119,10 @@ func (b *auditBook) codes(c *auditCall) []Code {
 	return codes
 }
 
-func auditCodeNames(codes ...Code) string {
+func codeNames(codes ...loop.Code) string {
 	var names []string
 	for _, c := range codes {
-		if c == None {
+		if c == loop.None {
 			c = "None"
 		}
 		names = append(names, string(c))
@@ -130,7 +132,7 @@ func auditCodeNames(codes ...Code) string {
 
 // checkParallel checks each call's first try: no place was taken by too many,
 // none was jumped for, none stood empty.
-func (b *auditBook) checkParallel() {
+func (b *book) checkParallel() {
 	for _, r := range b.replies {
 		places := b.cfg.Parallel.Max
 		if places <= 0 {
@@ -142,10 +144,10 @@ func (b *auditBook) checkParallel() {
 				continue
 			}
 			p := c.tries[0].started
-			busy := 1 + r.busy(func(d *auditCall, start auditPlace) bool {
+			busy := 1 + r.busy(func(d *call, start place) bool {
 				return start.line < p.line && !(d.final.ok && d.final.lo <= p.rec)
 			})
-			left := r.busy(func(d *auditCall, start auditPlace) bool {
+			left := r.busy(func(d *call, start place) bool {
 				return start.rec < p.rec && !(d.final.ok && d.final.hi < p.rec)
 			})
 			switch {
@@ -161,7 +163,7 @@ func (b *auditBook) checkParallel() {
 }
 
 // busy counts the calls of a batch that have started and are in the way.
-func (r *auditReply) busy(in func(c *auditCall, start auditPlace) bool) int {
+func (r *reply) busy(in func(c *call, start place) bool) int {
 	n := 0
 	for _, c := range r.calls {
 		if len(c.tries) > 0 && in(c, c.tries[0].started) {
@@ -173,15 +175,15 @@ func (r *auditReply) busy(in func(c *auditCall, start auditPlace) bool) int {
 
 // jumped reports whether a call before the i-th that may run had not started
 // when the i-th did.
-func (r *auditReply) jumped(i int, p auditPlace) bool {
-	return slices.ContainsFunc(r.calls[:i], func(c *auditCall) bool {
-		return c.block == Executed && !c.denied.found() && (len(c.tries) == 0 || c.tries[0].started.line > p.line)
+func (r *reply) jumped(i int, p place) bool {
+	return slices.ContainsFunc(r.calls[:i], func(c *call) bool {
+		return c.block == loop.Executed && !c.denied.found() && (len(c.tries) == 0 || c.tries[0].started.line > p.line)
 	})
 }
 
 // checkToolDeadline checks that tries are cancelled when time.tool is over, and
 // only then or with the whole run.
-func (b *auditBook) checkToolDeadline() {
+func (b *book) checkToolDeadline() {
 	for _, t := range b.tries {
 		limit := b.toolTime(t)
 		due := t.started.at + limit
@@ -190,7 +192,7 @@ func (b *auditBook) checkToolDeadline() {
 				b.report(p, "one cancel", "another", "the try %s is cancelled already", t.ref)
 			}
 			if !(limit > 0 && p.at == due) && !t.call.reply.run.broke.by(p.rec) {
-				b.report(p, auditDue(limit, due), p.at.String(), "the try %s is cancelled at another time", t.ref)
+				b.report(p, dueName(limit, due), p.at.String(), "the try %s is cancelled at another time", t.ref)
 			}
 		}
 		over := b.next(t.started.rec, due)
@@ -203,7 +205,7 @@ func (b *auditBook) checkToolDeadline() {
 	}
 }
 
-func auditDue(limit, due time.Duration) string {
+func dueName(limit, due time.Duration) string {
 	if limit <= 0 {
 		return "never"
 	}
@@ -212,14 +214,14 @@ func auditDue(limit, due time.Duration) string {
 
 // checkAbandoned checks that cancelled tries are abandoned when time.grace is
 // over, and only then.
-func (b *auditBook) checkAbandoned() {
+func (b *book) checkAbandoned() {
 	grace := b.cfg.Time.Grace
 	for _, it := range b.items {
-		if it.run == nil || it.eff == nil || it.eff.Kind != Note || it.eff.Event != EventAbandoned {
+		if it.run == nil || it.eff == nil || it.eff.Kind != loop.Note || it.eff.Event != loop.EventAbandoned {
 			continue
 		}
 		if t := b.try(it.eff.Ref); t == nil || t.ended.line != it.line || len(t.cancels) == 0 {
-			b.report(it.auditPlace, "a cancelled try that has not ended", it.eff.Ref.String(), "nothing to abandon")
+			b.report(it.place, "a cancelled try that has not ended", it.eff.Ref.String(), "nothing to abandon")
 		}
 	}
 	for _, t := range b.tries {
@@ -231,7 +233,7 @@ func (b *auditBook) checkAbandoned() {
 
 // checkGrace checks the end of a cancelled try. Its grace ends at first, or at
 // last if it was cancelled again with the whole run.
-func (b *auditBook) checkGrace(t *auditTry, first, last time.Duration) {
+func (b *book) checkGrace(t *try, first, last time.Duration) {
 	over := b.next(t.cancels[0].rec, last+1)
 	switch {
 	case t.abandoned && t.ended.at != first && t.ended.at != last:

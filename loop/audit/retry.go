@@ -1,16 +1,18 @@
-package loop
+package audit
 
 import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // The rules on tries after the first, of calls and of model requests.
 
 // checkRetry checks that tries are made again only, and always, where they may
 // be.
-func (b *auditBook) checkRetry() {
+func (b *book) checkRetry() {
 	for _, c := range b.calls {
 		for k, t := range c.tries {
 			retry := b.toolRetry(c, k+1)
@@ -30,7 +32,7 @@ func (b *auditBook) checkRetry() {
 }
 
 // checkFallback checks a try of another tool than the one before.
-func (b *auditBook) checkFallback(c *auditCall, k int) {
+func (b *book) checkFallback(c *call, k int) {
 	t, next := c.tries[k], c.tries[k+1]
 	switch {
 	case next.name != b.spec(t).Fallback || !b.fallsBack(c, k+1):
@@ -40,15 +42,15 @@ func (b *auditBook) checkFallback(c *auditCall, k int) {
 	}
 }
 
-func (b *auditBook) checkRetryMissing(c *auditCall, t *auditTry, retry auditRetry) {
+func (b *book) checkRetryMissing(c *call, t *try, retry retry) {
 	run := c.reply.run
 	over := b.next(t.ended.rec-1, retry.hi)
-	p := auditPlace{}
+	p := place{}
 	switch _, _, kept := b.kept(c); {
 	case kept:
 		return
 	case len(c.puts) > 0 && c.puts[0].rec < over && !run.broken(c.puts[0].rec):
-		p = c.puts[0].auditPlace
+		p = c.puts[0].place
 	case over < len(b.trace) && !run.broken(over) && b.trace[over].In.At > retry.hi:
 		p = b.input(over)
 	default:
@@ -57,7 +59,7 @@ func (b *auditBook) checkRetryMissing(c *auditCall, t *auditTry, retry auditRetr
 	b.report(p, "a retry by "+retry.hi.String(), "none", "the try %s must be made again", t.ref)
 }
 
-func (b *auditBook) checkRetryWait() {
+func (b *book) checkRetryWait() {
 	for _, c := range b.calls {
 		for k := 1; k < len(c.tries); k++ {
 			if c.tries[k].name == c.tries[k-1].name {
@@ -67,7 +69,7 @@ func (b *auditBook) checkRetryWait() {
 	}
 }
 
-func (b *auditBook) checkWait(p auditPlace, ref Ref, retry auditRetry) {
+func (b *book) checkWait(p place, ref loop.Ref, retry retry) {
 	if !retry.may || retry.lo <= p.at && p.at <= retry.hi {
 		return
 	}
@@ -78,7 +80,7 @@ func (b *auditBook) checkWait(p auditPlace, ref Ref, retry auditRetry) {
 	b.report(p, want, p.at.String(), "the try %s is made at another time", ref)
 }
 
-func (b *auditBook) checkTryLimit() {
+func (b *book) checkTryLimit() {
 	for _, r := range b.runs {
 		for _, t := range r.tries {
 			if n := b.triesBy(r, t); b.cfg.Limits.Tries > 0 && n > b.cfg.Limits.Tries {
@@ -86,13 +88,13 @@ func (b *auditBook) checkTryLimit() {
 			}
 		}
 	}
-	b.goesOn(StopTryLimit)
+	b.goesOn(loop.StopTryLimit)
 }
 
 // triesBy counts the tries in a run's scope up to t.
-func (b *auditBook) triesBy(r *auditRun, t *auditTry) int {
+func (b *book) triesBy(r *run, t *try) int {
 	tries := r.tries
-	if b.cfg.Scope == ScopeSession {
+	if b.cfg.Scope == loop.ScopeSession {
 		tries = b.tries
 	}
 	return slices.Index(tries, t) + 1
@@ -100,14 +102,14 @@ func (b *auditBook) triesBy(r *auditRun, t *auditTry) int {
 
 // expires gives the instant at which a model request runs into one of its
 // timeouts, if it is not answered before.
-func (b *auditBook) expires(a *auditAsk) (at time.Duration, limited bool) {
+func (b *book) expires(a *ask) (at time.Duration, limited bool) {
 	limits := b.cfg.Time
 	earliest := func(from, limit time.Duration) {
 		if limit > 0 && (!limited || from+limit < at) {
 			at, limited = from+limit, true
 		}
 	}
-	if a.to == ForSummary && limits.Summary > 0 {
+	if a.to == loop.ForSummary && limits.Summary > 0 {
 		earliest(a.asked.at, limits.Summary)
 	} else {
 		earliest(a.asked.at, limits.Model)
@@ -127,7 +129,7 @@ func (b *auditBook) expires(a *auditAsk) (at time.Duration, limited bool) {
 
 // checkModelDeadline checks that model requests are given up when one of their
 // timeouts is over, and only then or with the whole run.
-func (b *auditBook) checkModelDeadline() {
+func (b *book) checkModelDeadline() {
 	for _, r := range b.runs {
 		for _, q := range r.requests {
 			for _, a := range q.tries {
@@ -137,11 +139,11 @@ func (b *auditBook) checkModelDeadline() {
 	}
 }
 
-func (b *auditBook) checkExpiry(r *auditRun, a *auditAsk) {
+func (b *book) checkExpiry(r *run, a *ask) {
 	due, limited := b.expires(a)
-	if a.how == auditGivenUp && !r.broken(a.ended.rec) {
+	if a.how == askGivenUp && !r.broken(a.ended.rec) {
 		if !limited || a.ended.at != due {
-			b.report(a.ended, auditDue(due, due), a.ended.at.String(), "the request %s is given up at another time", a.ref)
+			b.report(a.ended, dueName(due, due), a.ended.at.String(), "the request %s is given up at another time", a.ref)
 		}
 		return
 	}
@@ -155,7 +157,7 @@ func (b *auditBook) checkExpiry(r *auditRun, a *auditAsk) {
 
 // checkModelRetry checks that model requests are made again only, and always,
 // where they may be.
-func (b *auditBook) checkModelRetry() {
+func (b *book) checkModelRetry() {
 	for _, r := range b.runs {
 		for _, q := range r.requests {
 			for k, a := range q.tries {
@@ -171,10 +173,10 @@ func (b *auditBook) checkModelRetry() {
 			}
 		}
 	}
-	b.goesOn(StopModelFailed, StopModelDeadline)
+	b.goesOn(loop.StopModelFailed, loop.StopModelDeadline)
 }
 
-func (b *auditBook) checkModelRetryWait() {
+func (b *book) checkModelRetryWait() {
 	for _, r := range b.runs {
 		for _, q := range r.requests {
 			for k := 1; k < len(q.tries); k++ {
@@ -186,72 +188,72 @@ func (b *auditBook) checkModelRetryWait() {
 
 // checkEmptyReply checks that empty replies are taken back and asked for again
 // no more often than allowed.
-func (b *auditBook) checkEmptyReply() {
+func (b *book) checkEmptyReply() {
 	for _, r := range b.replies {
-		if r.sort == auditEmpty && !b.has(r.rec, func(e *Effect) bool { return e.Kind == Drop && e.Ref == r.ref }) {
-			b.report(r.auditPlace, "dropped", "kept", "the reply %s is empty", r.ref)
+		if r.sort == emptyReply && !b.has(r.rec, func(e *loop.Effect) bool { return e.Kind == loop.Drop && e.Ref == r.ref }) {
+			b.report(r.place, "dropped", "kept", "the reply %s is empty", r.ref)
 		}
 	}
-	b.goesOn(StopEmptyReply)
+	b.goesOn(loop.StopEmptyReply)
 }
 
 // checkCutReply checks that replies that were cut off are kept and followed by
 // a word of the loop, and asked for again no more often than allowed.
-func (b *auditBook) checkCutReply() {
+func (b *book) checkCutReply() {
 	for _, r := range b.replies {
-		again := b.has(r.rec, auditAsks)
-		if r.sort == auditCut && again && !b.has(r.rec, auditSpeaks) {
-			b.report(r.auditPlace, "a user message that says so", "none", "the reply %s was cut off", r.ref)
+		again := b.has(r.rec, asksModel)
+		if r.sort == cutReply && again && !b.has(r.rec, speaks) {
+			b.report(r.place, "a user message that says so", "none", "the reply %s was cut off", r.ref)
 		}
 	}
 	for _, it := range b.items {
-		if it.run == nil || it.eff == nil || !auditSpeaks(it.eff) {
+		if it.run == nil || it.eff == nil || !speaks(it.eff) {
 			continue
 		}
 		if r := b.reply(b.lines[it.rec]); (r == nil || !r.cut()) && !b.hints(it.rec) && !b.steered(it) {
-			b.report(it.auditPlace, "nothing", "a user message of the loop's own", "no reply was cut off")
+			b.report(it.place, "nothing", "a user message of the loop's own", "no reply was cut off")
 		}
 	}
 	b.ran("cut-reply")
-	b.goesOn(StopTruncatedReply)
+	b.goesOn(loop.StopTruncatedReply)
 }
 
 // cut reports whether a reply without calls was cut off.
-func (r *auditReply) cut() bool { return r.sort != auditBatch && r.in.Finish == FinishLength }
+func (r *reply) cut() bool { return r.sort != batchReply && r.in.Finish == loop.FinishLength }
 
 // hints reports whether a record has another reason for the loop to speak: a
 // nudge, a hint, the last word, or what the user answered.
-func (b *auditBook) hints(rec int) bool {
-	for i := rec; i >= 0 && (i == rec || !b.has(i, auditAsks)); i-- {
-		if b.has(i, func(e *Effect) bool { return e.Kind == Note && e.Event == EventNudged }) {
+func (b *book) hints(rec int) bool {
+	for i := rec; i >= 0 && (i == rec || !b.has(i, asksModel)); i-- {
+		if b.has(i, func(e *loop.Effect) bool { return e.Kind == loop.Note && e.Event == loop.EventNudged }) {
 			return true
 		}
 	}
-	return b.trace[rec].In.Kind == UserReply || b.has(rec, func(e *Effect) bool {
-		return e.Kind == AskModel && e.For != ForReply || e.Kind == Put && e.To > 0 ||
-			e.Kind == Note && (e.Event == EventNudged || e.Event == EventLimitNear || e.Event == EventGaps || e.Event == EventBadAction)
-	}) || b.task.Planner == PlannerJSON
+	return b.trace[rec].In.Kind == loop.UserReply || b.has(rec, func(e *loop.Effect) bool {
+		return e.Kind == loop.AskModel && e.For != loop.ForReply || e.Kind == loop.Put && e.To > 0 ||
+			e.Kind == loop.Note && (e.Event == loop.EventNudged || e.Event == loop.EventLimitNear || e.Event == loop.EventGaps || e.Event == loop.EventBadAction)
+	}) || b.task.Planner == loop.PlannerJSON
 }
 
 // steered reports whether a message of the loop's tells the model what the user
 // said meanwhile: it waits until the loop goes on, however often a request is
 // tried or asked again before that.
-func (b *auditBook) steered(it auditItem) bool {
+func (b *book) steered(it item) bool {
 	for i := it.rec; i >= it.run.begin.rec; i-- {
 		in := &b.trace[i].In
-		if in.Kind == Steer && in.Text == it.eff.Text && b.has(i, func(e *Effect) bool { return e.Kind == Note && e.Event == EventSteered }) {
+		if in.Kind == loop.Steer && in.Text == it.eff.Text && b.has(i, func(e *loop.Effect) bool { return e.Kind == loop.Note && e.Event == loop.EventSteered }) {
 			return true
 		}
 	}
 	return false
 }
 
-func auditAsks(e *Effect) bool { return e.Kind == AskModel }
+func asksModel(e *loop.Effect) bool { return e.Kind == loop.AskModel }
 
-func auditSpeaks(e *Effect) bool { return e.Kind == Put && e.Ref.Kind == RefMessage }
+func speaks(e *loop.Effect) bool { return e.Kind == loop.Put && e.Ref.Kind == loop.RefMessage }
 
 // has reports whether one of a record's effects is as described.
-func (b *auditBook) has(rec int, is func(e *Effect) bool) bool {
+func (b *book) has(rec int, is func(e *loop.Effect) bool) bool {
 	effects := b.trace[rec].Effects
 	for i := range effects {
 		if is(&effects[i]) {

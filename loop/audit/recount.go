@@ -1,18 +1,20 @@
-package loop
+package audit
 
 import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // This file recounts what should have happened: what blocks each call, when a
 // run is broken off, and what decides that it stops.
 
-// An auditDecision is a rule's decision that a run stops. Where the rules leave
+// A decision is a rule's decision that a run stops. Where the rules leave
 // open when exactly it falls, it falls in one of the records lo to hi.
-type auditDecision struct {
-	stop   Stop
+type decision struct {
+	stop   loop.Stop
 	lo, hi int
 	rank   int  // which comes first at one instant (decision D20)
 	maybe  bool // the recount cannot tell whether it fell
@@ -38,36 +40,36 @@ const (
 )
 
 // before reports whether d surely comes before e.
-func (d auditDecision) before(e auditDecision) bool {
+func (d decision) before(e decision) bool {
 	return !d.maybe && (d.hi < e.lo || d.hi == e.lo && d.rank < e.rank)
 }
 
-func (r *auditRun) decide(stop Stop, rank, lo, hi int) {
-	r.decisions = append(r.decisions, auditDecision{stop: stop, rank: rank, lo: lo, hi: hi})
+func (r *run) decide(stop loop.Stop, rank, lo, hi int) {
+	r.decisions = append(r.decisions, decision{stop: stop, rank: rank, lo: lo, hi: hi})
 }
 
 // perhaps adds a decision that may have fallen at any time from lo on.
-func (r *auditRun) perhaps(stop Stop, lo int) {
+func (r *run) perhaps(stop loop.Stop, lo int) {
 	for _, d := range r.decisions {
 		if d.maybe && d.stop == stop {
 			return
 		}
 	}
-	r.decisions = append(r.decisions, auditDecision{stop: stop, lo: lo, hi: math.MaxInt, maybe: true})
+	r.decisions = append(r.decisions, decision{stop: stop, lo: lo, hi: math.MaxInt, maybe: true})
 }
 
 // obeyed reports whether the run asked the model for no further turn once the
 // decision had fallen.
-func (r *auditRun) obeyed(d auditDecision) bool {
+func (r *run) obeyed(d decision) bool {
 	return !r.disobeyed(d).found()
 }
 
 // disobeyed gives the first place where a run asked for another turn although
 // the decision had fallen.
-func (r *auditRun) disobeyed(d auditDecision) (first auditPlace) {
+func (r *run) disobeyed(d decision) (first place) {
 	for _, q := range r.requests {
 		for _, a := range q.tries {
-			if a.to == ForReply && a.asked.rec >= d.hi && (!first.found() || a.asked.line < first.line) {
+			if a.to == loop.ForReply && a.asked.rec >= d.hi && (!first.found() || a.asked.line < first.line) {
 				first = a.asked
 			}
 		}
@@ -75,8 +77,8 @@ func (r *auditRun) disobeyed(d auditDecision) (first auditPlace) {
 	return first
 }
 
-// auditCounts is what the limits and detectors count.
-type auditCounts struct {
+// counts is what the limits and detectors count.
+type counts struct {
 	turns, calls, steps, row, spawns int
 	tokens, cost                     int64
 	open                             bool // calls cannot be told: the user went on at a question, which may have been theirs
@@ -85,11 +87,11 @@ type auditCounts struct {
 	// the row and where it does not: the documentation leaves that open.
 	errors, errorsKept int
 
-	auditStreaks
-	before auditStreaks // those before the last turn
+	streakCount
+	before streakCount // those before the last turn
 }
 
-func (b *auditBook) recount() {
+func (b *book) recount() {
 	type written struct{ name, args string }
 	type read struct {
 		same   string
@@ -100,16 +102,16 @@ func (b *auditBook) recount() {
 		w := written{c.name, c.args}
 		r, known := seen[w]
 		if !known {
-			r = read{auditSame(c.name, c.args), auditIsObject(c.args)}
+			r = read{sameCall(c.name, c.args), isObject(c.args)}
 			seen[w] = r
 		}
 		c.same = r.same
 		b.readFault(c, r.object)
 	}
-	n := auditCounts{}
+	n := counts{}
 	for _, r := range b.runs {
-		if b.cfg.Scope != ScopeSession {
-			n = auditCounts{}
+		if b.cfg.Scope != loop.ScopeSession {
+			n = counts{}
 		}
 		n.row = 0 // what is asked for again is asked for in the same run
 		b.breakOff(r)
@@ -126,28 +128,28 @@ func (b *auditBook) recount() {
 // trust takes the stops at their word that are not recounted: those of detectors
 // that do more than stop, and of a question to the user that is not about a
 // limit.
-func (b *auditBook) trust(r *auditRun) {
+func (b *book) trust(r *run) {
 	for _, d := range b.cfg.Detectors {
 		if !b.plain {
-			r.perhaps(Stop(d.Name), r.begin.rec)
+			r.perhaps(loop.Stop(d.Name), r.begin.rec)
 		}
 	}
 	for _, q := range r.asks {
-		if q.answered.found() && !q.allow && (b.cfg.Policy.AskMissing || b.cfg.Policy.OnFailure == FailureTable) {
-			r.perhaps(StopNeedsUser, q.answered.rec)
+		if q.answered.found() && !q.allow && (b.cfg.Policy.AskMissing || b.cfg.Policy.OnFailure == loop.FailureTable) {
+			r.perhaps(loop.StopNeedsUser, q.answered.rec)
 		}
 	}
 }
 
 // readFault finds out whether a call is of an unknown tool or has arguments that
 // are not valid.
-func (b *auditBook) readFault(c *auditCall, object bool) {
-	c.loose = !auditClear(c.args) || c.planned && c.name == ""
+func (b *book) readFault(c *call, object bool) {
+	c.loose = !clearJSON(c.args) || c.planned && c.name == ""
 	switch {
 	case c.spec == nil:
-		c.fault = Unknown
+		c.fault = loop.Unknown
 	case !object:
-		c.fault = InvalidArgs
+		c.fault = loop.InvalidArgs
 	case b.cfg.Contracts.Input && c.spec.Input != "":
 		schema := b.schema(c.spec.Input)
 		if schema == nil {
@@ -157,31 +159,31 @@ func (b *auditBook) readFault(c *auditCall, object bool) {
 		fixed, _, problem, _ := schema.Check(c.args, b.cfg.Contracts.Repair)
 		c.fixed, c.sent = fixed, fixed
 		if problem != "" {
-			c.fault = InvalidArgs
+			c.fault = loop.InvalidArgs
 		}
 	}
 	if c.loose && len(c.puts) > 0 {
 		c.fault = c.puts[0].eff.Why // taken at its word
-		if c.fault != Unknown && c.fault != InvalidArgs {
-			c.fault = Executed
+		if c.fault != loop.Unknown && c.fault != loop.InvalidArgs {
+			c.fault = loop.Executed
 		}
 	}
 }
 
 // judge counts a reply, and finds out what blocks its calls and what it
 // decides.
-func (b *auditBook) judge(r *auditReply, n *auditCounts) {
+func (b *book) judge(r *reply, n *counts) {
 	n.tokens += r.in.TokensIn + r.in.TokensOut
 	n.cost += r.in.Cost
 	switch {
 	case r.last:
 		b.judgeLast(r)
 		return
-	case r.sort == auditSummary:
+	case r.sort == summaryReply:
 		return
 	}
 	b.countRow(r, n)
-	if r.sort != auditBatch {
+	if r.sort != batchReply {
 		b.judgeText(r, n)
 		return
 	}
@@ -201,7 +203,7 @@ func (b *auditBook) judge(r *auditReply, n *auditCounts) {
 	}
 	for _, g := range r.gates(true) {
 		if g.answered.found() && !g.allow {
-			r.run.decide(StopCancelled, rankHook, g.answered.rec, g.answered.rec)
+			r.run.decide(loop.StopCancelled, rankHook, g.answered.rec, g.answered.rec)
 		}
 	}
 	rec := b.decideErrors(r, n)
@@ -213,16 +215,16 @@ func (b *auditBook) judge(r *auditReply, n *auditCounts) {
 
 // decidePolicy takes the policy table's stops as they come: they need a failed
 // call.
-func (b *auditBook) decidePolicy(r *auditReply, rec int) {
-	failed := slices.ContainsFunc(r.calls, func(c *auditCall) bool { return len(c.puts) > 0 && c.puts[0].eff.Code.Failed() })
-	if rec >= 0 && failed && b.cfg.Policy.OnFailure == FailureTable {
-		r.run.perhaps(StopToolContract, rec)
-		r.run.perhaps(StopUnauthorized, rec)
+func (b *book) decidePolicy(r *reply, rec int) {
+	failed := slices.ContainsFunc(r.calls, func(c *call) bool { return len(c.puts) > 0 && c.puts[0].eff.Code.Failed() })
+	if rec >= 0 && failed && b.cfg.Policy.OnFailure == loop.FailureTable {
+		r.run.perhaps(loop.StopToolContract, rec)
+		r.run.perhaps(loop.StopUnauthorized, rec)
 	}
 }
 
 // rollUp counts what the sub-runs of a batch used.
-func (b *auditBook) rollUp(r *auditReply, n *auditCounts, rec int) {
+func (b *book) rollUp(r *reply, n *counts, rec int) {
 	used := false
 	for _, c := range r.calls {
 		for _, t := range c.tries {
@@ -242,41 +244,41 @@ func (b *auditBook) rollUp(r *auditReply, n *auditCounts, rec int) {
 }
 
 // stop blocks a call if nothing has blocked it before.
-func (c *auditCall) stop(why Why, rule string) {
-	if c.block == Executed && why != Executed {
+func (c *call) stop(why loop.Why, rule string) {
+	if c.block == loop.Executed && why != loop.Executed {
 		c.block, c.rule = why, rule
 	}
 }
 
 // countRow counts the replies in a row that cannot be used.
-func (b *auditBook) countRow(r *auditReply, n *auditCounts) {
-	cut := r.in.Finish == FinishLength
-	if r.sort == auditAnswer || r.sort == auditAction || r.sort == auditBatch && !(cut && r.faulty()) {
+func (b *book) countRow(r *reply, n *counts) {
+	cut := r.in.Finish == loop.FinishLength
+	if r.sort == answerReply || r.sort == actionReply || r.sort == batchReply && !(cut && r.faulty()) {
 		n.row = 0
 		return
 	}
 	n.row++
 	if n.row > b.cfg.ModelRetry.EmptyReplies {
-		if r.sort == auditEmpty || r.sort == auditBad {
-			r.run.decide(StopEmptyReply, rankValidity, r.rec, r.rec)
+		if r.sort == emptyReply || r.sort == badReply {
+			r.run.decide(loop.StopEmptyReply, rankValidity, r.rec, r.rec)
 		}
 		if cut {
-			r.run.decide(StopTruncatedReply, rankValidity, r.rec, r.rec)
+			r.run.decide(loop.StopTruncatedReply, rankValidity, r.rec, r.rec)
 		}
 		for _, c := range r.calls {
-			c.stop(Refused, "cut-reply")
+			c.stop(loop.Refused, "cut-reply")
 		}
 	}
 }
 
 // faulty reports whether the arguments of a call are no JSON object.
-func (r *auditReply) faulty() bool {
-	return slices.ContainsFunc(r.calls, func(c *auditCall) bool { return !auditIsObject(c.args) })
+func (r *reply) faulty() bool {
+	return slices.ContainsFunc(r.calls, func(c *call) bool { return !isObject(c.args) })
 }
 
 // decideErrors counts failing turns, and gives the record in which the batch
 // became final, or -1.
-func (b *auditBook) decideErrors(r *auditReply, n *auditCounts) (rec int) {
+func (b *book) decideErrors(r *reply, n *counts) (rec int) {
 	var failed, ended int
 	for _, c := range r.calls {
 		if len(c.puts) == 0 {
@@ -284,7 +286,7 @@ func (b *auditBook) decideErrors(r *auditReply, n *auditCounts) (rec int) {
 		}
 		put := c.puts[0]
 		rec = max(rec, put.rec)
-		if put.eff.Why == NotStarted {
+		if put.eff.Why == loop.NotStarted {
 			continue
 		}
 		ended++
@@ -293,7 +295,7 @@ func (b *auditBook) decideErrors(r *auditReply, n *auditCounts) (rec int) {
 		}
 	}
 	switch {
-	case failed > 0 && (failed == ended || b.cfg.Errors.Batch == BatchAny):
+	case failed > 0 && (failed == ended || b.cfg.Errors.Batch == loop.BatchAny):
 		n.errors++
 		n.errorsKept++
 	case ended == 0:
@@ -303,42 +305,42 @@ func (b *auditBook) decideErrors(r *auditReply, n *auditCounts) (rec int) {
 	}
 	switch {
 	case b.trips(n.errors):
-		r.run.decide(StopErrorLimit, rankErrorLimit, rec, rec)
+		r.run.decide(loop.StopErrorLimit, rankErrorLimit, rec, rec)
 	case b.trips(n.errorsKept):
-		r.run.perhaps(StopErrorLimit, rec)
+		r.run.perhaps(loop.StopErrorLimit, rec)
 	}
 	return rec
 }
 
 // trips reports whether a number of failing turns trips the error limit.
-func (b *auditBook) trips(count int) bool {
+func (b *book) trips(count int) bool {
 	limit := b.cfg.Errors.MaxConsecutive
-	return limit > 0 && (count > limit || count == limit && b.cfg.Errors.Trip != TripExceeded)
+	return limit > 0 && (count > limit || count == limit && b.cfg.Errors.Trip != loop.TripExceeded)
 }
 
 // errorKind gives the kind of error that a result is, "" for none.
-func (b *auditBook) errorKind(c *auditCall, put *Effect) ErrorKind {
+func (b *book) errorKind(c *call, put *loop.Effect) loop.ErrorKind {
 	switch put.Why {
-	case Unknown:
-		return KindUnknown
-	case InvalidArgs:
-		return KindInvalid
-	case Denied:
-		return KindDenied
-	case Vetoed, Refused:
-		return KindVetoed
+	case loop.Unknown:
+		return loop.KindUnknown
+	case loop.InvalidArgs:
+		return loop.KindInvalid
+	case loop.Denied:
+		return loop.KindDenied
+	case loop.Vetoed, loop.Refused:
+		return loop.KindVetoed
 	}
 	if put.Code.Failed() {
-		return KindException
+		return loop.KindException
 	}
 	if b.errorText(c) {
-		return KindText
+		return loop.KindText
 	}
 	return ""
 }
 
 // errorText reports whether a call's result begins like an error's.
-func (b *auditBook) errorText(c *auditCall) bool {
+func (b *book) errorText(c *call) bool {
 	t, prefix := c.last(), b.cfg.Errors.TextPrefix
 	if prefix == "" || t == nil || t.in == nil {
 		return false
@@ -347,25 +349,25 @@ func (b *auditBook) errorText(c *auditCall) bool {
 }
 
 // decideRequests finds the model requests that failed for good.
-func (b *auditBook) decideRequests(r *auditRun) {
+func (b *book) decideRequests(r *run) {
 	for _, q := range r.requests {
 		a := q.tries[len(q.tries)-1]
-		if a.to == ForSummary {
-			for _, stop := range []Stop{StopCompactionThrash, StopTokenLimit, StopCostLimit} {
+		if a.to == loop.ForSummary {
+			for _, stop := range []loop.Stop{loop.StopCompactionThrash, loop.StopTokenLimit, loop.StopCostLimit} {
 				r.perhaps(stop, a.asked.rec)
 			}
 			continue // without a summary the run goes on
 		}
-		if a.how != auditFailed && a.how != auditGivenUp || r.broken(a.ended.rec) {
+		if a.how != askFailed && a.how != askGivenUp || r.broken(a.ended.rec) {
 			continue
 		}
 		retry := b.modelRetry(q, len(q.tries))
-		if retry.may && (retry.must || !b.noted(a.ended.rec, EventGaveUp)) {
+		if retry.may && (retry.must || !b.noted(a.ended.rec, loop.EventGaveUp)) {
 			continue
 		}
-		stop := StopModelFailed
-		if a.how == auditGivenUp {
-			stop = StopModelDeadline
+		stop := loop.StopModelFailed
+		if a.how == askGivenUp {
+			stop = loop.StopModelDeadline
 		}
 		r.decide(stop, rankModel, a.ended.rec, a.ended.rec)
 	}
@@ -373,7 +375,7 @@ func (b *auditBook) decideRequests(r *auditRun) {
 
 // decideTries finds the tries that the try limit kept from being made. The first
 // of a batch decides, and that need not be the first call's.
-func (b *auditBook) decideTries(r *auditRun) {
+func (b *book) decideTries(r *run) {
 	for _, reply := range r.replies {
 		lo, hi := math.MaxInt, math.MaxInt
 		for _, c := range reply.calls {
@@ -382,7 +384,7 @@ func (b *auditBook) decideTries(r *auditRun) {
 			}
 		}
 		if hi < math.MaxInt {
-			r.decide(StopTryLimit, rankTryLimit, lo, hi)
+			r.decide(loop.StopTryLimit, rankTryLimit, lo, hi)
 		}
 	}
 }

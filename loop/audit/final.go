@@ -1,4 +1,4 @@
-package loop
+package audit
 
 import (
 	"cmp"
@@ -6,15 +6,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // This file recounts when tries are made again and when results are final.
 
 // kept reports whether the try limit kept a try of a call from being made, and
 // between which records.
-func (b *auditBook) kept(c *auditCall) (from, until int, ok bool) {
+func (b *book) kept(c *call) (from, until int, ok bool) {
 	spent, ok := b.spent(c.reply.run)
-	if !ok || c.block != Executed || c.denied.found() || len(c.puts) == 0 {
+	if !ok || c.block != loop.Executed || c.denied.found() || len(c.puts) == 0 {
 		return 0, 0, false
 	}
 	from, until = b.gatesDone(c.reply), c.puts[0].rec
@@ -30,9 +32,9 @@ func (b *auditBook) kept(c *auditCall) (from, until int, ok bool) {
 
 // spent gives the record in which the last try that limits.tries allows was
 // made.
-func (b *auditBook) spent(r *auditRun) (rec int, ok bool) {
+func (b *book) spent(r *run) (rec int, ok bool) {
 	tries, limit := r.tries, b.cfg.Limits.Tries
-	if b.cfg.Scope == ScopeSession {
+	if b.cfg.Scope == loop.ScopeSession {
 		tries = b.tries
 	}
 	if limit <= 0 || len(tries) < limit {
@@ -42,38 +44,38 @@ func (b *auditBook) spent(r *auditRun) (rec int, ok bool) {
 }
 
 // finality finds out when a call's result is final.
-func (b *auditBook) finality(c *auditCall) auditSpan {
+func (b *book) finality(c *call) span {
 	t, run, reply := c.last(), c.reply.run, c.reply.rec
 	spent, limited := b.spent(run)
 	ready := b.gatesDone(c.reply)
 	switch {
 	case t != nil:
 		return b.tryFinality(c, t)
-	case c.block != Executed:
-		return auditSpan{reply, reply, true}
+	case c.block != loop.Executed:
+		return span{reply, reply, true}
 	case c.denied.found():
-		return auditSpan{c.denied.rec, c.denied.rec, true}
+		return span{c.denied.rec, c.denied.rec, true}
 	case run.broke.found() && !(limited && max(ready, spent) <= run.broke.rec):
-		return auditSpan{run.broke.rec, max(reply, run.broke.rec), true}
+		return span{run.broke.rec, max(reply, run.broke.rec), true}
 	case limited:
-		return auditSpan{ready, max(ready, spent), ready < len(b.trace)}
-	case len(c.puts) > 0 && c.puts[0].eff.Why != Executed && c.puts[0].eff.Why != NotStarted:
-		return auditSpan{reply, max(reply, ready), ready < len(b.trace)} // for a reason that another rule judges
+		return span{ready, max(ready, spent), ready < len(b.trace)}
+	case len(c.puts) > 0 && c.puts[0].eff.Why != loop.Executed && c.puts[0].eff.Why != loop.NotStarted:
+		return span{reply, max(reply, ready), ready < len(b.trace)} // for a reason that another rule judges
 	}
-	return auditSpan{}
+	return span{}
 }
 
 // tryFinality finds out when a call is final of which t is the last try.
-func (b *auditBook) tryFinality(c *auditCall, t *auditTry) auditSpan {
+func (b *book) tryFinality(c *call, t *try) span {
 	run, ended := c.reply.run, t.ended.rec
 	retry := b.toolRetry(c, len(c.tries))
 	switch {
 	case !t.ended.found():
-		return auditSpan{}
+		return span{}
 	case !retry.may:
-		return auditSpan{ended, ended, true}
+		return span{ended, ended, true}
 	}
-	span := auditSpan{ended, b.next(ended-1, retry.hi), true}
+	span := span{ended, b.next(ended-1, retry.hi), true}
 	if run.broke.found() {
 		span.hi = max(ended, min(span.hi, run.broke.rec))
 	}
@@ -84,39 +86,39 @@ func (b *auditBook) tryFinality(c *auditCall, t *auditTry) auditSpan {
 	return span
 }
 
-// An auditRetry says whether a try may and must be followed by another, and
+// A retry says whether a try may and must be followed by another, and
 // between which instants.
-type auditRetry struct {
+type retry struct {
 	may, must bool
 	lo, hi    time.Duration
 }
 
 // toolRetry recounts whether the n-th try of a call is made again.
-func (b *auditBook) toolRetry(c *auditCall, n int) auditRetry {
+func (b *book) toolRetry(c *call, n int) retry {
 	t, run, cfg := c.tries[n-1], c.reply.run, b.cfg.Retry
 	first := c.since(n)
 	if !t.ended.found() || run.broken(t.ended.rec) || n-first > b.retries(t) {
-		return auditRetry{}
+		return retry{}
 	}
-	var r auditRetry
-	transient := slices.Contains(cfg.Codes, Timeout)
+	var r retry
+	transient := slices.Contains(cfg.Codes, loop.Timeout)
 	switch {
 	case b.timedOut(t):
-		r.may = transient && cfg.Timeouts && (!t.abandoned || b.spec(t).Idempotent == Idempotent)
+		r.may = transient && cfg.Timeouts && (!t.abandoned || b.spec(t).Idempotent == loop.Idempotent)
 		r.must = r.may
 	case t.in != nil:
 		_, code := b.result(t)
 		r.may = code.Failed() && slices.Contains(cfg.Codes, code) && !b.lost(t, code)
-		r.must = r.may && (code != Timeout || cfg.Timeouts)
-		if b.cfg.Policy.OnFailure == FailureTable && code != Timeout && code != RateLimited && code != RetryableServer {
-			return auditRetry{} // the table tries these again and no others
+		r.must = r.may && (code != loop.Timeout || cfg.Timeouts)
+		if b.cfg.Policy.OnFailure == loop.FailureTable && code != loop.Timeout && code != loop.RateLimited && code != loop.RetryableServer {
+			return retry{} // the table tries these again and no others
 		}
 	}
 	before := time.Duration(-1)
 	if n-first > 1 {
 		before = t.started.at - c.tries[n-2].ended.at
 	}
-	r.lo, r.hi = auditWait(cfg.Backoff, cfg.Base, cfg.Cap, n-first, before)
+	r.lo, r.hi = waitRange(cfg.Backoff, cfg.Base, cfg.Cap, n-first, before)
 	r.lo, r.hi = r.lo+t.ended.at, r.hi+t.ended.at
 	if deadline, limited := b.deadline(run, t.ended.rec); limited && r.hi >= deadline {
 		r.must = false
@@ -126,29 +128,29 @@ func (b *auditBook) toolRetry(c *auditCall, n int) auditRetry {
 
 // timedOut reports whether a try was cancelled for its own time, and not only
 // with the whole run.
-func (b *auditBook) timedOut(t *auditTry) bool {
+func (b *book) timedOut(t *try) bool {
 	limit, broke := b.toolTime(t), t.call.reply.run.broke
-	return slices.ContainsFunc(t.cancels, func(p auditPlace) bool {
+	return slices.ContainsFunc(t.cancels, func(p place) bool {
 		return !broke.by(p.rec) || limit > 0 && p.at == t.started.at+limit
 	})
 }
 
 // modelRetry recounts whether the n-th try of a model request is made again.
-func (b *auditBook) modelRetry(q *auditRequest, n int) auditRetry {
+func (b *book) modelRetry(q *request, n int) retry {
 	a, cfg := q.tries[n-1], b.cfg.ModelRetry
-	if a.how != auditFailed && a.how != auditGivenUp || q.run.broken(a.ended.rec) || n > cfg.Max {
-		return auditRetry{}
+	if a.how != askFailed && a.how != askGivenUp || q.run.broken(a.ended.rec) || n > cfg.Max {
+		return retry{}
 	}
 	status, wait := 0, time.Duration(0)
 	if a.in != nil {
 		status, wait = a.in.Status, a.in.RetryAfter
 	}
-	if !auditRetried(cfg.Statuses, status) {
-		return auditRetry{}
+	if !retried(cfg.Statuses, status) {
+		return retry{}
 	}
-	r := auditRetry{may: true, must: true, lo: wait, hi: wait}
+	r := retry{may: true, must: true, lo: wait, hi: wait}
 	if wait <= 0 {
-		r.lo, r.hi = auditWait(cfg.Backoff, cfg.Base, cfg.Cap, n, b.waitBefore(q, n))
+		r.lo, r.hi = waitRange(cfg.Backoff, cfg.Base, cfg.Cap, n, b.waitBefore(q, n))
 	}
 	limit := func(longest time.Duration) {
 		r.may, r.must = r.may && r.lo <= longest, r.must && r.hi <= longest
@@ -165,15 +167,15 @@ func (b *auditBook) modelRetry(q *auditRequest, n int) auditRetry {
 
 // waitBefore gives the wait before the n-th try of a model request, or -1 if
 // the server named it.
-func (b *auditBook) waitBefore(q *auditRequest, n int) time.Duration {
+func (b *book) waitBefore(q *request, n int) time.Duration {
 	if n < 2 || q.tries[n-2].in != nil && q.tries[n-2].in.RetryAfter > 0 {
 		return -1
 	}
 	return q.tries[n-1].asked.at - q.tries[n-2].ended.at
 }
 
-// auditRetried reports whether a status is in the list. 0 counts as 5xx.
-func auditRetried(statuses []string, status int) bool {
+// retried reports whether a status is in the list. 0 counts as 5xx.
+func retried(statuses []string, status int) bool {
 	word := strconv.Itoa(status)
 	if status == 0 {
 		word = "5xx"
@@ -185,8 +187,8 @@ func auditRetried(statuses []string, status int) bool {
 }
 
 // batchFinal gives the records in which a batch may become final.
-func (b *auditBook) batchFinal(r *auditReply) auditSpan {
-	span := auditSpan{ok: true}
+func (b *book) batchFinal(r *reply) span {
+	span := span{ok: true}
 	for _, c := range r.calls {
 		span.lo, span.hi = max(span.lo, c.final.lo), max(span.hi, c.final.hi)
 		span.ok = span.ok && c.final.ok
@@ -195,24 +197,24 @@ func (b *auditBook) batchFinal(r *auditReply) auditSpan {
 }
 
 // spec gives the tool that a try called, or an empty one.
-func (b *auditBook) spec(t *auditTry) *ToolSpec {
+func (b *book) spec(t *try) *loop.ToolSpec {
 	if s := b.tools[t.name]; s != nil {
 		return s
 	}
-	return &ToolSpec{}
+	return &loop.ToolSpec{}
 }
 
 // toolTime gives the time that a try may take, 0 for any.
-func (b *auditBook) toolTime(t *auditTry) time.Duration {
+func (b *book) toolTime(t *try) time.Duration {
 	return cmp.Or(b.spec(t).Timeout, b.cfg.Time.Tool)
 }
 
 // retries gives how often a try's tool may be tried again in a call.
-func (b *auditBook) retries(t *auditTry) int { return cmp.Or(b.spec(t).Retries, b.cfg.Retry.Max) }
+func (b *book) retries(t *try) int { return cmp.Or(b.spec(t).Retries, b.cfg.Retry.Max) }
 
 // since gives the index of the first try in a row of the same tool that ends
 // with try n, counted from 1.
-func (c *auditCall) since(n int) int {
+func (c *call) since(n int) int {
 	first := n - 1
 	for first > 0 && c.tries[first-1].name == c.tries[n-1].name {
 		first--
@@ -222,7 +224,7 @@ func (c *auditCall) since(n int) int {
 
 // fallsBack reports whether the n-th try of a call may be followed by one of
 // the tool's fallback.
-func (b *auditBook) fallsBack(c *auditCall, n int) bool {
+func (b *book) fallsBack(c *call, n int) bool {
 	t := c.tries[n-1]
 	other := b.tools[b.spec(t).Fallback]
 	if !b.cfg.Policy.Fallbacks || other == nil || c.standIn != "" || c.since(n) != 0 || c.reply.run.broken(t.ended.rec) || !b.replaceable(t) {
@@ -239,46 +241,46 @@ func (b *auditBook) fallsBack(c *auditCall, n int) bool {
 // replaceable reports whether a try ended in a way that a fallback helps
 // against: what another tool would not understand either, or what the policy
 // table does not let it try, it does not.
-func (b *auditBook) replaceable(t *auditTry) bool {
+func (b *book) replaceable(t *try) bool {
 	_, code := b.result(t)
 	if b.timedOut(t) {
-		code = Timeout
+		code = loop.Timeout
 	}
 	if b.lost(t, code) {
 		return false
 	}
-	if b.cfg.Policy.OnFailure == FailureTable {
-		return slices.Contains([]Code{Timeout, RateLimited, RetryableServer, OutputSchemaMismatch, ToolBug, NotFound}, code)
+	if b.cfg.Policy.OnFailure == loop.FailureTable {
+		return slices.Contains([]loop.Code{loop.Timeout, loop.RateLimited, loop.RetryableServer, loop.OutputSchemaMismatch, loop.ToolBug, loop.NotFound}, code)
 	}
-	return code.Failed() && code != InvalidInput
+	return code.Failed() && code != loop.InvalidInput
 }
 
 // lost reports whether a try of a tool that is not idempotent ended with a code
 // that leaves open whether it took effect: nothing may run it again.
-func (b *auditBook) lost(t *auditTry, code Code) bool {
-	return code == Cancelled && b.spec(t).Idempotent == NotIdempotent
+func (b *book) lost(t *try, code loop.Code) bool {
+	return code == loop.Cancelled && b.spec(t).Idempotent == loop.NotIdempotent
 }
 
 // result gives what a try ended with: its text, mended where that keeps the
 // tool's schema, and its code.
-func (b *auditBook) result(t *auditTry) (string, Code) {
+func (b *book) result(t *try) (string, loop.Code) {
 	if t.in == nil {
-		return "", Cancelled
+		return "", loop.Cancelled
 	}
 	text, code := t.in.Text, t.in.Code
 	schema := b.schema(b.spec(t).Output)
-	if !b.cfg.Contracts.Output || schema == nil || code != None {
+	if !b.cfg.Contracts.Output || schema == nil || code != loop.None {
 		return text, code
 	}
 	text, _, problem, _ := schema.Check(text, b.cfg.Contracts.Repair)
 	if problem != "" {
-		code = OutputSchemaMismatch
+		code = loop.OutputSchemaMismatch
 	}
 	return text, code
 }
 
 // schema gives a compiled schema, or nil if there is none.
-func (b *auditBook) schema(text string) Schema {
+func (b *book) schema(text string) loop.Schema {
 	if text == "" || b.task.Schemas == nil {
 		return nil
 	}

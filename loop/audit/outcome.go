@@ -1,12 +1,14 @@
-package loop
+package audit
 
 import (
 	"slices"
 	"strconv"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // checkOutcome recounts an outcome.
-func (b *auditBook) checkOutcome() {
+func (b *book) checkOutcome() {
 	for _, r := range b.runs {
 		if r.outcome == nil {
 			continue
@@ -35,38 +37,38 @@ func (b *auditBook) checkOutcome() {
 		if want.Elapsed != got.Elapsed {
 			b.report(r.halt, want.Elapsed.String(), got.Elapsed.String(), "the outcome's elapsed time")
 		}
-		if incomplete := got.Stop != StopDone && got.Stop != StopByModel; got.Incomplete != incomplete {
+		if incomplete := got.Stop != loop.StopDone && got.Stop != loop.StopByModel; got.Incomplete != incomplete {
 			b.report(r.halt, strconv.FormatBool(incomplete), strconv.FormatBool(got.Incomplete), "whether the answer is incomplete")
 		}
 		b.checkAnswer(r)
 	}
 }
 
-func (b *auditBook) checkAnswer(r *auditRun) {
+func (b *book) checkAnswer(r *run) {
 	texts := []string{""}
 	for _, reply := range r.replies {
 		texts = append(texts, reply.in.Text)
 	}
-	if r.outcome.Stop == StopDone {
+	if r.outcome.Stop == loop.StopDone {
 		texts = texts[len(texts)-1:]
 	}
 	for _, g := range r.gates {
-		if g.at == GateAfterRun && g.in != nil && g.in.Result != "" {
+		if g.at == loop.GateAfterRun && g.in != nil && g.in.Result != "" {
 			texts = []string{g.in.Result}
 		}
 	}
-	if b.task.Planner != PlannerJSON && !slices.Contains(texts, r.outcome.Answer) {
+	if b.task.Planner != loop.PlannerJSON && !slices.Contains(texts, r.outcome.Answer) {
 		b.report(r.halt, "the model's last text", strconv.Quote(r.outcome.Answer), "the answer")
 	}
 }
 
 // count recounts what a run used.
-func (b *auditBook) count(r *auditRun) Outcome {
-	o := Outcome{Tries: len(r.tries), Elapsed: r.halt.at - r.begin.at}
+func (b *book) count(r *run) loop.Outcome {
+	o := loop.Outcome{Tries: len(r.tries), Elapsed: r.halt.at - r.begin.at}
 	for _, q := range r.requests {
 		o.ModelCalls += len(q.tries)
 	}
-	o.Nudges, o.Repairs = b.notes(r, EventNudged), b.notes(r, EventRepaired)
+	o.Nudges, o.Repairs = b.notes(r, loop.EventNudged), b.notes(r, loop.EventRepaired)
 	for _, t := range r.tries {
 		if t.in != nil {
 			o.TokensIn += t.in.TokensIn
@@ -79,7 +81,7 @@ func (b *auditBook) count(r *auditRun) Outcome {
 		o.TokensIn += reply.in.TokensIn
 		o.TokensOut += reply.in.TokensOut
 		o.Cost += reply.in.Cost
-		if !reply.last && reply.sort >= auditAnswer {
+		if !reply.last && reply.sort >= answerReply {
 			o.Turns++
 		}
 		o.Asked += len(reply.calls)
@@ -91,26 +93,26 @@ func (b *auditBook) count(r *auditRun) Outcome {
 }
 
 // notes counts the notes of an event in a run.
-func (b *auditBook) notes(r *auditRun, event Event) int {
+func (b *book) notes(r *run, event loop.Event) int {
 	n := 0
 	for _, it := range b.items {
-		if it.run == r && it.eff != nil && it.eff.Kind == Note && it.eff.Event == event {
+		if it.run == r && it.eff != nil && it.eff.Kind == loop.Note && it.eff.Event == event {
 			n++
 		}
 	}
 	return n
 }
 
-func (b *auditBook) countCall(o *Outcome, c *auditCall) {
+func (b *book) countCall(o *loop.Outcome, c *call) {
 	switch {
 	case len(c.tries) > 0:
 		o.Calls++
 		if len(c.puts) > 0 && (c.puts[0].eff.Code.Failed() || b.errorText(c)) {
 			o.Errors++
 		}
-	case c.block == Unknown, c.block == InvalidArgs:
+	case c.block == loop.Unknown, c.block == loop.InvalidArgs:
 		o.Invalid++
-	case c.denied.found() && c.deny == Denied:
+	case c.denied.found() && c.deny == loop.Denied:
 		o.Denied++
 	default:
 		o.Vetoed++

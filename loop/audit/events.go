@@ -1,0 +1,131 @@
+package audit
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// An event is a note that a trace must or may have.
+type event struct {
+	rec   int
+	event loop.Event
+	ref   loop.Ref
+	must  bool
+}
+
+// checkEvents compares the notes of replies, requests and results with what
+// the trace calls for.
+func (b *book) checkEvents() {
+	want := slices.Concat(b.replyEvents(), b.requestEvents(), b.resultEvents(), b.trimEvents())
+	known := []loop.Event{loop.EventReplacedID, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply, loop.EventBrokenStream, loop.EventTruncated, loop.EventGaveUp, loop.EventTrimmed}
+	for _, it := range b.items {
+		if it.run == nil || it.eff == nil || it.eff.Kind != loop.Note || !slices.Contains(known, it.eff.Event) {
+			continue
+		}
+		i := slices.IndexFunc(want, func(w event) bool { return w.fits(it) })
+		if i < 0 {
+			b.report(it.place, "nothing", string(it.eff.Event), "nothing in the trace calls for this note")
+			continue
+		}
+		want = slices.Delete(want, i, i+1)
+	}
+	for _, w := range want {
+		if w.must {
+			b.report(b.input(w.rec), "the note "+string(w.event)+" "+w.ref.String(), "none", "something goes unsaid")
+		}
+	}
+}
+
+func (w event) fits(it item) bool {
+	return w.event == it.eff.Event && w.ref == whole(it.eff.Ref) && (w.rec == it.rec || w.ref.Kind == loop.RefCall && !w.must && w.rec <= it.rec)
+}
+
+func (b *book) replyEvents() []event {
+	var want []event
+	for _, r := range b.replies {
+		switch {
+		case r.sort == summaryReply:
+		case r.sort == emptyReply && r.cut():
+			want = append(want, event{r.rec, loop.EventEmptyReply, r.ref, false}, event{r.rec, loop.EventCutReply, r.ref, false})
+		case r.sort == emptyReply:
+			want = append(want, event{r.rec, loop.EventEmptyReply, r.ref, !r.last})
+		case r.in.Finish == loop.FinishLength:
+			must := r.sort == cutReply || r.sort == batchReply && r.faulty()
+			want = append(want, event{r.rec, loop.EventCutReply, r.ref, must && !r.last})
+		}
+		for _, c := range r.calls {
+			ref := loop.Ref{Kind: loop.RefCall, N: c.n}
+			if c.id != c.asked.ID {
+				want = append(want, event{r.rec, loop.EventReplacedID, ref, true})
+			}
+			if c.name != c.asked.Name {
+				want = append(want, event{r.rec, loop.EventTrimmedName, ref, true})
+			}
+		}
+	}
+	return want
+}
+
+func (b *book) requestEvents() []event {
+	var want []event
+	for _, r := range b.runs {
+		for _, q := range r.requests {
+			for k, a := range q.tries {
+				ref := loop.Ref{Kind: loop.RefModel, N: a.ref.N}
+				if len(a.deltas) > 0 && a.ended.found() && a.how != askReplied {
+					want = append(want, event{a.ended.rec, loop.EventBrokenStream, ref, !r.broken(a.ended.rec)})
+				}
+				if retry := b.modelRetry(q, k+1); b.givesUp(q, k+1) || retry.may && !retry.must {
+					want = append(want, event{a.ended.rec, loop.EventGaveUp, ref, !retry.may})
+				}
+			}
+		}
+	}
+	return want
+}
+
+// givesUp reports whether only the length of the wait keeps the n-th try of a
+// model request from being made again.
+func (b *book) givesUp(q *request, n int) bool {
+	patient := *b
+	patient.cfg.Time.Run, patient.cfg.ModelRetry.MaxWait = 0, 0
+	return patient.modelRetry(q, n).must && !b.modelRetry(q, n).may
+}
+
+func (b *book) trimEvents() []event {
+	var want []event
+	last := -1
+	for _, it := range b.items {
+		if it.eff != nil && it.eff.Kind == loop.Put && it.eff.To > 0 && len(want) > 0 && last == it.rec {
+			want, last = want[:len(want)-1], -1 // a summary takes their place
+		}
+		if it.run != nil && it.eff != nil && it.eff.Kind == loop.Drop && it.rec != last && !b.dropsEmpty(it.rec, it.eff) {
+			want = append(want, event{it.rec, loop.EventTrimmed, loop.Ref{}, true})
+			last = it.rec
+		}
+	}
+	return want
+}
+
+func (b *book) resultEvents() []event {
+	var want []event
+	for _, c := range b.calls {
+		if len(c.puts) == 0 {
+			continue
+		}
+		ref := loop.Ref{Kind: loop.RefCall, N: c.n}
+		text := c.puts[0].eff.Text
+		if limit := b.room(text); limit >= 0 && utf8.RuneCountInString(text) > limit {
+			want = append(want, event{c.puts[0].rec, loop.EventTruncated, ref, true})
+			if b.cfg.History.MaxResultChars > 0 && b.cfg.Contracts.MaxPayloadBytes > 0 {
+				want = append(want, event{c.puts[0].rec, loop.EventTruncated, ref, false}) // it may be cut twice
+			}
+		}
+		if t := c.last(); t != nil && b.toolRetry(c, len(c.tries)).may {
+			want = append(want, event{t.ended.rec, loop.EventGaveUp, ref, false})
+		}
+	}
+	return want
+}

@@ -1,0 +1,256 @@
+package audit
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/detect"
+)
+
+// This file reads a trace, and takes it at its word; whether the words are
+// right is for the rules.
+
+func read(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace) *book {
+	b := &book{cfg: cfg, task: task, trace: trace,
+		tools: map[string]*loop.ToolSpec{}, requests: map[int]*request{}, gates: map[int]*gate{}, asks: map[int]*pause{}, schemas: map[string]loop.Schema{}, states: map[string]*toolState{}}
+	b.plain = !slices.ContainsFunc(cfg.Detectors, func(d detect.Detector) bool { return !onlyCounts(d) })
+	for i := range tools {
+		b.tools[tools[i].Name] = &tools[i]
+	}
+	line := 1
+	for i := range trace {
+		b.lines = append(b.lines, line)
+		b.readRecord(place{rec: i, line: line, at: trace[i].In.At}, &trace[i])
+		line += 1 + len(trace[i].Effects)
+	}
+	return b
+}
+
+// running gives the run that has not halted yet, or nil.
+func (b *book) running() *run {
+	if n := len(b.runs); n > 0 && !b.runs[n-1].halt.found() {
+		return b.runs[n-1]
+	}
+	return nil
+}
+
+// readRecord reads what was due, then the input, then the rest: what is due at
+// an instant comes before that instant's input, and only that can cancel or
+// abandon what was open before.
+func (b *book) readRecord(p place, rec *loop.Record) {
+	it := item{place: p, in: &rec.In, taken: !ignores(rec)}
+	begins := rec.In.Kind == loop.UserMessage || len(b.runs) == 0 && rec.In.Kind != loop.Tick
+	if it.taken && begins && b.running() == nil {
+		b.runs = append(b.runs, &run{begin: p})
+		b.says(&it)
+	}
+	it.run = b.running()
+	if it.run != nil {
+		for j := range rec.Effects {
+			b.readClosing(place{p.rec, p.line + 1 + j, p.at}, &rec.Effects[j])
+		}
+		if it.taken {
+			b.readInput(&it)
+		}
+	}
+	b.items = append(b.items, it)
+	for j := range rec.Effects {
+		e := item{place: place{p.rec, p.line + 1 + j, p.at}, eff: &rec.Effects[j], run: b.running()}
+		b.items = append(b.items, e)
+		if e.run != nil {
+			b.readClosing(e.place, e.eff)
+			b.readEffect(e)
+		}
+	}
+}
+
+func ignores(rec *loop.Record) bool {
+	for i := range rec.Effects {
+		if rec.Effects[i].Kind == loop.Note && rec.Effects[i].Event == loop.EventIgnored {
+			return true
+		}
+	}
+	return false
+}
+
+// readClosing reads the effects that cancel or abandon. It may see one twice.
+func (b *book) readClosing(p place, e *loop.Effect) {
+	switch {
+	case e.Kind == loop.CancelModel:
+		if a := b.ask(e.Ref); a != nil && a.how == askOpen {
+			a.how, a.ended = askGivenUp, p
+		}
+	case e.Kind == loop.CancelTool:
+		if t := b.try(e.Ref); t != nil && !t.ended.found() && !t.cancelledAt(p.line) {
+			t.cancels = append(t.cancels, p)
+		}
+	case e.Kind == loop.Note && e.Event == loop.EventAbandoned:
+		if t := b.try(e.Ref); t != nil && !t.ended.found() {
+			t.abandoned, t.ended = true, p
+		}
+	}
+}
+
+// says numbers what the user says with an input.
+func (b *book) says(it *item) {
+	b.users++
+	it.user = b.users
+}
+
+func (b *book) readInput(it *item) {
+	in := it.in
+	switch in.Kind {
+	case loop.ModelDelta, loop.ModelReply, loop.ModelFailure:
+		if a := b.ask(in.Ref); a != nil && a.how == askOpen {
+			b.readAnswer(a, it)
+		}
+	case loop.GateAnswer:
+		if g := b.gate(in.Ref); g != nil && !g.answered.found() {
+			g.answered, g.allow, g.in = it.place, in.Allow, in
+		}
+	case loop.UserReply:
+		if q := b.question(in.Ref); q != nil && !q.answered.found() {
+			q.answered, q.allow = it.place, in.Allow
+			if in.Allow && in.Text != "" {
+				b.says(it)
+			}
+		}
+	case loop.ToolResult:
+		if t := b.try(in.Ref); t != nil && !t.ended.found() {
+			t.ended, t.in = it.place, in
+		}
+	case loop.Cancel:
+		it.run.cancels = append(it.run.cancels, *it)
+	}
+}
+
+func (b *book) readAnswer(a *ask, it *item) {
+	switch it.in.Kind {
+	case loop.ModelDelta:
+		a.deltas = append(a.deltas, it.place)
+		return
+	case loop.ModelFailure:
+		a.how = askFailed
+	case loop.ModelReply:
+		a.how = askReplied
+		b.readReply(a, it)
+	}
+	a.ended, a.in = it.place, it.in
+}
+
+func (b *book) readReply(a *ask, it *item) {
+	r := &reply{place: it.place, ref: loop.Ref{Kind: loop.RefModel, N: a.ref.N}, run: it.run, in: it.in, last: a.to == loop.ForFinal || a.to == loop.ForGrace}
+	asked := it.in.Calls
+	planned := len(asked) == 0 && b.task.Planner == loop.PlannerJSON && a.to != loop.ForSummary
+	if planned {
+		asked = b.readAction(it)
+	}
+	switch {
+	case a.to == loop.ForSummary:
+		r.sort, asked = summaryReply, nil
+	case len(asked) > 0:
+		r.sort = batchReply
+	case b.task.Planner == loop.PlannerJSON && b.noted(it.rec, loop.EventBadAction):
+		r.sort = badReply
+	case strings.TrimSpace(it.in.Text) == "":
+		r.sort = emptyReply
+	case it.in.Finish == loop.FinishLength:
+		r.sort = cutReply
+	case b.task.Planner == loop.PlannerJSON:
+		r.sort = actionReply
+	default:
+		r.sort = answerReply
+	}
+	for _, written := range asked {
+		c := &call{n: len(b.calls) + 1, reply: r, asked: written, id: written.ID, name: strings.TrimSpace(written.Name), args: written.Args}
+		if strings.Trim(c.args, " \t\r\n") == "" {
+			c.args = "{}"
+		}
+		c.fixed, c.sent, c.spec, c.planned = c.args, c.args, b.tools[c.name], planned
+		b.calls = append(b.calls, c)
+		r.calls = append(r.calls, c)
+	}
+	it.run.replies = append(it.run.replies, r)
+	b.replies = append(b.replies, r)
+}
+
+// readAction reads the call in a planner's reply. That there is one shows in
+// the trace: it has no id, so it gets one.
+func (b *book) readAction(it *item) []loop.AskedCall {
+	ref := loop.Ref{Kind: loop.RefCall, N: len(b.calls) + 1}
+	if !b.has(it.rec, func(e *loop.Effect) bool {
+		return e.Kind == loop.Note && e.Event == loop.EventReplacedID && e.Ref == ref
+	}) {
+		return nil
+	}
+	var action struct {
+		Name string
+		Args json.RawMessage
+	}
+	text := strings.TrimSpace(it.in.Text)
+	if fenced, ok := strings.CutPrefix(text, "```"); ok {
+		_, text, _ = strings.Cut(strings.TrimSuffix(fenced, "```"), "\n")
+	}
+	if json.Unmarshal([]byte(text), &action) != nil {
+		return []loop.AskedCall{{}}
+	}
+	return []loop.AskedCall{{Name: action.Name, Args: string(action.Args)}}
+}
+
+// noted reports whether a record has a note of an event.
+func (b *book) noted(rec int, event loop.Event) bool {
+	return b.has(rec, func(e *loop.Effect) bool { return e.Kind == loop.Note && e.Event == event })
+}
+
+func (b *book) readEffect(it item) {
+	e := it.eff
+	switch e.Kind {
+	case loop.AskModel:
+		if e.Ref.Kind != loop.RefModel {
+			return
+		}
+		q := b.requests[e.Ref.N]
+		if q == nil {
+			q = &request{run: it.run}
+			b.requests[e.Ref.N] = q
+			it.run.requests = append(it.run.requests, q)
+		}
+		q.tries = append(q.tries, &ask{ref: e.Ref, run: it.run, to: e.For, asked: it.place})
+	case loop.OpenGate:
+		g := &gate{pause: pause{ref: e.Ref, run: it.run, opened: it.place}, at: e.At, of: b.call(e.Of)}
+		if e.Ref.Kind == loop.RefGate {
+			b.gates[e.Ref.N] = g
+		}
+		it.run.gates, it.run.pauses = append(it.run.gates, g), append(it.run.pauses, &g.pause)
+		if g.of != nil {
+			g.of.gates = append(g.of.gates, g)
+		}
+	case loop.AskUser:
+		q := &pause{ref: e.Ref, run: it.run, opened: it.place}
+		if e.Ref.Kind == loop.RefQuestion {
+			b.asks[e.Ref.N] = q
+		}
+		it.run.asks, it.run.pauses = append(it.run.asks, q), append(it.run.pauses, q)
+	case loop.CallTool:
+		if c := b.call(e.Ref); c != nil {
+			t := &try{ref: e.Ref, call: c, name: e.Name, started: it.place}
+			c.tries = append(c.tries, t)
+			b.tries, it.run.tries = append(b.tries, t), append(it.run.tries, t)
+		}
+	case loop.Put:
+		if c := b.call(e.Ref); c != nil {
+			c.puts = append(c.puts, it)
+		}
+		if e.Ref.Kind == loop.RefMessage {
+			b.users++
+		}
+	case loop.Note:
+		if c := b.call(e.Ref); c != nil && e.Event == loop.EventReplacedID {
+			c.id = e.Text
+		}
+	case loop.Halt:
+		it.run.halt, it.run.outcome = it.place, e.Outcome
+	}
+}
