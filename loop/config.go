@@ -360,7 +360,7 @@ func (c *Config) Validate() error {
 		for _, p := range c.Detectors[i].Validate() {
 			v.add(at+"."+p.Field, "%s", p.Text)
 		}
-		if name := c.Detectors[i].Name; name != "" && (Stop(name).EndState() != LoopDetected || Stop(name) == StopCompactionThrash) {
+		if name := c.Detectors[i].Name; slices.Contains(Stops(), Stop(name)) {
 			v.add(at+".name", "%q is the name of another stop", name)
 		}
 		if names[c.Detectors[i].Name] {

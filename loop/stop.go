@@ -5,33 +5,94 @@ import "time"
 // A Stop says why a run ended. A detector's stop is the detector's own name.
 type Stop string
 
-// The stops that are no detector's.
+// The stops of the loop's own. Each has a row in the table below.
 const (
-	StopDone         Stop = "done"             // the model answered without calls
-	StopByModel      Stop = "stopped-by-model" // a planner's action stop
-	StopNeedsUser    Stop = "needs-user"       // a question that nobody answered
-	StopTurnLimit    Stop = "turn-limit"       // limits.turns
-	StopCallLimit    Stop = "call-limit"       // limits.calls
-	StopTokenLimit   Stop = "token-limit"      // limits.tokens
-	StopCostLimit    Stop = "cost-limit"       // limits.cost_usd
-	StopTryLimit     Stop = "try-limit"        // limits.tries
-	StopDepthLimit   Stop = "depth-limit"      // limits.depth
-	StopSpawnLimit   Stop = "spawn-limit"      // limits.spawns
-	StopRunDeadline  Stop = "run-deadline"     // time.run
-	StopErrorLimit   Stop = "error-limit"      // errors.max_consecutive
-	StopToolContract Stop = "tool-contract"    // policy.on_failure: table, and the table says stop
-	StopUnauthorized Stop = "unauthorized"     // the same for missing rights
-	// StopCompactionThrash: history.compactions_without_gain. It counts as a
-	// detector's.
+	StopDone             Stop = "done"
+	StopByModel          Stop = "stopped-by-model"
+	StopNeedsUser        Stop = "needs-user"
+	StopTurnLimit        Stop = "turn-limit"
+	StopCallLimit        Stop = "call-limit"
+	StopTokenLimit       Stop = "token-limit"
+	StopCostLimit        Stop = "cost-limit"
+	StopTryLimit         Stop = "try-limit"
+	StopDepthLimit       Stop = "depth-limit"
+	StopSpawnLimit       Stop = "spawn-limit"
+	StopRunDeadline      Stop = "run-deadline"
 	StopCompactionThrash Stop = "compaction-thrash"
-	StopModelFailed      Stop = "model-failed"    // a failure that may not be retried, or retries spent
-	StopModelDeadline    Stop = "model-deadline"  // time.model, first_token or chunk, retries spent
-	StopEmptyReply       Stop = "empty-reply"     // model_retry.empty_replies
-	StopTruncatedReply   Stop = "truncated-reply" // cut off by the length limit again and again
-	StopCancelled        Stop = "cancelled"       // the caller's cancel
-	StopCeiling          Stop = "ceiling"         // the harness's own bound: nothing stopped the run
-	StopRecordingEnded   Stop = "recording-ended" // the recording has no further answer
+	StopErrorLimit       Stop = "error-limit"
+	StopToolContract     Stop = "tool-contract"
+	StopUnauthorized     Stop = "unauthorized"
+	StopModelFailed      Stop = "model-failed"
+	StopModelDeadline    Stop = "model-deadline"
+	StopEmptyReply       Stop = "empty-reply"
+	StopTruncatedReply   Stop = "truncated-reply"
+	StopCancelled        Stop = "cancelled"
+	StopCeiling          Stop = "ceiling"
+	StopRecordingEnded   Stop = "recording-ended"
 )
+
+// stops says the end state of each stop (decision D21), and what the stop means. A
+// stop of the loop's own is a constant above and a row here; whatever lists, checks or
+// explains stops reads this table.
+var stops = []struct {
+	stop  Stop
+	end   EndState
+	means string
+}{
+	{StopDone, Done, "the model answered without asking for a call"},
+	{StopByModel, Done, "the model said that it stops"},
+	{StopNeedsUser, ClarifyNeeded, "nobody answered the loop's question"},
+	{StopTurnLimit, BudgetExceeded, "the turns of limits.turns were used up"},
+	{StopCallLimit, BudgetExceeded, "the calls of limits.calls were used up"},
+	{StopTokenLimit, BudgetExceeded, "the tokens of limits.tokens were used up"},
+	{StopCostLimit, BudgetExceeded, "the dollars of limits.cost_usd were used up"},
+	{StopTryLimit, BudgetExceeded, "the tries of limits.tries were used up"},
+	{StopDepthLimit, BudgetExceeded, "sub-runs went deeper than limits.depth"},
+	{StopSpawnLimit, BudgetExceeded, "there were more sub-runs than limits.spawns"},
+	{StopRunDeadline, BudgetExceeded, "the time of time.run was over"},
+	{StopCompactionThrash, LoopDetected, "summaries of the history made it no shorter"},
+	{StopErrorLimit, ErrorLimit, "errors.max_consecutive was reached"},
+	{StopToolContract, UnrecoverableToolContract, "a tool failed in a way that ends a run, says the policy"},
+	{StopUnauthorized, UnrecoverableToolContract, "a tool was not permitted, which ends a run, says the policy"},
+	{StopModelFailed, ModelFailed, "the model failed, and was not or no longer asked again"},
+	{StopModelDeadline, ModelFailed, "the model took too long, and was not or no longer asked again"},
+	{StopEmptyReply, ModelFailed, "the model's replies were empty again and again"},
+	{StopTruncatedReply, ModelFailed, "the model's replies were cut off again and again"},
+	{StopCancelled, WasCancelled, "the user cancelled"},
+	{StopCeiling, Ceiling, "nothing of the loop stopped it: the harness did, at its own bound"},
+	{StopRecordingEnded, RecordingEnded, "the recording has no further answer"},
+}
+
+// Stops returns every stop of the loop's own, grouped by end state.
+func Stops() []Stop {
+	out := make([]Stop, len(stops))
+	for i := range stops {
+		out[i] = stops[i].stop
+	}
+	return out
+}
+
+// Means says in a clause why the run ended, such as "the user cancelled". It returns
+// "" for a word that is not a stop of the loop's own.
+func (s Stop) Means() string {
+	for i := range stops {
+		if stops[i].stop == s {
+			return stops[i].means
+		}
+	}
+	return ""
+}
+
+// EndState returns the class of a stop. It takes a word that is not a stop of the
+// loop's own as the name of a detector.
+func (s Stop) EndState() EndState {
+	for i := range stops {
+		if stops[i].stop == s {
+			return stops[i].end
+		}
+	}
+	return LoopDetected
+}
 
 // An EndState is the coarse class of a [Stop].
 type EndState string
@@ -51,32 +112,6 @@ const (
 	Ceiling                   EndState = "CEILING"
 	RecordingEnded            EndState = "RECORDING_ENDED"
 )
-
-// EndState gives the class of a stop (decision D21). A word that is none of the
-// stops above is taken as the name of a detector.
-func (s Stop) EndState() EndState {
-	switch s {
-	case StopDone, StopByModel:
-		return Done
-	case StopNeedsUser:
-		return ClarifyNeeded
-	case StopTurnLimit, StopCallLimit, StopTokenLimit, StopCostLimit, StopTryLimit, StopRunDeadline, StopDepthLimit, StopSpawnLimit:
-		return BudgetExceeded
-	case StopErrorLimit:
-		return ErrorLimit
-	case StopToolContract, StopUnauthorized:
-		return UnrecoverableToolContract
-	case StopModelFailed, StopModelDeadline, StopEmptyReply, StopTruncatedReply:
-		return ModelFailed
-	case StopCancelled:
-		return WasCancelled
-	case StopCeiling:
-		return Ceiling
-	case StopRecordingEnded:
-		return RecordingEnded
-	}
-	return LoopDetected
-}
 
 // An Outcome says how a run ended and what it used. Counts are of this run
 // alone, whatever the scope of the limits.

@@ -1,5 +1,10 @@
 package loop
 
+import (
+	"strconv"
+	"time"
+)
+
 // A Record is one step of a machine: what went in, and what came out of it.
 type Record struct {
 	In      Input
@@ -11,7 +16,7 @@ type Record struct {
 // the same text, and the text parses back to the same trace.
 type Trace []Record
 
-// Append adds a step. It copies effects and leaves out what is no part of a
+// Append adds a step. It copies effects and leaves out what is not part of a
 // trace.
 func (t *Trace) Append(in Input, effects []Effect) {
 	var kept []Effect
@@ -23,4 +28,256 @@ func (t *Trace) Append(in Input, effects []Effect) {
 		kept[i].System, kept[i].History, kept[i].Budget = "", nil, 0
 	}
 	*t = append(*t, Record{In: in, Effects: kept})
+}
+
+// The words of a trace, by kind. The two cancels and the two asks of effects
+// are told apart by the number that follows.
+var (
+	inputWords = [...]string{
+		Started: "started", UserMessage: "message", Steer: "steer", ModelDelta: "delta", ModelReply: "reply", ModelFailure: "failure",
+		GateAnswer: "gate", UserReply: "answer", ToolResult: "result", Tick: "tick", Cancel: "cancel",
+	}
+	effectWords = [...]string{
+		AskModel: "ask", CancelModel: "cancel", OpenGate: "gate", CallTool: "call", CancelTool: "cancel", AskUser: "ask",
+		Put: "put", Drop: "drop", Note: "note", Halt: "halt",
+	}
+)
+
+// String gives the text form of the trace, "" for an empty one.
+func (t Trace) String() string { return string(t.AppendText(nil)) }
+
+// AppendText appends the text form of the trace to dst. The lines of
+// consecutive parts of a trace together are the lines of the whole.
+func (t Trace) AppendText(dst []byte) []byte {
+	for i := range t {
+		dst = t[i].appendLines(dst)
+	}
+	return dst
+}
+
+// String gives the record's lines of a trace's text form: that of the input,
+// then one for each effect.
+func (r Record) String() string { return string(r.appendLines(nil)) }
+
+// AppendText appends the record's lines to dst, so that a trace can be written
+// while it happens.
+func (r Record) AppendText(dst []byte) []byte { return r.appendLines(dst) }
+
+func (r *Record) appendLines(dst []byte) []byte {
+	dst = append(appendInput(dst, &r.In), '\n')
+	for i := range r.Effects {
+		dst = append(appendEffect(dst, &r.Effects[i]), '\n')
+	}
+	return dst
+}
+
+// appendInput appends the line of an input. Fields that the kind does not use
+// are zero, so what is not zero is written whatever the kind.
+func appendInput(b []byte, in *Input) []byte {
+	b = append(appendTime(b, in.At), ' ')
+	b = appendWord(b, inputWords[:], int(in.Kind))
+	if in.Ref.Kind != RefNone {
+		b = appendInputRef(append(b, ' '), in.Ref)
+	}
+	switch {
+	case in.Allow:
+		b = append(b, " allow"...)
+	case in.Kind == GateAnswer, in.Kind == UserReply:
+		b = append(b, " deny"...)
+	case in.Kind == ToolResult && in.Code == None:
+		b = append(b, " ok"...)
+	}
+	b = appendText(b, " code=", string(in.Code))
+	b = appendInt(b, " status=", int64(in.Status))
+	b = appendSpan(b, " retry_after=", in.RetryAfter)
+	b = appendText(b, " text=", in.Text)
+	for i := range in.Calls {
+		b = appendCall(b, &in.Calls[i])
+	}
+	b = appendText(b, " finish=", in.Finish)
+	b = appendInt(b, " in=", in.TokensIn)
+	b = appendInt(b, " out=", in.TokensOut)
+	b = appendInt(b, " cost=", in.Cost)
+	b = appendInt(b, " used=", int64(in.Used))
+	b = appendText(b, " args=", in.Args)
+	b = appendText(b, " result=", in.Result)
+	b = appendText(b, " system=", in.System)
+	return appendText(b, " cause=", string(in.Cause))
+}
+
+// appendEffect appends the line of an effect, in the same way.
+func appendEffect(b []byte, e *Effect) []byte {
+	b = append(b, "          > "...)
+	b = appendWord(b, effectWords[:], int(e.Kind))
+	if e.Ref.Kind != RefNone {
+		b = e.Ref.append(append(b, ' '))
+	}
+	b = appendText(b, " for=", string(e.For))
+	b = appendInt(b, " to=", int64(e.To))
+	b = appendText(b, " at=", string(e.At))
+	if e.Of.Kind != RefNone {
+		b = e.Of.append(append(b, " of="...))
+	}
+	b = appendText(b, " name=", e.Name)
+	b = appendText(b, " args=", e.Args)
+	b = appendText(b, " event=", string(e.Event))
+	b = appendText(b, " code=", string(e.Code))
+	b = appendText(b, " why=", string(e.Why))
+	b = appendText(b, " by=", e.By)
+	b = appendText(b, " text=", e.Text)
+	if e.Outcome != nil {
+		b = appendOutcome(b, e.Outcome)
+	}
+	return b
+}
+
+func appendOutcome(b []byte, o *Outcome) []byte {
+	b = appendText(b, " stop=", string(o.Stop))
+	b = appendText(b, " end=", string(o.End))
+	b = appendText(b, " reason=", o.Reason)
+	b = appendText(b, " message=", o.Message)
+	b = appendText(b, " answer=", o.Answer)
+	if o.Incomplete {
+		b = append(b, " incomplete"...)
+	}
+	b = appendInt(b, " turns=", int64(o.Turns))
+	b = appendInt(b, " model_calls=", int64(o.ModelCalls))
+	b = appendInt(b, " asked=", int64(o.Asked))
+	b = appendInt(b, " calls=", int64(o.Calls))
+	b = appendInt(b, " sub_calls=", int64(o.SubCalls))
+	b = appendInt(b, " tries=", int64(o.Tries))
+	b = appendInt(b, " repairs=", int64(o.Repairs))
+	b = appendInt(b, " repairs_ok=", int64(o.RepairsOK))
+	b = appendInt(b, " errors=", int64(o.Errors))
+	b = appendInt(b, " vetoed=", int64(o.Vetoed))
+	b = appendInt(b, " nudges=", int64(o.Nudges))
+	b = appendInt(b, " denied=", int64(o.Denied))
+	b = appendInt(b, " invalid=", int64(o.Invalid))
+	b = appendInt(b, " in=", o.TokensIn)
+	b = appendInt(b, " out=", o.TokensOut)
+	b = appendInt(b, " cost=", o.Cost)
+	return appendSpan(b, " elapsed=", o.Elapsed)
+}
+
+// appendWord appends the word of a kind; a kind that does not exist has none.
+func appendWord(b []byte, words []string, kind int) []byte {
+	if kind <= 0 || kind >= len(words) {
+		return append(b, '?')
+	}
+	return append(b, words[kind]...)
+}
+
+// appendInputRef appends what an input answers. A model input is mostly of the
+// first try, and does not say so.
+func appendInputRef(b []byte, r Ref) []byte {
+	switch {
+	case r.Kind == RefModel && r.Try == 1:
+		r.Try = 0
+	case r.Kind == RefModel && r.Try == 0:
+		return append(r.append(b), "#0"...)
+	}
+	return r.append(b)
+}
+
+// appendText appends a key and its value, or nothing if that is empty.
+func appendText(b []byte, key, value string) []byte {
+	if value == "" {
+		return b
+	}
+	return appendValue(append(b, key...), value)
+}
+
+func appendInt(b []byte, key string, value int64) []byte {
+	if value == 0 {
+		return b
+	}
+	return strconv.AppendInt(append(b, key...), value, 10)
+}
+
+func appendSpan(b []byte, key string, value time.Duration) []byte {
+	if value == 0 {
+		return b
+	}
+	return appendSeconds(append(b, key...), value, 0)
+}
+
+// appendCall appends a call of a reply, call=id:name(args).
+func appendCall(b []byte, call *AskedCall) []byte {
+	b = appendValue(append(b, " call="...), call.ID)
+	b = appendValue(append(b, ':'), call.Name)
+	b = appendValue(append(b, '('), call.Args)
+	return append(b, ')')
+}
+
+// appendTime appends an instant, right aligned to nine columns.
+func appendTime(b []byte, at time.Duration) []byte {
+	const columns = "         "
+	start := len(b)
+	b = appendSeconds(append(b, columns...), at, 3)
+	spare := min(len(b)-start-len(columns), len(columns))
+	return append(b[:start], b[start+spare:]...)
+}
+
+// appendSeconds appends a duration in seconds, exactly: with as many decimals
+// as it has, and no fewer than least.
+func appendSeconds(b []byte, d time.Duration, least int) []byte {
+	n := uint64(d)
+	if d < 0 {
+		b, n = append(b, '-'), -n
+	}
+	b = strconv.AppendUint(b, n/uint64(time.Second), 10)
+	rest, decimals := n%uint64(time.Second), 9
+	for ; decimals > least && rest%10 == 0; decimals-- {
+		rest /= 10
+	}
+	if decimals > 0 {
+		b = append(b, ".000000000"[:1+decimals]...)
+		for i := len(b) - 1; rest > 0; i-- {
+			b[i] = '0' + byte(rest%10)
+			rest /= 10
+		}
+	}
+	return append(b, 's')
+}
+
+// What a byte lets a value be, in the order in which they rule out more.
+const (
+	bareByte   = 0
+	plainText  = 1 << iota // printable ASCII
+	doubleText             // a double quote
+	escapeText             // a back quote, a backslash, anything else
+)
+
+var valueBytes = func() (class [256]byte) {
+	for b := range class {
+		switch {
+		case 'A' <= b && b <= 'Z', 'a' <= b && b <= 'z', '0' <= b && b <= '9', b == '_', b == '-', b == '.':
+			class[b] = bareByte
+		case b == '"':
+			class[b] = doubleText
+		case ' ' <= b && b <= '~' && b != '`' && b != '\\':
+			class[b] = plainText
+		default:
+			class[b] = escapeText
+		}
+	}
+	return class
+}()
+
+// appendValue appends a value in the form that fits it: bare, in back quotes,
+// or Go-quoted.
+func appendValue(b []byte, s string) []byte {
+	var has byte
+	for i := range len(s) {
+		has |= valueBytes[s[i]]
+	}
+	switch {
+	case has&escapeText != 0:
+		return strconv.AppendQuote(b, s)
+	case has&doubleText != 0:
+		return append(append(append(b, '`'), s...), '`')
+	case has == bareByte && s != "" && s[0] != '.':
+		return append(b, s...)
+	}
+	return append(append(append(b, '"'), s...), '"')
 }

@@ -221,12 +221,9 @@ func (s *source) checkEnd(at string, e *expectEntry, cfg *loop.Config) {
 	}
 }
 
-// stops lists the stops that are no detector's and can end a scenario.
+// stops lists the stops that can end a scenario, without those of detectors.
 func stops() []string {
-	return words([]loop.Stop{loop.StopDone, loop.StopByModel, loop.StopNeedsUser, loop.StopTurnLimit, loop.StopCallLimit,
-		loop.StopTokenLimit, loop.StopCostLimit, loop.StopTryLimit, loop.StopDepthLimit, loop.StopSpawnLimit, loop.StopRunDeadline,
-		loop.StopErrorLimit, loop.StopToolContract, loop.StopUnauthorized, loop.StopCompactionThrash, loop.StopModelFailed,
-		loop.StopModelDeadline, loop.StopEmptyReply, loop.StopTruncatedReply, loop.StopCancelled, loop.StopCeiling})
+	return words(slices.DeleteFunc(loop.Stops(), func(s loop.Stop) bool { return s.EndState() == loop.RecordingEnded }))
 }
 
 // has gives the first of the keys that the mapping at a path has, "" if none.

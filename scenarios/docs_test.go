@@ -2,12 +2,15 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // yamlBlocks gives the examples of a Markdown file.
@@ -86,6 +89,21 @@ func TestDocumentedWords(t *testing.T) {
 		if !strings.Contains(string(text), word) {
 			t.Errorf("docs/scenarios.md does not mention %s", word)
 		}
+	}
+}
+
+// The documentation has a table of the stops of the loop's own.
+func TestDocumentedStops(t *testing.T) {
+	text, err := os.ReadFile("../docs/scenarios.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "\n| stop | end state | what happened |\n| --- | --- | --- |\n"
+	for _, stop := range loop.Stops() {
+		want += fmt.Sprintf("| `%s` | %s | %s |\n", stop, stop.EndState(), stop.Means())
+	}
+	if !strings.Contains(string(text), want+"\n") {
+		t.Errorf("docs/scenarios.md does not have this table:\n%s", want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -190,9 +191,13 @@ func (w *goldenWord) decode(s *source, n ast.Node, what string) {
 
 type endStateWord loop.EndState
 
+// endStates lists the end states of the stops that can end a scenario.
 func endStates() []endStateWord {
-	return []endStateWord{endStateWord(loop.Done), endStateWord(loop.ClarifyNeeded), endStateWord(loop.BudgetExceeded), endStateWord(loop.LoopDetected),
-		endStateWord(loop.ErrorLimit), endStateWord(loop.UnrecoverableToolContract), endStateWord(loop.ModelFailed), endStateWord(loop.WasCancelled), endStateWord(loop.Ceiling)}
+	var out []endStateWord
+	for _, stop := range stops() {
+		out = append(out, endStateWord(loop.Stop(stop).EndState()))
+	}
+	return slices.Compact(out)
 }
 
 func (w *endStateWord) decode(s *source, n ast.Node, what string) {

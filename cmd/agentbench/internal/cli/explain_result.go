@@ -165,7 +165,7 @@ func endings(r *scenarios.Result, runs []*loop.Outcome) []string {
 		return []string{"the session broke off before a run ended"}
 	}
 	line := reports.Ending(r)
-	if why := stopWords[r.Stop]; why != "" {
+	if why := r.Stop.Means(); why != "" {
 		line += ": " + why
 	} else if r.EndState == loop.LoopDetected {
 		line += ": the detector of this name found that the model repeats itself"
@@ -245,32 +245,6 @@ func lines(texts []string) []string {
 		out = append(out, reports.Line(t))
 	}
 	return out
-}
-
-// stopWords says what a stop that is no detector's means.
-var stopWords = map[loop.Stop]string{
-	loop.StopDone:             "the model answered without asking for a call",
-	loop.StopByModel:          "the model said that it stops",
-	loop.StopNeedsUser:        "nobody answered the loop's question",
-	loop.StopTurnLimit:        "the turns of limits.turns were used up",
-	loop.StopCallLimit:        "the calls of limits.calls were used up",
-	loop.StopTokenLimit:       "the tokens of limits.tokens were used up",
-	loop.StopCostLimit:        "the dollars of limits.cost_usd were used up",
-	loop.StopTryLimit:         "the tries of limits.tries were used up",
-	loop.StopDepthLimit:       "sub-runs went deeper than limits.depth",
-	loop.StopSpawnLimit:       "there were more sub-runs than limits.spawns",
-	loop.StopRunDeadline:      "the time of time.run was over",
-	loop.StopErrorLimit:       "errors.max_consecutive was reached",
-	loop.StopToolContract:     "a tool failed in a way that ends a run, says the policy",
-	loop.StopUnauthorized:     "a tool was not permitted, which ends a run, says the policy",
-	loop.StopCompactionThrash: "summaries of the history made it no shorter",
-	loop.StopModelFailed:      "the model failed, and was not or no longer asked again",
-	loop.StopModelDeadline:    "the model took too long, and was not or no longer asked again",
-	loop.StopEmptyReply:       "the model's replies were empty again and again",
-	loop.StopTruncatedReply:   "the model's replies were cut off again and again",
-	loop.StopCancelled:        "the user cancelled",
-	loop.StopCeiling:          "nothing of the loop stopped it: the harness did, at its own bound",
-	loop.StopRecordingEnded:   "the recording has no further answer",
 }
 
 // completeTrial completes with the trials of the results file that is named.
