@@ -16,10 +16,11 @@ const ResultsSchema = "agentbench.results/v1"
 
 // A Header is the first line of a results file.
 type Header struct {
-	Type      string                     `json:"type"`   // header
-	Schema    string                     `json:"schema"` // ResultsSchema
-	Kind      string                     `json:"kind"`   // the command that made it: run (compare and gate make the same), replay, record, fuzz, soak or serve
-	Tool      string                     `json:"tool"`   // the version that wrote it
+	Type      string                     `json:"type"`               // header
+	Schema    string                     `json:"schema"`             // ResultsSchema
+	Kind      string                     `json:"kind"`               // the command that made it: run (compare and gate make the same), replay, record, fuzz, soak or serve
+	Tool      string                     `json:"tool"`               // the version that wrote it
+	Revision  string                     `json:"revision,omitempty"` // the commit of that version, with +dirty where the checkout had changes; "" = unknown
 	Seed      uint64                     `json:"seed"`
 	Seeds     int                        `json:"seeds"`
 	Shard     string                     `json:"shard,omitempty"`         // such as 1/4

@@ -105,7 +105,7 @@ func (c *fuzzed) lines(small []*fuzz.Case, interrupted bool) []any {
 	if c.given != nil {
 		o.Variants = []scenarios.Variant{*c.given}
 	}
-	h := o.Header(Version)
+	h := headerOf(&o)
 	h.Kind, h.Scenarios, h.Trials = "fuzz", c.All.Runs, c.All.Runs
 	if h.Order == nil {
 		h.Order = []string{} // every case has a config of its own

@@ -16,10 +16,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is the version of the program, as `agentbench version` and the header
-// of a results file tell it.
-const Version = "0.1.0"
-
 // The exit codes of every command.
 const (
 	exitPassed       = 0   // done; all passed
@@ -101,6 +97,7 @@ func badInput(err error) error {
 
 // newRoot makes the tree of commands.
 func newRoot() *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:   "agentbench",
 		Short: "Test how an agent loop fails: does it stop when it should, and only then?",
@@ -130,12 +127,16 @@ below the name of one. A flag beats its variable, which beats the file.`,
 			return flagsFromProject(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
+			switch {
+			case len(args) > 0:
+				return noCommand(cmd, args[0])
+			case version:
+				return printVersion(cmd.OutOrStdout())
 			}
-			return noCommand(cmd, args[0])
+			return cmd.Help()
 		},
 	}
+	root.Flags().BoolVar(&version, "version", false, "print the version, as the command version does")
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().String("config", "", "take what flags do not say from `FILE` (default: the first "+projectName+" upwards from here)")
 	root.AddCommand(newRun(), newCompare(), newGate(), newGolden(), newReport(), newReplay(), newFuzz(), newServe(), newRecord(), newCassette(), newSoak(), newList(), newExplain(), newValidate(), newInit(), newSchema(), newVersion())

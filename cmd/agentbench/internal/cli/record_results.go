@@ -37,7 +37,7 @@ func (f *recordFlags) writeResults(stderr io.Writer, sessions []recorded) error 
 			o.Variants = append(o.Variants, v)
 		}
 	}
-	header := o.Header(Version)
+	header := headerOf(&o)
 	header.Kind, header.Trials = "record", len(sessions)
 	var err error
 	if header.Model, err = json.Marshal(sessions[0].Settings); err != nil {

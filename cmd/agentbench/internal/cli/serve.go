@@ -207,7 +207,7 @@ func (f *serveFlags) tell(w io.Writer, total *serve.Tally) {
 }
 
 func (f *serveFlags) header(n int) scenarios.Header {
-	return scenarios.Header{Type: "header", Schema: scenarios.ResultsSchema, Kind: "serve", Tool: Version, Seed: uint64(f.seed), Seeds: 1,
+	return scenarios.Header{Type: "header", Schema: scenarios.ResultsSchema, Kind: "serve", Tool: Version, Revision: revision(), Seed: uint64(f.seed), Seeds: 1,
 		Order: []string{}, Variants: map[string]json.RawMessage{}, Scenarios: n}
 }
 

@@ -41,13 +41,13 @@ func (s *shard) of(all []*scenarios.Scenario) []*scenarios.Scenario {
 // header is the header of the results that some options make. That of a part
 // tells the variants of all parts, so that together they are those of one run.
 func (f *runFlags) header(o *scenarios.Options) scenarios.Header {
-	h := o.Header(Version)
+	h := headerOf(o)
 	if f.shard.n < 2 {
 		return h
 	}
 	whole := *o
 	whole.Scenarios = f.chosen
-	all := whole.Header(Version)
+	all := headerOf(&whole)
 	all.Shard, all.Scenarios, all.Trials = f.shard.String(), h.Scenarios, h.Trials
 	return all
 }
