@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -70,7 +71,7 @@ var (
 )
 
 func annotationText(s string) string {
-	return annotationEscapes.Replace(strings.TrimSuffix(Lines(s), "\n"))
+	return annotationEscapes.Replace(strings.TrimSuffix(text.Lines(s), "\n"))
 }
 
-func annotationProperty(s string) string { return propertyEscapes.Replace(Line(s)) }
+func annotationProperty(s string) string { return propertyEscapes.Replace(text.Line(s)) }

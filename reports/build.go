@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -143,11 +144,11 @@ func (f *Fold) warnings() []string {
 		out = append(out, "every world was struck by "+faultsOf(f.files.faults)+": trials are judged by their label")
 	}
 	if f.unclear > 0 {
-		out = append(out, Count(f.unclear, "trial")+" could not be judged, counted in no rate")
+		out = append(out, text.Count(f.unclear, "trial")+" could not be judged, counted in no rate")
 	}
 	for _, g := range graveRules {
 		if n := f.broken[g.rule]; n > 0 {
-			out = append(out, fmt.Sprintf("%s %s", Count(n, "trial"), g.words))
+			out = append(out, fmt.Sprintf("%s %s", text.Count(n, "trial"), g.words))
 		}
 	}
 	if len(f.files.tools) > 1 {

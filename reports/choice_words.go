@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -36,7 +37,7 @@ func (c *choice) why(best *standing) string {
 	var equal []string
 	for _, s := range c.ranked[1:] {
 		if s.balance() == best.balance() {
-			equal = append(equal, Line(s.variant))
+			equal = append(equal, text.Line(s.variant))
 		}
 	}
 	measure := c.measure(best)
@@ -45,7 +46,7 @@ func (c *choice) why(best *standing) string {
 			measure, someOf(equal), calls50(best.calls))
 	}
 	next := &c.ranked[1]
-	return fmt.Sprintf("No variant is ahead of it in the %s: %s against %s for the next, %s.", measure, points(best.balance()), points(next.balance()), Line(next.variant))
+	return fmt.Sprintf("No variant is ahead of it in the %s: %s against %s for the next, %s.", measure, points(best.balance()), points(next.balance()), text.Line(next.variant))
 }
 
 // measure is what variants are ranked by, in words.
@@ -94,7 +95,7 @@ func (c *choice) beside(best *standing) string {
 		return ""
 	}
 	sure := slices.ContainsFunc(pairs.Pairs, func(p Pair) bool { return p.PAdjusted < 0.05 })
-	words := "Beside the reference " + Line(c.report.Reference) + " it " + pairs.Verdict + "."
+	words := "Beside the reference " + text.Line(c.report.Reference) + " it " + pairs.Verdict + "."
 	if !sure {
 		words += " That may be chance: it takes more scenarios, not more seeds, to tell the two apart."
 	}
@@ -122,10 +123,10 @@ func (c *choice) otherwise() []string {
 	replay := c.report.replay()
 	var out []string
 	if mild != &c.ranked[0] {
-		out = append(out, fmt.Sprintf("If leaving healthy work alone matters most: %s %s.", Line(mild.variant), c.does(mild)))
+		out = append(out, fmt.Sprintf("If leaving healthy work alone matters most: %s %s.", text.Line(mild.variant), c.does(mild)))
 	}
 	if strict != &c.ranked[0] {
-		out = append(out, fmt.Sprintf("If letting no %s through matters most: %s %s.", runsOf(scenarios.Runaway, replay), Line(strict.variant), c.does(strict)))
+		out = append(out, fmt.Sprintf("If letting no %s through matters most: %s %s.", runsOf(scenarios.Runaway, replay), text.Line(strict.variant), c.does(strict)))
 	}
 	return out
 }
@@ -138,7 +139,7 @@ func (c *choice) place(s *standing) string {
 	case s.variant == c.best():
 		return "choose this"
 	case s.beaten != "":
-		return Line(s.beaten) + " is better in one rate and no worse in the other"
+		return text.Line(s.beaten) + " is better in one rate and no worse in the other"
 	}
 	return "a trade-off: nothing beats it in both rates"
 }
@@ -149,7 +150,7 @@ func (c *choice) tell(variant string) string {
 		return "the reference"
 	}
 	if pairs := c.comparison(variant); pairs != nil && len(pairs.Pairs) > 0 {
-		return "beside " + Line(c.report.Reference) + ": " + pairs.Verdict
+		return "beside " + text.Line(c.report.Reference) + ": " + pairs.Verdict
 	}
 	return ""
 }
@@ -158,7 +159,7 @@ func (c *choice) tell(variant string) string {
 func clean(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
-		out[i] = Line(n)
+		out[i] = text.Line(n)
 	}
 	return out
 }

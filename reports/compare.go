@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports/stats"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
@@ -160,7 +161,7 @@ func PValue(p Figure) string {
 func Amount(x float64) string {
 	switch {
 	case x == math.Trunc(x) && math.Abs(x) < 1e15:
-		return Number(int(x))
+		return text.Number(int(x))
 	case x > 0 && x < 0.05:
 		return "< 0.1"
 	}

@@ -117,24 +117,24 @@ func TestTerminal(t *testing.T) {
 		" variant        runaways caught      95 %\n"+
 		"──────────────────────────────────────────\n"+
 		" a (reference)           0 of 6    0–39 %\n"+
-		" b[2J                    6 of 6  61–100 %\n"+
+		" b\\x1b[2J                6 of 6  61–100 %\n"+
 		"\n"+
 		"Not yet stopped after 2, 4, 8 and 16 calls, of runs that want one more (fewer than 5 runs in brackets)\n"+
 		" variant        runaways: 2      4      8     16\n"+
 		"─────────────────────────────────────────────────\n"+
 		" a (reference)        100 %  100 %  100 %  100 %\n"+
-		" b[2J                 100 %  100 %      —      —\n"+
+		" b\\x1b[2J             100 %  100 %      —      —\n"+
 		"\n"+
 		"What a run took before its stop: the median, and what 95 % of the runs kept to\n"+
 		" variant        runs      calls    p95  virtual time  p95\n"+
 		"──────────────────────────────────────────────────────────\n"+
 		" a (reference)  runaways  1,000  1,000           36s  36s\n"+
-		" b[2J           runaways      5      5            9s   9s\n"+
+		" b\\x1b[2J       runaways      5      5            9s   9s\n"+
 		"\n"+
 		"Beside a (p: exact sign test on scenarios)\n"+
-		" variant  verdict\n"+
-		"────────────────────────────────────────────\n"+
-		" b[2J     catches 6 more runaways (p = .03)\n"+
+		" variant   verdict\n"+
+		"─────────────────────────────────────────────\n"+
+		" b\\x1b[2J  catches 6 more runaways (p = .03)\n"+
 		"\n"+
 		"6 scenarios differ between the variants, the worst first\n"+
 		"  loops/a: a runaway, not caught by 1 of 2: a\n"+

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -43,7 +44,7 @@ func csvRow(r *scenarios.Result) []string {
 // csvText makes foreign text fit for a cell: a spreadsheet takes what begins
 // with one of these marks for a formula.
 func csvText(s string) string {
-	s = Line(s)
+	s = text.Line(s)
 	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
 		return "'" + s
 	}

@@ -4,5 +4,5 @@
 // results that come in and on those of a file, and needs little memory.
 //
 // What a scenario, a tool, a model or a recording said is hostile: all of it
-// passes [Line] before it is written.
+// passes [text.Line] before it is written.
 package reports

@@ -66,7 +66,7 @@ func TestJUnit(t *testing.T) {
 			status = append(status, s.Name+" "+c.Classname[:10]+" "+string(c.Status)+" "+c.Duration.String())
 		}
 	}
-	want := []string{"loops loops/dark error 0s", "loops loops/x[31 failed 1.5s", "other other/fine passed 250ms", "other other/seen skipped 0s"}
+	want := []string{"loops loops/dark error 0s", "loops loops/x\\x1 failed 1.5s", "other other/fine passed 250ms", "other other/seen skipped 0s"}
 	if diff := cmp.Diff(want, status); diff != "" {
 		t.Error(diff)
 	}
@@ -78,10 +78,10 @@ func TestJUnit(t *testing.T) {
 		t.Errorf("counts %+v", got)
 	}
 	failed := back.Suites[0].Cases[1]
-	if failed.Properties[1] != (junitProperty{"seed", "7"}) || !strings.HasPrefix(failed.Properties[0].Value, "vx[31m|") || failed.File != "dir/a b,c:d.yaml" || failed.Line != 3 {
+	if failed.Properties[1] != (junitProperty{"seed", "7"}) || !strings.HasPrefix(failed.Properties[0].Value, `vx\x1b[31m\x00\a|`) || failed.File != "dir/a b,c:d.yaml" || failed.Line != 3 {
 		t.Errorf("case %+v", failed)
 	}
-	if p := failed.Failure; p.Type != "label" || !strings.HasPrefix(p.Message, "not caught x[31m|`<script>alert(1)</script>") ||
+	if p := failed.Failure; p.Type != "label" || !strings.HasPrefix(p.Message, "not caught x\\x1b[31m\\x00\\a|`<script>alert(1)</script>") ||
 		!strings.Contains(p.Text, "\ncalls: want 3, got 1000\n") || !strings.Contains(p.Text, "repeat: agentbench explain 'loops/x") || !strings.Contains(p.Text, "0.000s started") {
 		t.Errorf("failure %+v", p)
 	}
@@ -120,7 +120,7 @@ func TestMarkdown(t *testing.T) {
 	if rows < 10 {
 		t.Errorf("%d rows:\n%s", rows, text)
 	}
-	if want := "- **fail** loops/x\\[31m\\|\\`&lt;script&gt;"; !strings.Contains(text, want) {
+	if want := "- **fail** loops/x\\\\x1b\\[31m\\\\x00\\\\a\\|\\`&lt;script&gt;"; !strings.Contains(text, want) {
 		t.Errorf("there is no %s in\n%s", want, text)
 	}
 }
@@ -216,7 +216,7 @@ func TestAnnotations(t *testing.T) {
 		"::error title=gate%3A pass rate::1 of 2 (wanted 100 %25)",
 		"::warning title=gate%3A removed::1 scenario (wanted )",
 		"::warning title=loops/dark under v%2C seed 1::the script ran dry%0Arepeat: agentbench explain 'loops/dark'",
-		"::error file=dir/a b%2Cc%3Ad.yaml,line=3,title=loops/x[31m|`<script>",
+		"::error file=dir/a b%2Cc%3Ad.yaml,line=3,title=loops/x\\x1b[31m\\x00\\a|`<script>",
 	} {
 		if !strings.HasPrefix(lines[i], want) {
 			t.Errorf("line %d is %s\nwant %s", i+1, lines[i], want)
@@ -248,7 +248,8 @@ func TestResultsRoundTrip(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, text)
 	}
 	one, two := export(t, func(b *bytes.Buffer) error { return WriteJSON(b, r) }), export(t, func(b *bytes.Buffer) error { return WriteJSON(b, again) })
-	if one = strings.ReplaceAll(one, `\ufffd`, "\ufffd"); one != two { // bytes that are no UTF-8 are lost on the way
+	// A byte that is not UTF-8 becomes U+FFFD on the way.
+	if one = strings.NewReplacer(`\ufffd`, "\ufffd", `\\xff`, "\ufffd").Replace(one); one != two {
 		t.Error(cmp.Diff(one, two))
 	}
 }

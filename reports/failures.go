@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -51,7 +52,7 @@ func (f *Failures) Add(r *scenarios.Result) {
 	}
 	f.kept = append(f.kept, failure{
 		verdict: r.Verdict,
-		title:   fmt.Sprintf("%s under %s, seed %d", Line(r.Scenario), Line(r.Variant), r.Seed),
+		title:   fmt.Sprintf("%s under %s, seed %d", text.Line(r.Scenario), text.Line(r.Variant), r.Seed),
 		reasons: Reasons(r),
 		excerpt: excerpt(r.Trace),
 		repeat:  f.Repeat(r),
@@ -70,25 +71,25 @@ func Reasons(r *scenarios.Result) []string {
 func reasons(findings []scenarios.Finding) []string {
 	var lines []string
 	for _, f := range findings {
-		line := Line(f.Message)
+		line := text.Line(f.Message)
 		if line == "" {
-			line = Line(f.Rule)
+			line = text.Line(f.Rule)
 		}
-		want, got, at := Line(f.Want), Line(f.Got), Line(f.At)
+		want, got, at := text.Line(f.Want), text.Line(f.Got), text.Line(f.At)
 		if !strings.Contains(line, want) || !strings.Contains(line, got) {
 			line += fmt.Sprintf(" (want %s, got %s)", cmp.Or(want, "nothing"), cmp.Or(got, "nothing"))
 		}
 		if at != "" {
 			line += " at " + at
 		}
-		lines = append(lines, Cut(line, reasonChars))
+		lines = append(lines, text.Cut(line, reasonChars))
 	}
 	return lines
 }
 
 // Ending names the end state of a result and the rule behind it.
 func Ending(r *scenarios.Result) string {
-	end, stop := Line(string(r.EndState)), Line(string(r.Stop))
+	end, stop := text.Line(string(r.EndState)), text.Line(string(r.Stop))
 	switch {
 	case end == "" && stop == "":
 		return "without a stop"
@@ -120,7 +121,7 @@ func excerpt(trace string) []string {
 		out = append(out, "…")
 	}
 	for _, l := range lines {
-		out = append(out, Cut(strings.TrimSuffix(Lines(l), "\n"), excerptChars))
+		out = append(out, text.Cut(strings.TrimSuffix(text.Lines(l), "\n"), excerptChars))
 	}
 	return out
 }
@@ -132,7 +133,7 @@ func (f *Failures) Write(w io.Writer, colour Colour) error {
 		f.kept[i].write(&b, colour)
 	}
 	if f.dropped > 0 {
-		fmt.Fprintf(&b, "\n%s not shown: %s\n", Count(f.dropped, "more failure"), f.Hint)
+		fmt.Fprintf(&b, "\n%s not shown: %s\n", text.Count(f.dropped, "more failure"), f.Hint)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -146,5 +147,5 @@ func (f *failure) write(b *strings.Builder, colour Colour) {
 	for _, l := range f.excerpt {
 		fmt.Fprintf(b, "  %s %s\n", colour.Dim("|"), l)
 	}
-	fmt.Fprintf(b, "  repeat: %s\n", Line(f.repeat))
+	fmt.Fprintf(b, "  repeat: %s\n", text.Line(f.repeat))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -117,7 +118,7 @@ func (f *files) missing(trials int) []string {
 		}
 	}
 	if f.trials > trials {
-		out = append(out, fmt.Sprintf("the results are not whole: they hold %s of %s", Number(trials), Count(f.trials, "trial")))
+		out = append(out, fmt.Sprintf("the results are not whole: they hold %s of %s", text.Number(trials), text.Count(f.trials, "trial")))
 	}
 	return out
 }
@@ -127,10 +128,10 @@ func someOf(words []string) string {
 	const most = 10
 	shown := make([]string, 0, most)
 	for _, w := range words[:min(most, len(words))] {
-		shown = append(shown, Line(w))
+		shown = append(shown, text.Line(w))
 	}
 	if more := len(words) - len(shown); more > 0 {
-		return strings.Join(shown, ", ") + fmt.Sprintf(" and %s more", Number(more))
+		return strings.Join(shown, ", ") + fmt.Sprintf(" and %s more", text.Number(more))
 	}
 	return strings.Join(shown, ", ")
 }

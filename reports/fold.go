@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -218,7 +219,7 @@ func (f *Fold) trouble(r *scenarios.Result) {
 }
 
 // quote shows foreign text in a message.
-func quote(s string) string { return fmt.Sprintf("%q", Cut(Line(s), 80)) }
+func quote(s string) string { return fmt.Sprintf("%q", text.Cut(text.Line(s), 80)) }
 
 // reference is the variant that others are compared with.
 func (f *Fold) reference() (string, error) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
 	junit "github.com/joshdk/go-junit"
@@ -81,14 +82,14 @@ func steers(s string) bool {
 // line of its own.
 func FuzzTerminal(f *testing.F) {
 	fuzzed(f, func(t *testing.T, s string) {
-		line := Line(s)
-		if steers(line) || strings.Contains(line, "\n") || Line(line) != line {
+		line := text.Line(s)
+		if steers(line) || strings.Contains(line, "\n") || text.Line(line) != line {
 			t.Errorf("%q became %q", s, line)
 		}
 		if text := exported(t, s, Terminal{}.Write); steers(text) {
 			t.Errorf("%q made %q", s, text)
 		}
-		if got := Lines(s); steers(got) || strings.Count(got, "\n") > strings.Count(s, "\n")+1 {
+		if got := text.Lines(s); steers(got) || strings.Count(got, "\n") > strings.Count(s, "\n")+1 {
 			t.Errorf("%q became the lines %q", s, got)
 		}
 	})
@@ -124,12 +125,12 @@ func plainText(t *testing.T, s string) string {
 // tag gets through but those of the report itself.
 func FuzzMarkdown(f *testing.F) {
 	fuzzed(f, func(t *testing.T, s string) {
-		if got := plainText(t, MarkdownText(s)); got != Line(s) {
+		if got := plainText(t, MarkdownText(s)); got != text.Line(s) {
 			t.Errorf("%q shows as %q", s, got)
 		}
 		code := MarkdownCode(s)
 		fence := code[:strings.IndexByte(code, ' ')]
-		if inner := strings.TrimSuffix(strings.TrimPrefix(code, fence+" "), " "+fence); inner != Line(s) || strings.Contains(inner, fence) {
+		if inner := strings.TrimSuffix(strings.TrimPrefix(code, fence+" "), " "+fence); inner != text.Line(s) || strings.Contains(inner, fence) {
 			t.Errorf("%q as code is %q", s, code)
 		}
 		text := exported(t, s, WriteMarkdown)
@@ -161,10 +162,10 @@ func FuzzMarkdown(f *testing.F) {
 // trial whose names are the trial's.
 func FuzzJUnit(f *testing.F) {
 	fuzzed(f, func(t *testing.T, s string) {
-		text := exported(t, s, WriteJUnit)
+		written := exported(t, s, WriteJUnit)
 		var back junitSuites
-		if err := xml.Unmarshal([]byte(text), &back); err != nil {
-			t.Fatalf("%v\n%s", err, text)
+		if err := xml.Unmarshal([]byte(written), &back); err != nil {
+			t.Fatalf("%v\n%s", err, written)
 		}
 		var classes []string
 		for _, suite := range back.Suites {
@@ -172,13 +173,13 @@ func FuzzJUnit(f *testing.F) {
 				classes = append(classes, c.Class)
 			}
 		}
-		want := []string{"loops/dark", xmlText(Line("loops/" + s)), "other/fine"}
+		want := []string{"loops/dark", text.Line("loops/" + s), "other/fine"}
 		slices.Sort(classes)
 		slices.Sort(want)
 		if !slices.Equal(classes, want) {
 			t.Errorf("testcases %q, want %q", classes, want)
 		}
-		suites, err := junit.Ingest([]byte(text))
+		suites, err := junit.Ingest([]byte(written))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,16 +191,6 @@ func FuzzJUnit(f *testing.F) {
 			t.Errorf("a reader finds %d tests, want 3", tests)
 		}
 	})
-}
-
-// xmlText is a text as XML can say it: characters that it has not are U+FFFD.
-func xmlText(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == 0xfffe || r == 0xffff {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
 }
 
 // tags lists the elements of a page with the names of their attributes.
@@ -267,7 +258,7 @@ func FuzzCSV(f *testing.F) {
 				continue
 			}
 			variant := row[slices.Index(rows[0], "variant")]
-			if row[0] != Line("loops/"+s) || strings.TrimPrefix(variant, "'") != strings.TrimPrefix(Line(s), "'") {
+			if row[0] != text.Line("loops/"+s) || strings.TrimPrefix(variant, "'") != strings.TrimPrefix(text.Line(s), "'") {
 				t.Errorf("%q was written as %q and %q", s, row[0], variant)
 			}
 		}

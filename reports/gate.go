@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -99,13 +100,13 @@ func (g *Gate) Write(w io.Writer, colour Colour) error {
 }
 
 func (r *Rule) write(b *strings.Builder, colour Colour, width int) {
-	fmt.Fprintf(b, "%s  %-*s  %s", paint(colour, r.Verdict, fmt.Sprintf("%-12s", r.words())), width, r.Name, Line(r.Measured))
+	fmt.Fprintf(b, "%s  %-*s  %s", paint(colour, r.Verdict, fmt.Sprintf("%-12s", r.words())), width, r.Name, text.Line(r.Measured))
 	if r.Wanted != "" {
-		fmt.Fprintf(b, "; wanted: %s", Line(r.Wanted))
+		fmt.Fprintf(b, "; wanted: %s", text.Line(r.Wanted))
 	}
 	b.WriteByte('\n')
 	if r.See != "" && (r.Verdict == scenarios.Fail || r.Verdict == scenarios.Inconclusive || r.Warning) {
-		fmt.Fprintf(b, "%*s%s\n", 12+2+width+2, "", colour.Dim(Line(r.See)))
+		fmt.Fprintf(b, "%*s%s\n", 12+2+width+2, "", colour.Dim(text.Line(r.See)))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports/stats"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
@@ -78,7 +79,7 @@ func (m *match) title(name string) string {
 	if m.variant == "" {
 		return name
 	}
-	return name + ", " + Line(m.variant)
+	return name + ", " + text.Line(m.variant)
 }
 
 // matches pairs the scenarios of both results.
@@ -260,7 +261,7 @@ func came(name string, policy Policy, all []match, which func(match) []string, w
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	r := Rule{Name: name, Verdict: scenarios.Pass, Measured: Count(len(names), "scenario") + " " + where, See: see}
+	r := Rule{Name: name, Verdict: scenarios.Pass, Measured: text.Count(len(names), "scenario") + " " + where, See: see}
 	if len(names) == 0 {
 		return r
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -30,7 +31,7 @@ func (j *judge) grave() []Rule {
 	var rules []Rule
 	for _, g := range graveRules {
 		n := j.now.broken[g.rule]
-		r := Rule{Name: g.rule, Verdict: verdictIf(n == 0, scenarios.Fail), Measured: Count(n, "trial") + " " + g.words, Wanted: "none"}
+		r := Rule{Name: g.rule, Verdict: verdictIf(n == 0, scenarios.Fail), Measured: text.Count(n, "trial") + " " + g.words, Wanted: "none"}
 		if n > 0 {
 			r.See = j.trouble(func(t *Trouble) bool {
 				for _, f := range t.Findings {
@@ -70,7 +71,7 @@ func (j *judge) whole() Rule {
 // a rate.
 func (j *judge) judged() Rule {
 	n := j.now.unclear
-	r := Rule{Name: "could be judged", Verdict: verdictIf(n == 0, scenarios.Inconclusive), Measured: Count(n, "trial") + " could not be judged", Wanted: "none"}
+	r := Rule{Name: "could be judged", Verdict: verdictIf(n == 0, scenarios.Inconclusive), Measured: text.Count(n, "trial") + " could not be judged", Wanted: "none"}
 	if n > 0 {
 		r.See = j.trouble(func(t *Trouble) bool {
 			return t.Verdict == scenarios.Inconclusive || t.Ending == Ending(&scenarios.Result{})
@@ -81,8 +82,8 @@ func (j *judge) judged() Rule {
 
 func (j *judge) trials() Rule {
 	n := j.now.trials
-	return Rule{Name: "trials", Verdict: verdictIf(n >= j.MinTrials, scenarios.Inconclusive), Measured: Count(n, "trial") + " of " + Count(len(j.now.all), "scenario"),
-		Wanted: "at least " + Number(j.MinTrials), See: j.more()}
+	return Rule{Name: "trials", Verdict: verdictIf(n >= j.MinTrials, scenarios.Inconclusive), Measured: text.Count(n, "trial") + " of " + text.Count(len(j.now.all), "scenario"),
+		Wanted: "at least " + text.Number(j.MinTrials), See: j.more()}
 }
 
 // passRate asks that enough trials pass.
@@ -101,7 +102,7 @@ func (j *judge) passRate() Rule {
 	}
 	k = tidy(k)
 	r.Verdict = verdictIf(k/n >= j.PassRate-1e-12, scenarios.Fail)
-	r.Measured = fmt.Sprintf("%s of %s passed (%s)", Amount(k), Count(int(n), "scenario"), share(Figure(k/n)))
+	r.Measured = fmt.Sprintf("%s of %s passed (%s)", Amount(k), text.Count(int(n), "scenario"), share(Figure(k/n)))
 	if k < n {
 		r.See = j.trouble(func(t *Trouble) bool { return t.Verdict == scenarios.Fail })
 	}
@@ -112,9 +113,9 @@ func (j *judge) passRate() Rule {
 func (j *judge) goldens() Rule {
 	match, mismatch := j.now.goldens["match"], j.now.goldens["mismatch"]
 	r := Rule{Name: "goldens", Wanted: "none", Verdict: verdictIf(mismatch == 0, scenarios.Fail),
-		Measured: fmt.Sprintf("%s of %s with a golden differ from it", Number(mismatch), Count(match+mismatch, "trace")), See: j.more()}
+		Measured: fmt.Sprintf("%s of %s with a golden differ from it", text.Number(mismatch), text.Count(match+mismatch, "trace")), See: j.more()}
 	if missing := j.now.goldens["missing"]; missing > 0 {
-		r.Measured += ", " + Count(missing, "golden") + " missing"
+		r.Measured += ", " + text.Count(missing, "golden") + " missing"
 	}
 	if match+mismatch == 0 {
 		r.Verdict, r.Measured = scenarios.Unjudged, "no trace was compared with a golden"
@@ -138,9 +139,9 @@ func (j *judge) fuzz() Rule {
 		return r
 	}
 	survived, done := ratio(all.Survived, all.Runs), ratio(all.Done, all.Recoverable)
-	r.Measured = fmt.Sprintf("%s of %s survived (%s)", Number(all.Survived), Count(all.Runs, "run"), share(survived))
+	r.Measured = fmt.Sprintf("%s of %s survived (%s)", text.Number(all.Survived), text.Count(all.Runs, "run"), share(survived))
 	if done.Known() {
-		r.Measured += fmt.Sprintf(", %s of %s recoverable ones came to their end (%s)", Number(all.Done), Number(all.Recoverable), share(done))
+		r.Measured += fmt.Sprintf(", %s of %s recoverable ones came to their end (%s)", text.Number(all.Done), text.Number(all.Recoverable), share(done))
 	}
 	least := Figure(j.FuzzSurvival) - 1e-12
 	r.Verdict = verdictIf(survived >= least && (!done.Known() || done >= least), scenarios.Fail)
@@ -150,7 +151,7 @@ func (j *judge) fuzz() Rule {
 // latency asks that tools answer in time. What a script says proves nothing, so
 // results of run do not count.
 func (j *judge) latency() Rule {
-	r := Rule{Name: "p95 tool latency", Wanted: "at most " + Duration(j.P95Tool), See: j.more()}
+	r := Rule{Name: "p95 tool latency", Wanted: "at most " + text.Duration(j.P95Tool), See: j.more()}
 	if j.P95Tool == 0 {
 		r.Verdict, r.Measured, r.Wanted = scenarios.Unjudged, "no limit is set", ""
 		return r
@@ -169,6 +170,6 @@ func (j *judge) latency() Rule {
 		return r
 	}
 	measured := time.Duration(float64(p95) * float64(time.Millisecond))
-	r.Verdict, r.Measured = verdictIf(measured <= j.P95Tool, scenarios.Fail), Duration(measured)
+	r.Verdict, r.Measured = verdictIf(measured <= j.P95Tool, scenarios.Fail), text.Duration(measured)
 	return r
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -86,7 +87,7 @@ func WriteHTML(w io.Writer, r *Report) error {
 
 func newPage(r *Report) (*page, error) {
 	order := newChoice(r)
-	p := &page{Title: "agentbench: " + r.headline(), Line: r.Line(), Tool: Line(r.Tool), Verdict: r.Verdict, Warnings: clean(r.Warnings), Replay: r.replay()}
+	p := &page{Title: "agentbench: " + r.headline(), Line: r.Line(), Tool: text.Line(r.Tool), Verdict: r.Verdict, Warnings: clean(r.Warnings), Replay: r.replay()}
 	if r.Verdict == scenarios.Unjudged && r.Gate == nil {
 		p.Verdict = ""
 	}
@@ -184,12 +185,12 @@ func (r *Report) codeTable() section {
 	}
 	columns := sortedKeys(codes)
 	for _, code := range columns {
-		s.head = append(s.head, Line(code))
+		s.head = append(s.head, text.Line(code))
 	}
 	for _, t := range r.Tools {
 		cells := []string{r.name(t.Variant)}
 		for _, code := range columns {
-			cells = append(cells, Number(t.Codes[code]))
+			cells = append(cells, text.Number(t.Codes[code]))
 		}
 		if len(columns) > 0 {
 			s.rows = append(s.rows, cells)
@@ -214,7 +215,7 @@ func (r *Report) stopTables() []section {
 			if state == "" {
 				state = "broke off"
 			}
-			s.head = append(s.head, Line(state))
+			s.head = append(s.head, text.Line(state))
 		}
 		for _, v := range r.Variants {
 			if cells := r.stopCells(v, label, columns); cells != nil {
@@ -232,7 +233,7 @@ func (r *Report) stopCells(variant string, label scenarios.Label, columns []stri
 	for _, stop := range r.Stops {
 		if stop.Variant == variant && stop.Label == label {
 			n[string(stop.EndState)] += stop.N
-			if name := Line(string(stop.Stop)); name != "" {
+			if name := text.Line(string(stop.Stop)); name != "" {
 				rules = append(rules, name+" "+Amount(stop.N))
 			}
 		}

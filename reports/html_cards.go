@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // A card is the summary of a variant.
@@ -36,7 +38,7 @@ const cardsShown = 8
 // choose fills in which variant to choose, and a card for each.
 func (p *page) choose(c *choice) {
 	r := c.report
-	p.Best, p.Advice = Line(c.best()), c.advice()
+	p.Best, p.Advice = text.Line(c.best()), c.advice()
 	if p.Best == "" && len(r.Variants) > 1 {
 		p.Unranked = "The variants were not tried on the same scenarios, so none can be preferred: see each by itself."
 	}
@@ -61,10 +63,10 @@ func (p *page) choose(c *choice) {
 }
 
 func (c *choice) card(s *standing) card {
-	k := card{Variant: Line(s.variant), Class: c.class(s.variant), Best: s.variant == c.best(), Beside: c.tell(s.variant)}
+	k := card{Variant: text.Line(s.variant), Class: c.class(s.variant), Best: s.variant == c.best(), Beside: c.tell(s.variant)}
 	var indented bytes.Buffer
 	if json.Indent(&indented, c.report.Header.Variants[s.variant], "", "  ") == nil {
-		k.Settings = Lines(indented.String())
+		k.Settings = text.Lines(indented.String())
 	}
 	if len(c.report.Variants) < 2 {
 		k.Beside = ""
@@ -116,8 +118,8 @@ const listed = 100
 func troubleViews(r *Report, trials *trialsView) []troubleView {
 	var out []troubleView
 	for _, t := range r.Findings[:min(listed, len(r.Findings))] {
-		view := troubleView{Verdict: string(t.Verdict), Title: fmt.Sprintf("%s under %s, seed %d", Line(t.Scenario), Line(t.Variant), t.Seed), Ending: t.Ending,
-			Reasons: reasons(t.Findings[:min(markdownFindings, len(t.Findings))]), Command: Line(t.Command), Trace: trials.traces[trialKey{t.Scenario, t.Variant, t.Seed}]}
+		view := troubleView{Verdict: string(t.Verdict), Title: fmt.Sprintf("%s under %s, seed %d", text.Line(t.Scenario), text.Line(t.Variant), t.Seed), Ending: t.Ending,
+			Reasons: reasons(t.Findings[:min(markdownFindings, len(t.Findings))]), Command: text.Line(t.Command), Trace: trials.traces[trialKey{t.Scenario, t.Variant, t.Seed}]}
 		if view.Trace == 0 {
 			view.Diff = newDiff(t.Findings)
 		}
@@ -130,7 +132,7 @@ func differenceViews(r *Report) []differenceView {
 	var out []differenceView
 	for i := range r.Differences[:min(listed, len(r.Differences))] {
 		d := &r.Differences[i]
-		out = append(out, differenceView{Line(d.Scenario), d.words(r.replay()), Line(d.Command)})
+		out = append(out, differenceView{text.Line(d.Scenario), d.words(r.replay()), text.Line(d.Command)})
 	}
 	return out
 }

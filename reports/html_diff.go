@@ -1,6 +1,9 @@
 package reports
 
-import "github.com/agentbench-go/agentbench/scenarios"
+import (
+	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
 
 // A diffView shows where a trace left its golden.
 type diffView struct {
@@ -31,7 +34,7 @@ func newDiff(found []scenarios.Finding) *diffView {
 		if f.Rule != "golden" || f.Want == "" && f.Got == "" && f.Diff == nil {
 			continue
 		}
-		d := &diffView{Where: Cut(Line(f.Message), diffChars), Want: Cut(Line(f.Want), diffChars), Got: Cut(Line(f.Got), diffChars)}
+		d := &diffView{Where: text.Cut(text.Line(f.Message), diffChars), Want: text.Cut(text.Line(f.Want), diffChars), Got: text.Cut(text.Line(f.Got), diffChars)}
 		d.add(f.Diff)
 		return d
 	}
@@ -44,7 +47,7 @@ func (d *diffView) add(diff *scenarios.Diff) {
 		return
 	}
 	for _, e := range diff.Edit[:min(diffLines, len(diff.Edit))] {
-		d.Edit = append(d.Edit, editView{Out: e.Out, Line: Number(e.Line), Text: Cut(Line(e.Text), diffChars)})
+		d.Edit = append(d.Edit, editView{Out: e.Out, Line: text.Number(e.Line), Text: text.Cut(text.Line(e.Text), diffChars)})
 	}
 	if more := len(diff.Edit) - len(d.Edit) + max(0, diff.More); more > 0 {
 		d.More = counted(more, "more line is left out", "more lines are left out")

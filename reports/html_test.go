@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/google/go-cmp/cmp"
@@ -186,7 +187,7 @@ func TestHTMLEscapes(t *testing.T) {
 	if scripts != 2 {
 		t.Errorf("%d scripts, want the data and the page's own", scripts)
 	}
-	if want := Lines(attack + "\n"); pre != want {
+	if want := text.Lines(attack + "\n"); pre != want {
 		t.Errorf("the trace reads %q, want %q", pre, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -54,15 +55,15 @@ const (
 )
 
 // shortTrace leaves out the middle of a long trace, in whole lines.
-func shortTrace(text string) string {
-	if len(text) <= traceHead+traceTail {
-		return text
+func shortTrace(trace string) string {
+	if len(trace) <= traceHead+traceTail {
+		return trace
 	}
-	head := text[:strings.LastIndexByte(text[:traceHead], '\n')+1]
-	tail := text[len(text)-traceTail:]
+	head := trace[:strings.LastIndexByte(trace[:traceHead], '\n')+1]
+	tail := trace[len(trace)-traceTail:]
 	tail = tail[strings.IndexByte(tail, '\n')+1:]
-	left := strings.Count(text, "\n") - strings.Count(head, "\n") - strings.Count(tail, "\n")
-	return head + "… " + Count(left, "line") + " left out\n" + tail
+	left := strings.Count(trace, "\n") - strings.Count(head, "\n") - strings.Count(tail, "\n")
+	return head + "… " + text.Count(left, "line") + " left out\n" + tail
 }
 
 // staticRows is how many trials are shown without JavaScript.
@@ -119,7 +120,7 @@ func (v *trialsView) choose(worst []*scenarios.Result) map[*scenarios.Result]boo
 		}
 	}
 	if left > 0 {
-		v.Left = fmt.Sprintf("The page holds %s; %s left out, those of trials that failed last. The results file has them all, and so has agentbench explain.", Count(len(kept), "trace"), counted(left, "more is", "more are"))
+		v.Left = fmt.Sprintf("The page holds %s; %s left out, those of trials that failed last. The results file has them all, and so has agentbench explain.", text.Count(len(kept), "trace"), counted(left, "more is", "more are"))
 	}
 	return kept
 }
@@ -127,15 +128,15 @@ func (v *trialsView) choose(worst []*scenarios.Result) map[*scenarios.Result]boo
 // counted writes a number with what follows it.
 func counted(n int, one, many string) string {
 	if n == 1 {
-		return Number(n) + " " + one
+		return text.Number(n) + " " + one
 	}
-	return Number(n) + " " + many
+	return text.Number(n) + " " + many
 }
 
 // trace takes the trace of a result, and gives its number.
 func (v *trialsView) trace(res *scenarios.Result) int {
 	n := len(v.Traces) + 1
-	t := traceView{Number: n, Title: fmt.Sprintf("%s under %s, seed %d: %s", Line(res.Scenario), Line(res.Variant), res.Seed, Ending(res)), Text: shortTrace(Lines(res.Trace))}
+	t := traceView{Number: n, Title: fmt.Sprintf("%s under %s, seed %d: %s", text.Line(res.Scenario), text.Line(res.Variant), res.Seed, Ending(res)), Text: shortTrace(text.Lines(res.Trace))}
 	if len(res.Findings) > 0 {
 		t.Reasons = Reasons(res)
 		t.Diff = newDiff(res.Findings)
@@ -148,12 +149,12 @@ func (v *trialsView) trace(res *scenarios.Result) int {
 func newTrialRow(r *scenarios.Result, trace int) trialRow {
 	found := ""
 	if len(r.Findings) > 0 {
-		found = Cut(Reasons(r)[0], foundChars)
+		found = text.Cut(Reasons(r)[0], foundChars)
 		if more := len(r.Findings) - 1; more > 0 {
 			found += fmt.Sprintf(" (and %d more)", more)
 		}
 	}
-	return trialRow{Scenario: Line(r.Scenario), Suite: Line(suiteOf(r)), Label: string(r.Label), Variant: Line(r.Variant), Seed: fmt.Sprint(r.Seed),
-		Verdict: Line(string(r.Verdict)), Ending: Ending(r), Calls: Number(asked(r)), Time: Duration(time.Duration(r.VirtualMS) * time.Millisecond),
-		Tokens: Number(int(r.TokensIn + r.TokensOut)), Found: found, Trace: trace}
+	return trialRow{Scenario: text.Line(r.Scenario), Suite: text.Line(suiteOf(r)), Label: string(r.Label), Variant: text.Line(r.Variant), Seed: fmt.Sprint(r.Seed),
+		Verdict: text.Line(string(r.Verdict)), Ending: Ending(r), Calls: text.Number(asked(r)), Time: text.Duration(time.Duration(r.VirtualMS) * time.Millisecond),
+		Tokens: text.Number(int(r.TokensIn + r.TokensOut)), Found: found, Trace: trace}
 }

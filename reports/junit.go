@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -64,7 +65,7 @@ func WriteJUnit(w io.Writer, r *Report) error {
 	suites := map[string]*junitSuite{}
 	commands := r.commands()
 	for _, res := range r.Results {
-		name := Line(suiteOf(res))
+		name := text.Line(suiteOf(res))
 		s := suites[name]
 		if s == nil {
 			s = &junitSuite{Name: name}
@@ -107,10 +108,10 @@ func (c *junitCounts) count(r *scenarios.Result) {
 
 func junitCaseOf(r *scenarios.Result, command string) junitCase {
 	c := junitCase{
-		Name:  fmt.Sprintf("%s under %s, seed %d", Line(r.Scenario), Line(r.Variant), r.Seed),
-		Class: Line(r.Scenario), Time: seconds(r.VirtualMS), File: Line(r.File), Line: r.Line,
-		Properties: []junitProperty{{"variant", Line(r.Variant)}, {"seed", strconv.FormatUint(r.Seed, 10)}, {"label", string(r.Label)},
-			{"end_state", string(r.EndState)}, {"stop", Line(string(r.Stop))}},
+		Name:  fmt.Sprintf("%s under %s, seed %d", text.Line(r.Scenario), text.Line(r.Variant), r.Seed),
+		Class: text.Line(r.Scenario), Time: seconds(r.VirtualMS), File: text.Line(r.File), Line: r.Line,
+		Properties: []junitProperty{{"variant", text.Line(r.Variant)}, {"seed", strconv.FormatUint(r.Seed, 10)}, {"label", string(r.Label)},
+			{"end_state", string(r.EndState)}, {"stop", text.Line(string(r.Stop))}},
 	}
 	switch r.Verdict {
 	case scenarios.Pass:
@@ -128,12 +129,12 @@ func junitProblemOf(r *scenarios.Result, command string) *junitProblem {
 	lines := Reasons(r)
 	p := &junitProblem{Message: lines[0], Type: string(r.Verdict)}
 	if len(r.Findings) > 0 {
-		p.Type = Line(r.Findings[0].Rule)
+		p.Type = text.Line(r.Findings[0].Rule)
 	}
 	lines = append(lines, "ended "+Ending(r))
 	lines = append(lines, excerpt(r.Trace)...)
 	if command != "" {
-		lines = append(lines, "repeat: "+Line(command))
+		lines = append(lines, "repeat: "+text.Line(command))
 	}
 	p.Text = strings.Join(lines, "\n")
 	return p

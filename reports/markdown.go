@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -113,18 +114,18 @@ func (m *markdown) troubles(r *Report) {
 	if len(r.Findings) == 0 {
 		return
 	}
-	m.line("### " + Count(len(r.Findings), "trial") + " failed or could not be judged")
+	m.line("### " + text.Count(len(r.Findings), "trial") + " failed or could not be judged")
 	for _, t := range r.Findings[:min(markdownTroubles, len(r.Findings))] {
 		fmt.Fprintf(&m.b, "- **%s** %s under %s, seed %d: %s\n", MarkdownText(string(t.Verdict)), MarkdownText(t.Scenario), MarkdownText(t.Variant), t.Seed, MarkdownText(t.Ending))
 		for _, line := range reasons(t.Findings[:min(markdownFindings, len(t.Findings))]) {
-			fmt.Fprintf(&m.b, "  - %s\n", markdownStart(Cut(line, markdownReason)))
+			fmt.Fprintf(&m.b, "  - %s\n", markdownStart(text.Cut(line, markdownReason)))
 		}
 		if t.Command != "" {
 			fmt.Fprintf(&m.b, "  - %s\n", MarkdownCode(t.Command))
 		}
 	}
 	if more := len(r.Findings) - markdownTroubles; more > 0 {
-		fmt.Fprintf(&m.b, "- %s\n", Count(more, "more trial"))
+		fmt.Fprintf(&m.b, "- %s\n", text.Count(more, "more trial"))
 	}
 	m.b.WriteByte('\n')
 }
@@ -133,7 +134,7 @@ func (m *markdown) differences(r *Report) {
 	if len(r.Differences) == 0 {
 		return
 	}
-	m.line("### " + Count(len(r.Differences), "scenario") + " that the variants treat differently, the worst first")
+	m.line("### " + text.Count(len(r.Differences), "scenario") + " that the variants treat differently, the worst first")
 	for i := range r.Differences[:min(markdownDifferences, len(r.Differences))] {
 		d := &r.Differences[i]
 		fmt.Fprintf(&m.b, "- %s: %s", markdownStart(d.Scenario), MarkdownText(d.words(r.replay())))
@@ -143,7 +144,7 @@ func (m *markdown) differences(r *Report) {
 		m.b.WriteByte('\n')
 	}
 	if more := len(r.Differences) - markdownDifferences; more > 0 {
-		fmt.Fprintf(&m.b, "- %s\n", Count(more, "more scenario"))
+		fmt.Fprintf(&m.b, "- %s\n", text.Count(more, "more scenario"))
 	}
 	m.b.WriteByte('\n')
 }
@@ -154,7 +155,7 @@ func (m *markdown) suites(r *Report) {
 	}
 	s := section{title: "Suites", left: 1, head: []string{"suite", "scenarios", "passed", "failed", "inconclusive"}}
 	for _, suite := range r.Suites {
-		s.rows = append(s.rows, []string{Line(suite.Suite), Number(suite.Scenarios), Number(suite.Passed), Number(suite.Failed), Number(suite.Inconclusive)})
+		s.rows = append(s.rows, []string{text.Line(suite.Suite), text.Number(suite.Scenarios), text.Number(suite.Passed), text.Number(suite.Failed), text.Number(suite.Inconclusive)})
 	}
 	m.folded(s)
 }
@@ -168,7 +169,7 @@ var markdownEscapes = strings.NewReplacer(
 
 // MarkdownText makes foreign text plain text on one line of Markdown: nothing in
 // it is a mark, a tag, a link or a mention.
-func MarkdownText(s string) string { return markdownEscapes.Replace(Line(s)) }
+func MarkdownText(s string) string { return markdownEscapes.Replace(text.Line(s)) }
 
 // startMark is what makes a list, a heading or a line of what begins with it (see
 // CommonMark, sections 4.1, 4.3 and 5.2); the mark that is escaped is its last
@@ -186,7 +187,7 @@ func markdownStart(s string) string {
 
 // MarkdownCode writes foreign text as code.
 func MarkdownCode(s string) string {
-	s = Line(s)
+	s = text.Line(s)
 	fence := "`"
 	for strings.Contains(s, fence) {
 		fence += "`"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/reports/stats"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -42,7 +43,7 @@ func checkEndState(s loop.EndState) error {
 		words = append(words, string(e))
 	}
 	slices.Sort(words)
-	return fmt.Errorf("end_state must be one of %s, not %q", strings.Join(words, ", "), Cut(Line(string(s)), 40))
+	return fmt.Errorf("end_state must be one of %s, not %q", strings.Join(words, ", "), text.Cut(text.Line(string(s)), 40))
 }
 
 // checkCounts refuses what no trial can have used.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -75,7 +76,7 @@ type sarifProperties struct {
 // WriteSARIF writes what was found wrong as SARIF 2.1.0: a result for each
 // finding, at the scenario's line. What could not be judged is a warning.
 func WriteSARIF(w io.Writer, r *Report) error {
-	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "agentbench", Version: Line(r.Tool), Rules: sarifRules(r)}}, Results: []sarifResult{}}
+	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "agentbench", Version: text.Line(r.Tool), Rules: sarifRules(r)}}, Results: []sarifResult{}}
 	for i := range r.Findings {
 		run.Results = append(run.Results, sarifResults(&r.Findings[i], run.Tool.Driver.Rules)...)
 	}
@@ -94,7 +95,7 @@ func (t *Trouble) rules() []string {
 	}
 	var out []string
 	for _, f := range t.Findings {
-		out = append(out, Line(f.Rule))
+		out = append(out, text.Line(f.Rule))
 	}
 	return out
 }
@@ -114,7 +115,7 @@ func sarifRules(r *Report) []sarifRule {
 }
 
 func sarifResults(t *Trouble, rules []sarifRule) []sarifResult {
-	lines := []string{"ended " + Line(t.Ending)}
+	lines := []string{"ended " + text.Line(t.Ending)}
 	if len(t.Findings) > 0 {
 		lines = reasons(t.Findings)
 	}
@@ -124,13 +125,13 @@ func sarifResults(t *Trouble, rules []sarifRule) []sarifResult {
 	}
 	var out []sarifResult
 	for i, id := range t.rules() {
-		text := fmt.Sprintf("%s under %s, seed %d: %s", Line(t.Scenario), Line(t.Variant), t.Seed, lines[i])
+		message := fmt.Sprintf("%s under %s, seed %d: %s", text.Line(t.Scenario), text.Line(t.Variant), t.Seed, lines[i])
 		if t.Command != "" {
-			text += "\nrepeat: " + Line(t.Command)
+			message += "\nrepeat: " + text.Line(t.Command)
 		}
 		out = append(out, sarifResult{
-			RuleID: id, RuleIndex: slices.Index(rules, sarifRule{id}), Level: level, Message: sarifMessage{text}, Locations: sarifLocations(t),
-			Properties: sarifProperties{Line(t.Scenario), Line(t.Variant), fmt.Sprint(t.Seed)},
+			RuleID: id, RuleIndex: slices.Index(rules, sarifRule{id}), Level: level, Message: sarifMessage{message}, Locations: sarifLocations(t),
+			Properties: sarifProperties{text.Line(t.Scenario), text.Line(t.Variant), fmt.Sprint(t.Seed)},
 		})
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -52,9 +53,9 @@ func (r *Report) present() []scenarios.Label {
 // name is a variant in the first column.
 func (r *Report) name(variant string) string {
 	if len(r.Variants) > 1 && variant == r.Reference {
-		return Line(variant) + " (reference)"
+		return text.Line(variant) + " (reference)"
 	}
-	return Line(variant)
+	return text.Line(variant)
 }
 
 // rateTable has a row a variant, with the rate of each label.
@@ -236,7 +237,7 @@ func spentWords(metric string, f Figure) string {
 	case !f.Known():
 		return none
 	case metric == SpentTime:
-		return Duration(time.Duration(f) * time.Millisecond)
+		return text.Duration(time.Duration(f) * time.Millisecond)
 	case metric == SpentCost:
 		return "$" + strconv.FormatFloat(float64(f), 'f', 4, 64)
 	}
@@ -248,7 +249,7 @@ func (r *Report) toolTable() section {
 	s := section{title: "Tools, over all trials", left: 1,
 		head: []string{"variant", "calls", "succeeded", "schema kept", "repairs", "repaired", "retries a call", "p95 latency"}}
 	for _, t := range r.Tools {
-		s.rows = append(s.rows, []string{r.name(t.Variant), Number(t.Calls), share(t.StepSuccess), share(t.SchemaOK), Number(t.Repairs), share(t.RepairSuccess),
+		s.rows = append(s.rows, []string{r.name(t.Variant), text.Number(t.Calls), share(t.StepSuccess), share(t.SchemaOK), text.Number(t.Repairs), share(t.RepairSuccess),
 			decimals(t.MeanRetries), spentWords(SpentTime, t.P95MS)})
 	}
 	return s

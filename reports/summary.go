@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -99,7 +100,7 @@ func (s *Summary) Write(w io.Writer, colour Colour) error {
 		return s.end(w)
 	}
 	for _, v := range s.variants {
-		if _, err := fmt.Fprintf(w, "variant %s\n", Line(v)); err != nil {
+		if _, err := fmt.Fprintf(w, "variant %s\n", text.Line(v)); err != nil {
 			return err
 		}
 		if err := s.table(w, colour, []string{v}); err != nil {
@@ -133,7 +134,7 @@ func (s *Summary) table(w io.Writer, colour Colour, variants []string) error {
 	}
 	var rows [][]string
 	for _, suite := range slices.Sorted(maps.Keys(suites)) {
-		rows = append(rows, suites[suite].row(Line(suite), colour))
+		rows = append(rows, suites[suite].row(text.Line(suite), colour))
 	}
 	head := []string{"suite", "scenarios", "passed", "calls before the stop", "virtual time"}
 	return Table(w, 1, head, rows, all.row("total", colour))
@@ -150,7 +151,7 @@ func (c *cell) row(name string, colour Colour) []string {
 	if passed < len(c.passed) {
 		paint = colour.Bad
 	}
-	return []string{name, Number(len(c.passed)), paint(Number(passed)), median(c.calls), Duration(c.time)}
+	return []string{name, text.Number(len(c.passed)), paint(text.Number(passed)), median(c.calls), text.Duration(c.time)}
 }
 
 // median gives the middle of the values, each of which is there as often as its
@@ -175,22 +176,22 @@ func median(counts map[int]int) string {
 	}
 	sum := nth((n-1)/2) + nth(n/2)
 	if sum%2 == 1 {
-		return Number(sum/2) + ".5"
+		return text.Number(sum/2) + ".5"
 	}
-	return Number(sum / 2)
+	return text.Number(sum / 2)
 }
 
 // Line tells the verdicts in one line: 64 trials of 64 scenarios: 62 passed, 1
 // failed, 1 inconclusive.
 func (s *Summary) Line() string {
-	parts := []string{Number(s.verdicts[scenarios.Pass]) + " passed"}
+	parts := []string{text.Number(s.verdicts[scenarios.Pass]) + " passed"}
 	for _, v := range []struct {
 		verdict scenarios.Verdict
 		words   string
 	}{{scenarios.Fail, "failed"}, {scenarios.Inconclusive, "inconclusive"}, {scenarios.Unjudged, "not judged"}} {
 		if n := s.verdicts[v.verdict]; n > 0 {
-			parts = append(parts, Number(n)+" "+v.words)
+			parts = append(parts, text.Number(n)+" "+v.words)
 		}
 	}
-	return fmt.Sprintf("%s of %s: %s", Count(s.trials, "trial"), Count(len(s.tried), "scenario"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s of %s: %s", text.Count(s.trials, "trial"), text.Count(len(s.tried), "scenario"), strings.Join(parts, ", "))
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -137,7 +138,7 @@ func (c *curveChart) about() string {
 		if words == "" {
 			words = "nobody at risk after 2"
 		}
-		parts = append(parts, Line(s.curve.Variant)+": "+words+" calls.")
+		parts = append(parts, text.Line(s.curve.Variant)+": "+words+" calls.")
 	}
 	return strings.Join(parts, " ")
 }
@@ -169,8 +170,8 @@ func (s *series) draw(d *drawing, axis *calls) {
 	if s.shown {
 		class += " shown"
 	}
-	d.open("g", "class", class, "data-variant", Line(s.curve.Variant))
-	d.element("title", Line(s.curve.Variant)+", "+Amount(s.curve.N)+" runs, "+Amount(s.curve.Events)+" stopped")
+	d.open("g", "class", class, "data-variant", text.Line(s.curve.Variant))
+	d.element("title", text.Line(s.curve.Variant)+", "+Amount(s.curve.N)+" runs, "+Amount(s.curve.Events)+" stopped")
 	if s.class != grey {
 		for _, band := range bands(s.curve.Points) {
 			d.leaf("path", "class", "band "+s.class, "d", bandPath(band, axis))
@@ -194,7 +195,7 @@ func (s *series) values(d *drawing, axis *calls) {
 			continue
 		}
 		d.open("circle", "class", "pt "+s.class, "r", "6", "cx", coordinate(axis.x(p.T)), "cy", coordinate(axis.y(float64(p.Survival))), "data-t", fmt.Sprint(p.T))
-		d.element("title", fmt.Sprintf("%s after %s calls: %s %% not yet stopped (95 %%: %s), %s at risk, %s stopped here", Line(s.curve.Variant), Amount(p.T),
+		d.element("title", fmt.Sprintf("%s after %s calls: %s %% not yet stopped (95 %%: %s), %s at risk, %s stopped here", text.Line(s.curve.Variant), Amount(p.T),
 			percent(p.Survival), Percents(p.Lower, p.Upper), Amount(p.AtRisk), Amount(p.Events)))
 		d.close("circle")
 	}
@@ -289,10 +290,10 @@ func (c *curveChart) atRisk(d *drawing, axis *calls) {
 		y += row
 		d.line(12, y-4, 36, y-4, "curve "+s.class)
 		if axis.stacked {
-			d.text(42, y, "name", shorten(Line(s.curve.Variant), 36))
+			d.text(42, y, "name", shorten(text.Line(s.curve.Variant), 36))
 			y += row
 		} else {
-			d.text(42, y, "name", shorten(Line(s.curve.Variant), 16))
+			d.text(42, y, "name", shorten(text.Line(s.curve.Variant), 16))
 		}
 		for _, t := range axis.marks() {
 			d.text(axis.x(t), y, "mid", Amount(s.curve.atRisk(t)))
@@ -301,7 +302,7 @@ func (c *curveChart) atRisk(d *drawing, axis *calls) {
 	if more := len(c.series) - len(c.bright()); more > 0 {
 		y += row
 		d.line(12, y-4, 36, y-4, "curve "+grey)
-		d.text(42, y, "quiet", Count(more, "other variant"))
+		d.text(42, y, "quiet", text.Count(more, "other variant"))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -88,7 +89,7 @@ func (s *scatter) spots(l layout) []spot {
 			out = append(out, spot{x: x, y: y, best: v, class: s.class(v.variant), front: v.beaten == ""})
 			at = len(out) - 1
 		}
-		out[at].names = append(out[at].names, Line(v.variant))
+		out[at].names = append(out[at].names, text.Line(v.variant))
 	}
 	return out
 }

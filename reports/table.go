@@ -11,7 +11,7 @@ import (
 // Table writes a table for the terminal: a head, a rule, the rows and, with a
 // foot, another rule and the foot. The first left columns are set to the left,
 // the others to the right. Cells are written as they are: what is foreign must
-// have passed [Line].
+// have passed [text.Line].
 func Table(w io.Writer, left int, head []string, rows [][]string, foot []string) error {
 	align := tw.CellAlignment{PerColumn: make([]tw.Align, len(head))}
 	for i := range align.PerColumn {
@@ -39,10 +39,10 @@ func Table(w io.Writer, left int, head []string, rows [][]string, foot []string)
 	return writeTrimmed(w, b.String())
 }
 
-// writeTrimmed writes a text without the white space at the ends of its lines.
-func writeTrimmed(w io.Writer, text string) error {
+// writeTrimmed writes a table without the white space at the ends of its lines.
+func writeTrimmed(w io.Writer, table string) error {
 	var b strings.Builder
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(table) {
 		b.WriteString(strings.TrimRight(line, " \n"))
 		b.WriteByte('\n')
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -22,7 +23,7 @@ type Terminal struct {
 func (t Terminal) Write(w io.Writer, r *Report) error {
 	var b strings.Builder
 	for _, line := range r.Warnings {
-		fmt.Fprintf(&b, "%s %s\n", t.Colour.Bad("warning:"), Line(line))
+		fmt.Fprintf(&b, "%s %s\n", t.Colour.Bad("warning:"), text.Line(line))
 	}
 	if len(r.Warnings) > 0 {
 		b.WriteByte('\n')
@@ -50,11 +51,11 @@ func (r *Report) comparisonTable() section {
 		if len(c.Pairs) == 0 {
 			continue
 		}
-		s.rows = append(s.rows, []string{Line(c.Variant), c.Verdict})
+		s.rows = append(s.rows, []string{text.Line(c.Variant), c.Verdict})
 	}
-	s.title = "Beside " + Line(r.Reference) + " (p: exact sign test on scenarios"
+	s.title = "Beside " + text.Line(r.Reference) + " (p: exact sign test on scenarios"
 	if len(s.rows) > 1 {
-		s.title += ", corrected for " + Count(len(s.rows), "comparison")
+		s.title += ", corrected for " + text.Count(len(s.rows), "comparison")
 	}
 	s.title += ")"
 	return s
@@ -73,20 +74,20 @@ func (t Terminal) differences(b *strings.Builder, r *Report) {
 	if len(r.Differences) == 1 {
 		verb = "scenario differs"
 	}
-	fmt.Fprintf(b, "%s %s between the variants, the worst first\n", Number(len(r.Differences)), verb)
+	fmt.Fprintf(b, "%s %s between the variants, the worst first\n", text.Number(len(r.Differences)), verb)
 	shown := r.Differences
 	if t.Max > 0 {
 		shown = shown[:min(t.Max, len(shown))]
 	}
 	for i := range shown {
 		d := &shown[i]
-		fmt.Fprintf(b, "  %s: %s\n", Line(d.Scenario), d.words(r.replay()))
+		fmt.Fprintf(b, "  %s: %s\n", text.Line(d.Scenario), d.words(r.replay()))
 		if d.Command != "" {
-			fmt.Fprintf(b, "    %s\n", t.Colour.Dim(Line(d.Command)))
+			fmt.Fprintf(b, "    %s\n", t.Colour.Dim(text.Line(d.Command)))
 		}
 	}
 	if more := len(r.Differences) - len(shown); more > 0 {
-		fmt.Fprintf(b, "  %s: %s\n", Count(more, "more scenario"), t.Hint)
+		fmt.Fprintf(b, "  %s: %s\n", text.Count(more, "more scenario"), t.Hint)
 	}
 	b.WriteByte('\n')
 }
@@ -106,12 +107,12 @@ func (d *Difference) words(replay bool) string {
 		if !c.Bad {
 			continue
 		}
-		name := Line(c.Variant)
+		name := text.Line(c.Variant)
 		if share := c.Share; share > 0 && share < 1 {
 			if d.Label == scenarios.Runaway {
 				share = 1 - share
 			}
-			name += fmt.Sprintf(" (%s of %s)", Amount(share*float64(c.Trials)), Count(c.Trials, "trial"))
+			name += fmt.Sprintf(" (%s of %s)", Amount(share*float64(c.Trials)), text.Count(c.Trials, "trial"))
 		}
 		wrong = append(wrong, name)
 	}
@@ -129,5 +130,5 @@ func (r *Report) Line() string {
 	if r.replay() {
 		noun = "recorded run"
 	}
-	return fmt.Sprintf("%s under %s in %s", Count(r.Scenarios, noun), Count(len(r.Variants), "variant"), Count(r.Trials, "trial"))
+	return fmt.Sprintf("%s under %s in %s", text.Count(r.Scenarios, noun), text.Count(len(r.Variants), "variant"), text.Count(r.Trials, "trial"))
 }

@@ -12,11 +12,16 @@ func DidYouMean(word string, names []string) string {
 	for i, name := range near {
 		near[i] = Line(name)
 	}
-	last := len(near) - 1
+	return "did you mean " + AnyOf(near) + "?"
+}
+
+// AnyOf writes one word or more: a, b or c.
+func AnyOf(words []string) string {
+	last := len(words) - 1
 	if last == 0 {
-		return "did you mean " + near[0] + "?"
+		return words[0]
 	}
-	return "did you mean " + strings.Join(near[:last], ", ") + " or " + near[last] + "?"
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // Nearest returns the names that need the fewest edits to become word, in their

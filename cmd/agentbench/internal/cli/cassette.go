@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/cassettes/tape"
-	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -75,7 +75,7 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 		for _, c := range examine(cmd, path, time.Now()) {
 			ill = ill || c.Wrong
 			if c.Wrong || !f.quiet {
-				fmt.Fprintf(stdout, "%s: %s\n", path, reports.Line(c.String()))
+				fmt.Fprintf(stdout, "%s: %s\n", path, text.Line(c.String()))
 			}
 		}
 		if ill {

@@ -9,27 +9,28 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
 // describe says in words what a scenario does.
 func describe(b *strings.Builder, s *scenarios.Scenario) {
-	fmt.Fprintf(b, "%s: %s, meant for %s\n%s\n", s.ID(), s.Label, reports.Line(s.Variant.Name), reports.Line(s.Description))
+	fmt.Fprintf(b, "%s: %s, meant for %s\n%s\n", s.ID(), s.Label, text.Line(s.Variant.Name), text.Line(s.Description))
 	if s.Source != "" {
-		fmt.Fprintf(b, "source: %s\n", reports.Line(s.Source))
+		fmt.Fprintf(b, "source: %s\n", text.Line(s.Source))
 	}
 	section(b, "The user", describeUser(&s.Script))
 	section(b, "The tools", describeTools(s.Script.Tools))
 	if s.Cassette != "" {
-		section(b, "The model", []string{"says what is recorded in " + reports.Line(s.Cassette)})
+		section(b, "The model", []string{"says what is recorded in " + text.Line(s.Cassette)})
 	}
 	section(b, "The model", describeModel(s.Script.Model))
 	section(b, "Faults", describeFaults(s.Script.Faults))
-	section(b, "Changes to "+reports.Line(s.Variant.Name), changes(s.Variant.Config, s.Config))
+	section(b, "Changes to "+text.Line(s.Variant.Name), changes(s.Variant.Config, s.Config))
 	section(b, "Expected", describeExpected(s))
 }
 
@@ -45,7 +46,13 @@ func section(b *strings.Builder, title string, lines []string) {
 
 // quote shows a text of a scenario, on one line and cut to what one reads at a
 // glance.
-func quote(s string) string { return strconv.Quote(reports.Cut(s, 120)) }
+func quote(s string) string {
+	const most = 120
+	if n := utf8.RuneCountInString(s); n > most {
+		return text.Quote(s, most) + " (" + text.Count(n, "character") + ")"
+	}
+	return text.Quote(s, most)
+}
 
 func describeUser(s *fakes.Script) []string {
 	lines := []string{"asks: " + quote(s.Task)}
@@ -70,7 +77,7 @@ func describeUser(s *fakes.Script) []string {
 }
 
 func describePermission(p *fakes.PermissionAnswer) string {
-	line := "asked about " + cmp.Or(reports.Line(p.Tool), "any tool") + matching(p.When) + times(p.Times) + ": "
+	line := "asked about " + cmp.Or(text.Line(p.Tool), "any tool") + matching(p.When) + times(p.Times) + ": "
 	switch {
 	case p.Hang:
 		return line + "never answers"
@@ -101,7 +108,7 @@ func matching(when map[string]any) string {
 		if err != nil {
 			value = []byte("?") // no JSON: it can match nothing
 		}
-		parts = append(parts, reports.Line(k)+"="+reports.Cut(reports.Line(string(value)), 80))
+		parts = append(parts, text.Line(k)+"="+text.Cut(text.Line(string(value)), 80))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -134,9 +141,9 @@ func describeTools(tools []fakes.Tool) []string {
 	var lines []string
 	for i := range tools {
 		t := &tools[i]
-		head := reports.Line(t.Name)
+		head := text.Line(t.Name)
 		if t.Description != "" {
-			head += ": " + reports.Cut(reports.Line(t.Description), 120)
+			head += ": " + text.Cut(text.Line(t.Description), 120)
 		}
 		lines = append(lines, head)
 		latency := t.Latency
@@ -178,7 +185,7 @@ func describeAnswer(a *fakes.Answer, first bool) string {
 	default:
 		what = quote(a.Result)
 		if a.ResultChars > 0 {
-			what += ", repeated up to " + reports.Count(a.ResultChars, "character")
+			what += ", repeated up to " + text.Count(a.ResultChars, "character")
 		}
 	}
 	line := "to " + to + ": " + what + after(a.Latency)
@@ -207,7 +214,7 @@ func calls(a *fakes.Answer, first bool) string {
 	case first:
 		return fmt.Sprintf("the first %d calls", a.Times)
 	}
-	return reports.Count(a.Times, "more call")
+	return text.Count(a.Times, "more call")
 }
 
 func but(failures []string) string {
@@ -231,7 +238,7 @@ func describeModel(steps []fakes.Step) []string {
 		s := &steps[i]
 		when := cmp.Or(conditions[s.When], "when "+string(s.When))
 		if s.State != "" {
-			when = "in the state " + reports.Line(s.State) + times(max(0, s.Repeat))
+			when = "in the state " + text.Line(s.State) + times(max(0, s.Repeat))
 		} else if s.When == fakes.WhenAlways {
 			when = requests(next, s.Repeat)
 			next += max(1, s.Repeat)
@@ -251,7 +258,7 @@ func follows(next []fakes.Transition) string {
 	}
 	var parts []string
 	for _, t := range next {
-		parts = append(parts, fmt.Sprintf("%s (%.3g %%)", reports.Line(t.State), 100*float64(t.Weight)/total))
+		parts = append(parts, fmt.Sprintf("%s (%.3g %%)", text.Line(t.State), 100*float64(t.Weight)/total))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -288,7 +295,7 @@ func describeStep(s *fakes.Step) string {
 	}
 	var calls []string
 	for _, c := range s.Calls {
-		call := reports.Line(c.Name) + "(" + reports.Cut(reports.Line(c.Args), 120) + ")"
+		call := text.Line(c.Name) + "(" + text.Cut(text.Line(c.Args), 120) + ")"
 		if c.ID != nil {
 			call += " with the id " + quote(*c.ID)
 		}
@@ -307,7 +314,7 @@ func describeStep(s *fakes.Step) string {
 	}
 	line += after(s.Latency)
 	if s.Chunks > 0 {
-		line += fmt.Sprintf(", streamed in %s", reports.Count(s.Chunks, "piece"))
+		line += fmt.Sprintf(", streamed in %s", text.Count(s.Chunks, "piece"))
 		if s.FirstToken > 0 {
 			line += ", the first after " + s.FirstToken.String()
 		}
@@ -337,7 +344,7 @@ func modelFailures(s *fakes.Step) []string {
 			how = fmt.Sprintf("fails with HTTP status %d", f.Status)
 		}
 		if f.Chunks > 0 {
-			how += " after " + reports.Count(f.Chunks, "piece")
+			how += " after " + text.Count(f.Chunks, "piece")
 		}
 		if f.Text != "" {
 			how += " " + quote(f.Text)
@@ -361,18 +368,18 @@ func plural(n int, noun string) string {
 	if noun == "call try" {
 		return tries(n)
 	}
-	return reports.Count(n, noun)
+	return text.Count(n, noun)
 }
 
 func tries(n int) string {
 	if n == 1 {
 		return "1 try"
 	}
-	return reports.Number(n) + " tries"
+	return text.Number(n) + " tries"
 }
 
 func dollars(usd float64) string { return strconv.FormatFloat(usd, 'f', -1, 64) }
 
 func virtual(r *scenarios.Result) string {
-	return reports.Duration(time.Duration(r.VirtualMS)*time.Millisecond) + " of virtual time"
+	return text.Duration(time.Duration(r.VirtualMS)*time.Millisecond) + " of virtual time"
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop/detect"
-	"github.com/agentbench-go/agentbench/reports"
 )
 
 // describeDetectors says in a line each what the detectors of a config do.
@@ -15,7 +15,7 @@ func describeDetectors(all []detect.Detector) []string {
 	}
 	var lines []string
 	for i := range all {
-		lines = append(lines, "detector "+reports.Line(describeDetector(&all[i])))
+		lines = append(lines, "detector "+text.Line(describeDetector(&all[i])))
 	}
 	return lines
 }
@@ -96,7 +96,7 @@ func keyOf(d *detect.Detector) string {
 		case (p == detect.Args || p == detect.RawArgs) && len(d.IgnoreArgs) > 0:
 			name += " (without " + strings.Join(d.IgnoreArgs, ", ") + ")"
 		case p == detect.Error && d.ErrorChars > 0:
-			name += fmt.Sprintf(" (its first %s)", reports.Count(d.ErrorChars, "character"))
+			name += fmt.Sprintf(" (its first %s)", text.Count(d.ErrorChars, "character"))
 		}
 		names = append(names, name)
 	}

@@ -48,7 +48,7 @@ func TestDescribeDetector(t *testing.T) {
 func TestChangedDetectors(t *testing.T) {
 	to := loop.Default()
 	to.Detectors = []detect.Detector{{Name: "a\x1b[2J", Do: []detect.Rung{{At: 2, Act: detect.Stop}}}, {Name: "b", Ends: detect.EndsBatch, Do: []detect.Rung{{At: 3, Act: detect.Ask}}}}
-	want := []string{"detector a[2J: calls with the same tool and arguments; in a streak, which a turn without one ends; at 2 stop",
+	want := []string{`detector a\x1b[2J: calls with the same tool and arguments; in a streak, which a turn without one ends; at 2 stop`,
 		"detector b: calls with the same tool and arguments; in a streak, which the next one with another key, or the end of the batch, ends; at 3 ask"}
 	if got := changes(loop.Default(), to); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)

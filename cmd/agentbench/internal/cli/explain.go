@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -173,9 +174,9 @@ func shortAndFull() []string {
 
 // describeEnd says how a trial ended.
 func describeEnd(b *strings.Builder, r *scenarios.Result, trace loop.Trace, colour reports.Colour) {
-	fmt.Fprintf(b, "\nUnder %s, seed %d\n", reports.Line(r.Variant), r.Seed)
+	fmt.Fprintf(b, "\nUnder %s, seed %d\n", text.Line(r.Variant), r.Seed)
 	for _, out := range halts(trace) {
-		fmt.Fprintf(b, "  %s (%s): %s\n", out.End, reports.Line(string(out.Stop)), reports.Line(out.Reason))
+		fmt.Fprintf(b, "  %s (%s): %s\n", out.End, text.Line(string(out.Stop)), text.Line(out.Reason))
 	}
 	fmt.Fprintf(b, "  %s\n", counts(r))
 	word := string(r.Verdict)
@@ -190,7 +191,7 @@ func describeEnd(b *strings.Builder, r *scenarios.Result, trace loop.Trace, colo
 			fmt.Fprintf(b, "  - %s\n", reason)
 		}
 	}
-	fmt.Fprintf(b, "\nThe trace\n%s", reports.Lines(trace.String()))
+	fmt.Fprintf(b, "\nThe trace\n%s", text.Lines(trace.String()))
 }
 
 // halts gives the outcomes of the runs that ended, in order.
@@ -209,21 +210,21 @@ func halts(trace loop.Trace) []*loop.Outcome {
 // counts says what a trial used; what is zero and unusual is left out.
 func counts(r *scenarios.Result) string {
 	parts := []string{
-		reports.Count(r.Turns, "turn"),
-		reports.Count(r.ModelCalls, "model request"),
-		fmt.Sprintf("%s asked for", reports.Count(r.Asked, "call")),
-		fmt.Sprintf("%s executed in %s", reports.Number(r.Calls), tries(r.Tries)),
+		text.Count(r.Turns, "turn"),
+		text.Count(r.ModelCalls, "model request"),
+		fmt.Sprintf("%s asked for", text.Count(r.Asked, "call")),
+		fmt.Sprintf("%s executed in %s", text.Number(r.Calls), tries(r.Tries)),
 	}
 	for _, c := range []struct {
 		n    int
 		what string
 	}{{r.Errors, "failed"}, {r.Vetoed, "vetoed"}, {r.Denied, "denied"}, {r.Invalid, "invalid"}} {
 		if c.n > 0 {
-			parts = append(parts, reports.Number(c.n)+" "+c.what)
+			parts = append(parts, text.Number(c.n)+" "+c.what)
 		}
 	}
 	if r.Nudges > 0 {
-		parts = append(parts, reports.Count(r.Nudges, "nudge"))
+		parts = append(parts, text.Count(r.Nudges, "nudge"))
 	}
 	if r.TokensIn+r.TokensOut > 0 {
 		parts = append(parts, fmt.Sprintf("%d tokens read, %d written", r.TokensIn, r.TokensOut))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -65,7 +66,7 @@ func (f *found) add(r *scenarios.Result) {
 		f.first = r
 	}
 	if len(f.names) < namesShown {
-		f.names = append(f.names, reports.Line(trialNames(r)[2]))
+		f.names = append(f.names, text.Line(trialNames(r)[2]))
 	}
 }
 
@@ -95,9 +96,9 @@ func (p *pick) read() (*scenarios.Result, error) {
 	case p.bad.n == 1:
 		return p.bad.first, nil
 	case p.bad.n == 0:
-		return nil, misuse("name one with --trial, such as "+p.all.names[0], "%s holds %s, and all of them passed or were not judged", p.path, reports.Count(p.all.n, "trial"))
+		return nil, misuse("name one with --trial, such as "+p.all.names[0], "%s holds %s, and all of them passed or were not judged", p.path, text.Count(p.all.n, "trial"))
 	}
-	return nil, misuse("name one with --trial, such as "+anyOf(p.bad.names), "%s holds %s, and %s of them did not pass", p.path, reports.Count(p.all.n, "trial"), reports.Number(p.bad.n))
+	return nil, misuse("name one with --trial, such as "+anyOf(p.bad.names), "%s holds %s, and %s of them did not pass", p.path, text.Count(p.all.n, "trial"), text.Number(p.bad.n))
 }
 
 // named gives the one trial that has the name.
@@ -108,11 +109,11 @@ func (p *pick) named() (*scenarios.Result, error) {
 	case 1:
 		return p.fit.first, nil
 	}
-	return nil, misuse("add the variant and the seed, such as "+anyOf(p.fit.names), "%s has %s %q", p.path, reports.Count(p.fit.n, "trial"), p.want)
+	return nil, misuse("add the variant and the seed, such as "+anyOf(p.fit.names), "%s has %s %q", p.path, text.Count(p.fit.n, "trial"), p.want)
 }
 
 func (p *pick) header(h *scenarios.Header) error {
-	p.from = fmt.Sprintf(", of %s, agentbench %s", reports.Line(h.Kind), reports.Line(h.Tool))
+	p.from = fmt.Sprintf(", of %s, agentbench %s", text.Line(h.Kind), text.Line(h.Tool))
 	return p.fold.Header(h)
 }
 
@@ -125,7 +126,7 @@ func (p *pick) add(r *scenarios.Result) error {
 	if r.Verdict == scenarios.Fail || r.Verdict == scenarios.Inconclusive {
 		p.bad.add(r)
 	}
-	if id := reports.Line(r.Scenario); len(p.ids) == 0 || p.ids[len(p.ids)-1] != id {
+	if id := text.Line(r.Scenario); len(p.ids) == 0 || p.ids[len(p.ids)-1] != id {
 		p.ids = append(p.ids, id)
 	}
 	return nil
@@ -133,11 +134,11 @@ func (p *pick) add(r *scenarios.Result) error {
 
 // describe says why a trial ended as it did.
 func (p *pick) describe(b *strings.Builder, r *scenarios.Result, paint reports.Colour) {
-	fmt.Fprintf(b, "%s: ", reports.Line(r.Scenario))
+	fmt.Fprintf(b, "%s: ", text.Line(r.Scenario))
 	if r.Label != "" {
 		fmt.Fprintf(b, "%s, ", r.Label)
 	}
-	fmt.Fprintf(b, "under %s, seed %d\nfrom %s%s\n", reports.Line(r.Variant), r.Seed, reports.Line(p.path), p.from)
+	fmt.Fprintf(b, "under %s, seed %d\nfrom %s%s\n", text.Line(r.Variant), r.Seed, text.Line(p.path), p.from)
 	trace, _ := loop.ParseTrace(r.Trace) // what is no trace tells no reason
 	section(b, "Why it ended", endings(r, halts(trace)))
 	section(b, "What it used", used(r))
@@ -147,16 +148,16 @@ func (p *pick) describe(b *strings.Builder, r *scenarios.Result, paint reports.C
 	if r.Trace == "" {
 		b.WriteString("\nThe trace was not kept\n")
 	} else {
-		fmt.Fprintf(b, "\nThe trace\n%s", reports.Lines(strings.TrimSuffix(r.Trace, "\n")+"\n"))
+		fmt.Fprintf(b, "\nThe trace\n%s", text.Lines(strings.TrimSuffix(r.Trace, "\n")+"\n"))
 	}
-	fmt.Fprintf(b, "\nrepeat: %s\n", reports.Line(repeatResult(&p.fold, r)))
+	fmt.Fprintf(b, "\nrepeat: %s\n", text.Line(repeatResult(&p.fold, r)))
 }
 
 // endings says how each run ended, or where no trace tells that the session.
 func endings(r *scenarios.Result, runs []*loop.Outcome) []string {
 	var out []string
 	for _, o := range runs {
-		out = append(out, fmt.Sprintf("%s (%s): %s", o.End, reports.Line(string(o.Stop)), reports.Line(o.Reason)))
+		out = append(out, fmt.Sprintf("%s (%s): %s", o.End, text.Line(string(o.Stop)), text.Line(o.Reason)))
 	}
 	if len(out) > 0 {
 		return out
@@ -179,14 +180,14 @@ func used(r *scenarios.Result) []string {
 	var failed []string
 	for _, code := range slices.Sorted(maps.Keys(r.Codes)) {
 		if code != "None" && r.Codes[code] > 0 {
-			failed = append(failed, reports.Number(r.Codes[code])+" "+reports.Line(code))
+			failed = append(failed, text.Number(r.Codes[code])+" "+text.Line(code))
 		}
 	}
 	if len(failed) > 0 {
 		out = append(out, "calls that failed: "+strings.Join(failed, ", "))
 	}
 	if r.Saved > 0 {
-		out = append(out, reports.Count(r.Saved, "recorded call")+" not executed")
+		out = append(out, text.Count(r.Saved, "recorded call")+" not executed")
 	}
 	if r.WentOn {
 		out = append(out, "the recording goes on after that")
@@ -196,7 +197,7 @@ func used(r *scenarios.Result) []string {
 
 // judgement gives the verdict, and what speaks against the trial.
 func judgement(r *scenarios.Result, paint reports.Colour) []string {
-	word := reports.Line(string(r.Verdict))
+	word := text.Line(string(r.Verdict))
 	switch r.Verdict {
 	case scenarios.Pass:
 		word = paint.Good(word)
@@ -219,7 +220,7 @@ func toldGolden(r *scenarios.Result) []string {
 	if r.Golden == "" || r.Golden == scenarios.GoldenOff {
 		return nil
 	}
-	out := []string{reports.Line(r.Golden)}
+	out := []string{text.Line(r.Golden)}
 	for _, f := range r.Findings {
 		if f.Diff == nil {
 			continue
@@ -229,10 +230,10 @@ func toldGolden(r *scenarios.Result) []string {
 			if e.Out {
 				sign = "-"
 			}
-			out = append(out, fmt.Sprintf("%s %4d  %s", sign, e.Line, reports.Line(e.Text)))
+			out = append(out, fmt.Sprintf("%s %4d  %s", sign, e.Line, text.Line(e.Text)))
 		}
 		if f.Diff.More > 0 {
-			out = append(out, fmt.Sprintf("… %s left out", reports.Count(f.Diff.More, "line")))
+			out = append(out, fmt.Sprintf("… %s left out", text.Count(f.Diff.More, "line")))
 		}
 	}
 	return out
@@ -242,7 +243,7 @@ func toldGolden(r *scenarios.Result) []string {
 func lines(texts []string) []string {
 	var out []string
 	for _, t := range texts {
-		out = append(out, reports.Line(t))
+		out = append(out, text.Line(t))
 	}
 	return out
 }
@@ -257,7 +258,7 @@ func completeTrial(_ *cobra.Command, args []string, start string) ([]string, cob
 	if file, err := os.Open(p.path); err == nil {
 		defer file.Close()
 		add := func(r *scenarios.Result) error {
-			names = append(names, reports.Line(trialNames(r)[2]))
+			names = append(names, text.Line(trialNames(r)[2]))
 			return nil
 		}
 		scenarios.ReadResults(file, p.path, p.header, add) // as many as can be read

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -114,11 +114,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		name := unknown.GetSpecifiedName()
-		return misuse(didYouMean("--"+name, flagNames(cmd), help), "%s has no flag --%s", cmd.CommandPath(), reports.Line(name))
+		return misuse(didYouMean("--"+name, flagNames(cmd), help), "%s has no flag --%s", cmd.CommandPath(), text.Line(name))
 	case errors.As(err, &invalid):
 		return invalidValue("--"+invalid.GetFlag().Name+" "+strconv.Quote(invalid.GetValue()), invalid.Unwrap())
 	}
-	return misuse(help, "%s", reports.Line(err.Error()))
+	return misuse(help, "%s", text.Line(err.Error()))
 }
 
 func flagNames(cmd *cobra.Command) []string {

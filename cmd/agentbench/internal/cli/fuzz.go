@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/fuzz"
-	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -162,7 +162,7 @@ func (f *fuzzFlags) one(cmd *cobra.Command) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "case %d of seed %d: %s\n", f.number, f.seed, attacksOf(v.Case))
 	describeCase(&b, v.Case)
-	fmt.Fprintf(&b, "\nThe trace\n%s\n", reports.Lines(v.Case.Trace().String()))
+	fmt.Fprintf(&b, "\nThe trace\n%s\n", text.Lines(v.Case.Trace().String()))
 	if v.Breach == nil {
 		b.WriteString("It keeps every invariant.\n")
 	} else {
@@ -235,7 +235,7 @@ func (c *fuzzed) end(cmd *cobra.Command, err error) error {
 	}
 	switch {
 	case interrupted:
-		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted after %s\n", reports.Count(c.All.Runs, "run"))
+		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted after %s\n", text.Count(c.All.Runs, "run"))
 		return exitCode(exitInterrupted)
 	case len(c.again) > 0 || !c.Passed():
 		return exitCode(exitFailed)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentbench-go/agentbench/fuzz"
 	"github.com/agentbench-go/agentbench/internal/outfile"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/reports/stats"
@@ -196,14 +197,14 @@ func (c *fuzzed) show(w io.Writer, small []*fuzz.Case) error {
 		}
 	}
 	if c.checked > 0 {
-		fmt.Fprintf(&b, "%s: %s broken\n", reports.Count(c.checked, "saved case"), reports.Number(len(c.again)))
+		fmt.Fprintf(&b, "%s: %s broken\n", text.Count(c.checked, "saved case"), text.Number(len(c.again)))
 	}
 	if c.All.Runs > 0 {
 		c.verdict(&b)
 	}
 	for _, r := range c.again {
-		file := reports.Line(r.file)
-		fmt.Fprintf(&b, "\nFAIL %s breaks %s: %s\n  repeat: %s\n", file, r.breach.Invariant, reports.Line(r.breach.Problem),
+		file := text.Line(r.file)
+		fmt.Fprintf(&b, "\nFAIL %s breaks %s: %s\n  repeat: %s\n", file, r.breach.Invariant, text.Line(r.breach.Problem),
 			shellWords([]string{"agentbench", "fuzz", file}))
 	}
 	for i, v := range c.Failures {
@@ -222,7 +223,7 @@ func (c *fuzzed) tables(w io.Writer) error {
 	tallies := c.tallies()
 	var rows [][]string
 	for _, t := range tallies {
-		rows = append(rows, []string{t.kind, reports.Number(t.Runs), reports.Number(t.Survived), reports.Number(t.Recoverable), reports.Number(t.Done)})
+		rows = append(rows, []string{t.kind, text.Number(t.Runs), text.Number(t.Survived), text.Number(t.Recoverable), text.Number(t.Done)})
 	}
 	last := len(rows) - 1
 	if err := reports.Table(w, 1, []string{"attack", "runs", "survived", "recoverable", "of these DONE"}, rows[:last], rows[last]); err != nil {
@@ -230,7 +231,7 @@ func (c *fuzzed) tables(w io.Writer) error {
 	}
 	rows = nil
 	for _, name := range fuzz.Invariants() {
-		rows = append(rows, []string{string(name), reports.Number(c.Judged[name]), reports.Number(c.Broken[name])})
+		rows = append(rows, []string{string(name), text.Number(c.Judged[name]), text.Number(c.Broken[name])})
 	}
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		return err
@@ -246,12 +247,12 @@ func (c *fuzzed) tables(w io.Writer) error {
 func (c *fuzzed) verdict(b *strings.Builder) {
 	seed := fmt.Sprintf("seed %d", c.seed)
 	if c.given != nil {
-		seed += " under " + reports.Line(c.given.Name)
+		seed += " under " + text.Line(c.given.Name)
 	}
-	fmt.Fprintf(b, "%s of %s: %s survived, %s; the gate is %s\n", reports.Count(c.All.Runs, "run"), seed,
-		reports.Number(c.All.Survived), rate(c.All.Survived, c.All.Runs), percent(fuzz.Gate))
+	fmt.Fprintf(b, "%s of %s: %s survived, %s; the gate is %s\n", text.Count(c.All.Runs, "run"), seed,
+		text.Number(c.All.Survived), rate(c.All.Survived, c.All.Runs), percent(fuzz.Gate))
 	if c.All.Recoverable > 0 {
-		fmt.Fprintf(b, "%s of %s reached DONE, %s\n", reports.Number(c.All.Done), reports.Count(c.All.Recoverable, "recoverable run"), rate(c.All.Done, c.All.Recoverable))
+		fmt.Fprintf(b, "%s of %s reached DONE, %s\n", text.Number(c.All.Done), text.Count(c.All.Recoverable, "recoverable run"), rate(c.All.Done, c.All.Recoverable))
 	}
 }
 
@@ -269,19 +270,19 @@ func percent(share float64) string {
 
 // failure says in words what broke, and how to see it again.
 func (f *fuzzFlags) failure(b *strings.Builder, v *fuzz.Verdict, small *fuzz.Case, saved string) {
-	fmt.Fprintf(b, "FAIL %s: %s\n", v.Breach.Invariant, reports.Line(v.Breach.Problem))
+	fmt.Fprintf(b, "FAIL %s: %s\n", v.Breach.Invariant, text.Line(v.Breach.Problem))
 	fmt.Fprintf(b, "  repeat: %s\n", f.repeat(v))
 	if saved != "" {
-		fmt.Fprintf(b, "  saved: %s\n", reports.Line(saved))
+		fmt.Fprintf(b, "  saved: %s\n", text.Line(saved))
 	}
 	now := fuzz.Check(small)
 	fmt.Fprintf(b, "  made small: %v", small.Size())
 	if now.Breach != nil && now.Breach.Invariant == v.Breach.Invariant && now.Breach.Problem != v.Breach.Problem {
-		fmt.Fprintf(b, ": %s", reports.Line(now.Breach.Problem))
+		fmt.Fprintf(b, ": %s", text.Line(now.Breach.Problem))
 	}
 	b.WriteByte('\n')
 	describeCase(b, small)
-	fmt.Fprintf(b, "\nThe trace\n%s", reports.Lines(traceEnd(small.Trace())))
+	fmt.Fprintf(b, "\nThe trace\n%s", text.Lines(traceEnd(small.Trace())))
 }
 
 // traceEnd is the text of a trace, or the last 40 lines of it.

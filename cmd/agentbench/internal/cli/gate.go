@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
@@ -232,7 +233,7 @@ func (f *gateFlags) writeBaseline(cmd *cobra.Command, r *reports.Report) error {
 	if err := file.Commit(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s holds %s now\n", f.baseline, reports.Count(r.Trials, "trial"))
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s holds %s now\n", f.baseline, text.Count(r.Trials, "trial"))
 	return err
 }
 

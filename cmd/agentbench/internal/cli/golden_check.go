@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -69,7 +70,7 @@ func (w *goldenWork) each(cmd *cobra.Command, t *goldenTally, look func(*scenari
 		case cmd.Context().Err() != nil:
 			return exitCode(exitInterrupted)
 		case r.BrokeOff():
-			t.inconclusive = append(t.inconclusive, fmt.Sprintf("%s under %s: %s", reports.Line(r.Scenario), reports.Line(r.Variant), strings.Join(reports.Reasons(r), "; ")))
+			t.inconclusive = append(t.inconclusive, fmt.Sprintf("%s under %s: %s", text.Line(r.Scenario), text.Line(r.Variant), strings.Join(reports.Reasons(r), "; ")))
 		default:
 			look(trial, r.Random, trace)
 		}
@@ -84,14 +85,14 @@ func (t *goldenTally) add(page goldenPage, paint reports.Colour) {
 		t.match++
 	case scenarios.GoldenMissing:
 		t.missing++
-		t.told = append(t.told, paint.Bad("MISSING")+" "+reports.Line(page.path)+": "+t.update+" writes it\n")
+		t.told = append(t.told, paint.Bad("MISSING")+" "+text.Line(page.path)+": "+t.update+" writes it\n")
 	case scenarios.GoldenMismatch:
 		t.mismatch++
-		text := page.wrong + "\n"
+		how := page.wrong + "\n"
 		if page.diff != nil {
-			text = page.diff.String()
+			how = page.diff.String()
 		}
-		t.told = append(t.told, paint.Bad("MISMATCH")+" "+text)
+		t.told = append(t.told, paint.Bad("MISMATCH")+" "+how)
 	default:
 		t.off++
 	}
@@ -105,20 +106,20 @@ func (f *goldenFlags) tell(w io.Writer, paint reports.Colour, work *goldenWork, 
 		told = append(told, paint.Bad("INCONCLUSIVE")+" "+line+"\n")
 	}
 	for _, path := range slices.Sorted(maps.Keys(work.broken)) {
-		told = append(told, paint.Bad("BROKEN")+" "+reports.Line(work.broken[path].Error())+"\n")
+		told = append(told, paint.Bad("BROKEN")+" "+text.Line(work.broken[path].Error())+"\n")
 	}
 	for i := range work.orphans {
 		told = append(told, paint.Bad("ORPHAN")+" "+work.orphans[i].String()+"; agentbench golden prune removes it\n")
 	}
 	for _, note := range work.book.notes() {
-		told = append(told, "note: "+reports.Line(note)+"\n")
+		told = append(told, "note: "+text.Line(note)+"\n")
 	}
 	shown := told[:min(len(told), f.most(len(told)))]
-	text := strings.Join(shown, "")
+	out := strings.Join(shown, "")
 	if more := len(told) - len(shown); more > 0 {
-		text += fmt.Sprintf("%s not shown: --verbose shows all\n", reports.Count(more, "more message"))
+		out += fmt.Sprintf("%s not shown: --verbose shows all\n", text.Count(more, "more message"))
 	}
-	_, err := io.WriteString(w, text+t.line(work)+"\n")
+	_, err := io.WriteString(w, out+t.line(work)+"\n")
 	return err
 }
 
@@ -132,16 +133,16 @@ func (f *goldenFlags) most(n int) int {
 
 // line gives the counts.
 func (t *goldenTally) line(w *goldenWork) string {
-	parts := []string{reports.Number(t.match) + " match"}
+	parts := []string{text.Number(t.match) + " match"}
 	for _, c := range []struct {
 		n    int
 		what string
 	}{{t.mismatch, "different"}, {t.missing, "missing"}, {len(t.inconclusive), "inconclusive"}, {len(w.broken), "broken"}, {len(w.orphans), "without a scenario or variant"}} {
 		if c.n > 0 {
-			parts = append(parts, reports.Number(c.n)+" "+c.what)
+			parts = append(parts, text.Number(c.n)+" "+c.what)
 		}
 	}
-	return reports.Count(t.match+t.mismatch, "golden") + ": " + strings.Join(parts, ", ")
+	return text.Count(t.match+t.mismatch, "golden") + ": " + strings.Join(parts, ", ")
 }
 
 // update shows what differs, and then writes it.

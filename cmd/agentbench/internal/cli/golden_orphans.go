@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/goldens"
-	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -63,7 +63,7 @@ func (f *goldenFlags) selects(id string) bool {
 }
 
 func (o *goldenOrphan) String() string {
-	return reports.Line(o.place.Path(o.name)) + ": " + reports.Line(o.why)
+	return text.Line(o.place.Path(o.name)) + ": " + text.Line(o.why)
 }
 
 // prune lists the orphans and then removes them.
@@ -79,13 +79,13 @@ func (f *goldenFlags) prune(cmd *cobra.Command, paths []string) error {
 	}
 	for _, o := range w.orphans {
 		if err := o.place.Remove(o.name); err != nil {
-			return fmt.Errorf("cannot remove %s: %w", reports.Line(o.place.Path(o.name)), err)
+			return fmt.Errorf("cannot remove %s: %w", text.Line(o.place.Path(o.name)), err)
 		}
 	}
 	if f.quiet {
 		return nil
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s removed\n", reports.Count(len(w.orphans), "golden"))
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s removed\n", text.Count(len(w.orphans), "golden"))
 	return err
 }
 

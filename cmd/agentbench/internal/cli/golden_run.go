@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -71,7 +71,7 @@ func (g *goldenRun) end(f *runFlags, stderr io.Writer) error {
 		}
 	}
 	for _, note := range g.book.notes() {
-		fmt.Fprintf(stderr, "note: %s\n", reports.Line(note))
+		fmt.Fprintf(stderr, "note: %s\n", text.Line(note))
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/agentbench-go/agentbench/goldens"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -73,17 +73,17 @@ func (u *goldenUpdate) finish(w io.Writer, most int) error {
 		}
 	}
 	if more := len(u.writes) - most; most > 0 && more > 0 {
-		fmt.Fprintf(&b, "%s not shown: --verbose shows all\n", reports.Count(more, "more golden"))
+		fmt.Fprintf(&b, "%s not shown: --verbose shows all\n", text.Count(more, "more golden"))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
 	}
 	for i := range u.writes {
 		if _, err := u.writes[i].place.Write(u.writes[i].now); err != nil {
-			return fmt.Errorf("cannot write %s: %w", reports.Line(u.writes[i].page.path), err)
+			return fmt.Errorf("cannot write %s: %w", text.Line(u.writes[i].page.path), err)
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s written: %d new, %d changed; %d as before\n", reports.Count(len(u.writes), "golden"), fresh, len(u.writes)-fresh, u.same)
+	_, err := fmt.Fprintf(w, "%s written: %d new, %d changed; %d as before\n", text.Count(len(u.writes), "golden"), fresh, len(u.writes)-fresh, u.same)
 	return err
 }
 
@@ -93,10 +93,10 @@ func (g *goldenWrite) isNew() bool { return g.page.word != scenarios.GoldenMisma
 func (g *goldenWrite) show(b *strings.Builder) {
 	switch page := g.page; {
 	case g.isNew():
-		fmt.Fprintf(b, "new      %s: %s\n", reports.Line(page.path), reports.Count(strings.Count(g.now.Trace, "\n"), "line"))
+		fmt.Fprintf(b, "new      %s: %s\n", text.Line(page.path), text.Count(strings.Count(g.now.Trace, "\n"), "line"))
 	case page.diff != nil:
 		fmt.Fprintf(b, "changed  %s", page.diff)
 	default:
-		fmt.Fprintf(b, "changed  %s\n", reports.Line(page.wrong))
+		fmt.Fprintf(b, "changed  %s\n", text.Line(page.wrong))
 	}
 }

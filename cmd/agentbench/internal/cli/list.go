@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop/detect"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -62,7 +63,7 @@ func listSuites(cmd *cobra.Command, paths []string, namesOnly bool) error {
 	var rows [][]string
 	for _, suite := range scenarios.Suites(all) {
 		runaway, healthy := labels[suite][scenarios.Runaway], labels[suite][scenarios.Healthy]
-		rows = append(rows, []string{reports.Line(suite), fmt.Sprint(runaway + healthy), fmt.Sprint(runaway), fmt.Sprint(healthy)})
+		rows = append(rows, []string{text.Line(suite), fmt.Sprint(runaway + healthy), fmt.Sprint(runaway), fmt.Sprint(healthy)})
 	}
 	return writeList(cmd, namesOnly, 1, []string{"suite", "scenarios", "runaway", "healthy"}, rows)
 }
@@ -84,7 +85,7 @@ func newListScenarios() *cobra.Command {
 			}
 			var rows [][]string
 			for _, s := range all {
-				rows = append(rows, []string{s.ID(), string(s.Label), reports.Line(s.Variant.Name), reports.Cut(reports.Line(s.Description), 100)})
+				rows = append(rows, []string{s.ID(), string(s.Label), text.Line(s.Variant.Name), text.Cut(text.Line(s.Description), 100)})
 			}
 			return writeList(cmd, quiet, 4, []string{"scenario", "label", "variant", "what it stands for"}, rows)
 		},
@@ -130,13 +131,13 @@ func detectors(all []detect.Detector) string {
 	var parts []string
 	for _, d := range all {
 		if len(all) > 1 {
-			parts = append(parts, reports.Line(d.Name))
+			parts = append(parts, text.Line(d.Name))
 			continue
 		}
 		for _, rung := range d.Do {
 			parts = append(parts, fmt.Sprintf("%s at %d", rung.Act, rung.At))
 		}
-		return reports.Line(d.Name) + ": " + strings.Join(parts, ", ")
+		return text.Line(d.Name) + ": " + strings.Join(parts, ", ")
 	}
 	if more := len(parts) - shownDetectors; more > 0 {
 		parts = append(parts[:shownDetectors], fmt.Sprintf("%d more", more))
@@ -154,14 +155,14 @@ func number(n int) string {
 	if n == 0 {
 		return off
 	}
-	return reports.Number(n)
+	return text.Number(n)
 }
 
 func timeout(d time.Duration) string {
 	if d == 0 {
 		return off
 	}
-	return reports.Duration(d)
+	return text.Duration(d)
 }
 
 func addNamesOnly(cmd *cobra.Command, quiet *bool) {

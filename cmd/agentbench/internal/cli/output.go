@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/mattn/go-isatty"
@@ -198,8 +199,8 @@ func (r *results) add(res *scenarios.Result) error {
 		}
 	}
 	if r.log != nil {
-		fmt.Fprintf(r.log, "%s %s under %s, seed %d: %s after %s\n", res.Verdict, reports.Line(res.Scenario),
-			reports.Line(res.Variant), res.Seed, reports.Ending(res), reports.Count(res.Calls, "call"))
+		fmt.Fprintf(r.log, "%s %s under %s, seed %d: %s after %s\n", res.Verdict, text.Line(res.Scenario),
+			text.Line(res.Variant), res.Seed, reports.Ending(res), text.Count(res.Calls, "call"))
 	}
 	r.bar.show(r.done)
 	return nil
@@ -273,7 +274,7 @@ func (r *results) discard() {
 
 // tellInterrupt says where the results of an interrupted command are.
 func (r *results) tellInterrupt(stderr io.Writer) {
-	fmt.Fprintf(stderr, "interrupted after %s of %d\n", reports.Count(r.done, "trial"), r.of)
+	fmt.Fprintf(stderr, "interrupted after %s of %d\n", text.Count(r.done, "trial"), r.of)
 	for _, f := range r.files {
 		fmt.Fprintf(stderr, "%s holds them; its last line says that it is not whole\n", f.Path())
 	}

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -117,19 +117,19 @@ func fromHere(path string) string {
 
 // readProject reads the file. Keys that no command knows are mistakes.
 func readProject(path string, root *cobra.Command) (*project, error) {
-	text, err := readCapped(path)
+	content, err := readCapped(path)
 	if err != nil {
 		return nil, misuse("--config takes the path of an "+projectName, "cannot read %s: %s", path, reason(err))
 	}
-	p := &project{file: path, source: strings.Split(string(text), "\n"), values: map[string]map[string]setting{}}
-	file, err := parser.ParseBytes(text, 0)
+	p := &project{file: path, source: strings.Split(string(content), "\n"), values: map[string]map[string]setting{}}
+	file, err := parser.ParseBytes(content, 0)
 	var syntax yaml.Error
 	switch {
 	case errors.As(err, &syntax) && syntax.GetToken() != nil:
 		p.mistake(syntax.GetToken().Position, "", "%s", syntax.GetMessage())
 		return nil, p.mistakes
 	case err != nil:
-		return nil, misuse("", "%s: %s", path, reports.Line(err.Error()))
+		return nil, misuse("", "%s: %s", path, text.Line(err.Error()))
 	}
 	for i, doc := range file.Docs {
 		switch {
@@ -309,9 +309,9 @@ func (p *project) scalar(node ast.Node) string {
 
 // mistake notes what is wrong at a place of the file.
 func (p *project) mistake(at *token.Position, hint, format string, args ...any) {
-	m := &scenarios.Mistake{File: p.file, Line: at.Line, Column: at.Column, Problem: reports.Line(fmt.Sprintf(format, args...)), Hint: hint}
+	m := &scenarios.Mistake{File: p.file, Line: at.Line, Column: at.Column, Problem: text.Line(fmt.Sprintf(format, args...)), Hint: hint}
 	if at.Line >= 1 && at.Line <= len(p.source) {
-		line := reports.Cut(strings.TrimSuffix(reports.Lines(p.source[at.Line-1]), "\n"), 100)
+		line := text.Cut(strings.TrimSuffix(text.Lines(p.source[at.Line-1]), "\n"), 100)
 		m.Excerpt = fmt.Sprintf("%4d | %s\n     | %s^", at.Line, line, strings.Repeat(" ", min(max(at.Column-1, 0), 100)))
 	}
 	p.mistakes = append(p.mistakes, m)

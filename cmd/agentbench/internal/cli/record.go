@@ -18,9 +18,9 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/endpoint"
 	"github.com/agentbench-go/agentbench/cassettes/tape"
 	"github.com/agentbench-go/agentbench/goldens"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/events"
-	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -120,7 +120,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if !f.quiet {
 		s.Watch = f.progress(stderr, s.Scenario)
 		if !f.plays(path) {
-			fmt.Fprintf(stderr, "asking %s at %s\n", reports.Line(s.Settings.Model), reports.Line(hostOf(s.Settings.BaseURL)))
+			fmt.Fprintf(stderr, "asking %s at %s\n", text.Line(s.Settings.Model), text.Line(hostOf(s.Settings.BaseURL)))
 		}
 	}
 	return f.record(cmd, s, path)
@@ -231,11 +231,11 @@ func (f *recordFlags) progress(w io.Writer, s *scenarios.Scenario) func(loop.Rec
 	var reader events.Reader
 	return func(rec loop.Record) {
 		if in := rec.In; in.Kind == loop.ModelFailure {
-			fmt.Fprintf(w, "warning: the endpoint failed%s: %s\n", status(in.Status), reports.Cut(in.Text, 300))
+			fmt.Fprintf(w, "warning: the endpoint failed%s: %s\n", status(in.Status), text.Cut(text.Line(in.Text), 300))
 		}
 		for _, e := range reader.Read(rec) {
 			if line := cmp.Or(e.Progress(s.Config.Limits.Turns), warning(e)); line != "" {
-				fmt.Fprintln(w, reports.Line(line))
+				fmt.Fprintln(w, text.Line(line))
 			}
 		}
 	}
@@ -284,7 +284,7 @@ func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) 
 			return exitCode(exitInterrupted)
 		}
 	case errors.Is(err, drive.ErrNoAnswer):
-		fmt.Fprintf(cmd.ErrOrStderr(), "error: there is no answer, and nothing is recorded: %s\n", reports.Line(played.Runs[0].Reason))
+		fmt.Fprintf(cmd.ErrOrStderr(), "error: there is no answer, and nothing is recorded: %s\n", text.Line(played.Runs[0].Reason))
 		return exitCode(exitInconclusive)
 	case err != nil:
 		return recordError(err)
@@ -378,7 +378,7 @@ func same(live, again *drive.Played) error {
 func showRedacted(w io.Writer, redacted map[string]int) {
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(redacted)) {
-		kinds = append(kinds, fmt.Sprintf("%d × %s", redacted[kind], reports.Line(kind)))
+		kinds = append(kinds, fmt.Sprintf("%d × %s", redacted[kind], text.Line(kind)))
 	}
 	if len(kinds) > 0 {
 		fmt.Fprintf(w, "taken out: %s\n", strings.Join(kinds, ", "))
@@ -388,7 +388,7 @@ func showRedacted(w io.Writer, redacted map[string]int) {
 // showPlayed says what came of a session.
 func showPlayed(w io.Writer, path string, p *drive.Played) {
 	for _, out := range p.Runs {
-		fmt.Fprintf(w, "%s (%s): %s\n", out.End, out.Stop, reports.Line(cmp.Or(out.Answer, out.Reason)))
+		fmt.Fprintf(w, "%s (%s): %s\n", out.End, out.Stop, text.Line(cmp.Or(out.Answer, out.Reason)))
 		cost := ""
 		if out.Cost > 0 { // an endpoint without a known price
 			cost = fmt.Sprintf(", $%.6f", float64(out.Cost)/1e9)

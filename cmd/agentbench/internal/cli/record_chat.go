@@ -14,8 +14,8 @@ import (
 
 	"github.com/agentbench-go/agentbench/cassettes/drive"
 	"github.com/agentbench-go/agentbench/cassettes/endpoint"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/agentbench-go/agentbench/reports"
 	"github.com/spf13/cobra"
 )
 
@@ -36,7 +36,7 @@ func (f *recordFlags) talk(cmd *cobra.Command, s *drive.Session, path string) er
 		return err
 	}
 	p := &prompt{out: cmd.OutOrStdout(), lines: readLines(cmd.Context(), cmd.InOrStdin()), newLine: true}
-	fmt.Fprintf(p.out, "%s at %s; an empty line or Ctrl-D ends the talk\n", reports.Line(s.Settings.Model), reports.Line(hostOf(s.Settings.BaseURL)))
+	fmt.Fprintf(p.out, "%s at %s; an empty line or Ctrl-D ends the talk\n", text.Line(s.Settings.Model), text.Line(hostOf(s.Settings.BaseURL)))
 	task, ok := p.next(cmd.Context())
 	if !ok {
 		fmt.Fprintln(p.out, "nothing was said, and nothing is recorded")
@@ -56,11 +56,11 @@ func (f *recordFlags) talk(cmd *cobra.Command, s *drive.Session, path string) er
 			return p.next(ctx)
 		},
 		Ask: func(ctx context.Context, question string) (string, bool) {
-			fmt.Fprintf(p, "%s (an answer goes on, an empty line stops)\n", reports.Line(question))
+			fmt.Fprintf(p, "%s (an answer goes on, an empty line stops)\n", text.Line(question))
 			return p.next(ctx)
 		},
 		Approve: func(ctx context.Context, tool, args string) (bool, string) {
-			fmt.Fprintf(p, "allow %s(%s)? (y allows, anything else is a reason against it)\n", reports.Line(tool), reports.Cut(args, 200))
+			fmt.Fprintf(p, "allow %s(%s)? (y allows, anything else is a reason against it)\n", text.Line(tool), text.Cut(text.Line(args), 200))
 			text, _ := p.next(ctx)
 			if yes := strings.ToLower(text); yes == "y" || yes == "yes" {
 				return true, ""
@@ -140,7 +140,7 @@ func (p *prompt) ended(out loop.Outcome) {
 		fmt.Fprintln(p, "(there is no answer)")
 	}
 	if out.End != loop.Done {
-		fmt.Fprintf(p, "(%s: %s)\n", out.End, reports.Line(cmp.Or(out.Reason, string(out.Stop))))
+		fmt.Fprintf(p, "(%s: %s)\n", out.End, text.Line(cmp.Or(out.Reason, string(out.Stop))))
 	}
 	p.said = false
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/secrets"
 	"github.com/agentbench-go/agentbench/cassettes/tape"
 	"github.com/agentbench-go/agentbench/goldens"
-	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -43,7 +43,7 @@ func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 			return exitCode(exitInterrupted)
 		case err != nil:
 			code = exitUsage
-			fmt.Fprintf(stderr, "error: %s", reports.Lines(err.Error()))
+			fmt.Fprintf(stderr, "error: %s", text.Lines(err.Error()))
 		case difference != "":
 			code = max(code, exitFailed)
 			fmt.Fprintf(stdout, "differs  %s\n%s", path, difference)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
-	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -173,9 +173,9 @@ func (f *replayFlags) tellProblems(stderr io.Writer, problems []*trajectories.Pr
 		shown = problems[:min(shownProblems, len(problems))]
 	}
 	for _, p := range shown {
-		io.WriteString(stderr, reports.Lines(p.Error()))
+		io.WriteString(stderr, text.Lines(p.Error()))
 	}
 	if more := len(problems) - len(shown); more > 0 {
-		fmt.Fprintf(stderr, "%s not shown: --ci or --verbose shows all\n", reports.Count(more, "more problem"))
+		fmt.Fprintf(stderr, "%s not shown: --ci or --verbose shows all\n", text.Count(more, "more problem"))
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
-	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -46,17 +46,17 @@ func (f *replayFlags) writeScenario(cmd *cobra.Command, runs []*trajectories.Tra
 		s.Name = scenarioName(strings.TrimSuffix(filepath.Base(to), filepath.Ext(to)))
 	}
 	s.Description = "A recorded run, as it was replayed under " + v.Name + "."
-	text := s.YAML(fmt.Sprintf("Made by agentbench replay --to-scenario of %s, line %d", r.ID(), r.Line))
+	file := s.YAML(fmt.Sprintf("Made by agentbench replay --to-scenario of %s, line %d", r.ID(), r.Line))
 	to := f.scenarioFile()
 	if to == "" {
-		_, err := cmd.OutOrStdout().Write(text)
+		_, err := cmd.OutOrStdout().Write(file)
 		return err
 	}
 	out, err := createFile(cmd.ErrOrStderr(), to)
 	if err != nil {
 		return err
 	}
-	if _, err := out.Write(text); err != nil {
+	if _, err := out.Write(file); err != nil {
 		out.Discard()
 		return err
 	}
@@ -64,7 +64,7 @@ func (f *replayFlags) writeScenario(cmd *cobra.Command, runs []*trajectories.Tra
 		return err
 	}
 	if !f.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: agentbench run %s plays it\n", reports.Line(to), shellWords([]string{to}))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: agentbench run %s plays it\n", text.Line(to), shellWords([]string{to}))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
@@ -34,7 +35,7 @@ func (p *replayed) write(w io.Writer) error {
 	for _, v := range p.Variants() {
 		failed, good, others := v.Failed, v.Good, v.Others
 		rows = append(rows, []string{
-			reports.Line(v.Variant),
+			text.Line(v.Variant),
 			share(failed.Stopped, failed.N),
 			share(good.Stopped, good.N),
 			share(others.Stopped, others.N),
@@ -42,8 +43,8 @@ func (p *replayed) write(w io.Writer) error {
 			share(failed.WentOn+good.WentOn+others.WentOn, failed.Stopped+good.Stopped+others.Stopped),
 		})
 		for _, s := range v.Stops {
-			fmt.Fprintf(&rules, "%s: %s stopped %s failed, %s good and %s unlabelled\n", reports.Line(v.Variant), reports.Line(string(s.Stop)),
-				reports.Number(s.Failed), reports.Number(s.Good), reports.Number(s.Others))
+			fmt.Fprintf(&rules, "%s: %s stopped %s failed, %s good and %s unlabelled\n", text.Line(v.Variant), text.Line(string(s.Stop)),
+				text.Number(s.Failed), text.Number(s.Good), text.Number(s.Others))
 		}
 	}
 	if len(rows) > 0 {
@@ -55,16 +56,16 @@ func (p *replayed) write(w io.Writer) error {
 	return err
 }
 
-func share(k, n int) string { return reports.Number(k) + " of " + reports.Number(n) }
+func share(k, n int) string { return text.Number(k) + " of " + text.Number(n) }
 
 // line tells what was replayed, and what was not.
 func (p *replayed) line() string {
-	line := fmt.Sprintf("%s under %s\n", reports.Count(p.runs, "recorded run"), reports.Count(len(p.Variants()), "variant"))
+	line := fmt.Sprintf("%s under %s\n", text.Count(p.runs, "recorded run"), text.Count(len(p.Variants()), "variant"))
 	if p.inconclusive > 0 {
-		line += fmt.Sprintf("%s could not be judged, counted in no figure\n", reports.Count(p.inconclusive, "trial"))
+		line += fmt.Sprintf("%s could not be judged, counted in no figure\n", text.Count(p.inconclusive, "trial"))
 	}
 	if p.skipped > 0 {
-		line += fmt.Sprintf("skipped what could not be read: %s\n", reports.Count(p.skipped, "problem"))
+		line += fmt.Sprintf("skipped what could not be read: %s\n", text.Count(p.skipped, "problem"))
 	}
 	return line
 }

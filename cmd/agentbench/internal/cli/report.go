@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
@@ -95,7 +96,7 @@ func (f *outputFlags) readReport(paths, variants []string, keep bool) (*reports.
 // the variants of the files, whose names may be anything.
 func hasVariants(r *reports.Report, asked, all []string) error {
 	for i := range all {
-		all[i] = reports.Line(all[i])
+		all[i] = text.Line(all[i])
 	}
 	for _, v := range asked {
 		if !slices.Contains(r.Variants, v) {

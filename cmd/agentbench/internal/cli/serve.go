@@ -13,7 +13,7 @@ import (
 	"strconv"
 
 	"github.com/agentbench-go/agentbench/fakes/serve"
-	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -184,9 +184,9 @@ func plainNetError(err error) error {
 
 // announce says where the server is.
 func (f *serveFlags) announce(w io.Writer, chosen []*scenarios.Scenario, url string) {
-	what, path := reports.Count(len(chosen), "scenario"), "/run/SUITE/SCENARIO/SEED/v1"
+	what, path := text.Count(len(chosen), "scenario"), "/run/SUITE/SCENARIO/SEED/v1"
 	if len(chosen) == 1 {
-		what, path = reports.Line(chosen[0].ID()), "/v1"
+		what, path = text.Line(chosen[0].ID()), "/v1"
 	}
 	fmt.Fprintf(w, "serving %s on %s%s\n", what, url, path)
 	fmt.Fprintf(w, "journal: %s/__agentbench/journal\n", url)
@@ -203,7 +203,7 @@ func (f *serveFlags) tell(w io.Writer, total *serve.Tally) {
 		faults += n
 	}
 	fmt.Fprintf(w, "%s: %s fired, %s refused, %s with protocol faults of the client\n",
-		reports.Count(total.Requests, "request"), reports.Count(faults, "fault"), reports.Number(total.Refused), reports.Number(total.Problems))
+		text.Count(total.Requests, "request"), text.Count(faults, "fault"), text.Number(total.Refused), text.Number(total.Problems))
 }
 
 func (f *serveFlags) header(n int) scenarios.Header {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/fuzz/soak"
-	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/spf13/cobra"
 )
 
@@ -171,17 +171,17 @@ func showSoak(w io.Writer, r *soak.Report) {
 		fmt.Fprintf(w, "  interrupted   %s cancelled, the last one after %s\n", plural(r.Cancelled, "conversation"), took(r.EndTook))
 	}
 	for _, line := range r.Wrong {
-		fmt.Fprintf(w, "  wrong         %s\n", reports.Line(line))
+		fmt.Fprintf(w, "  wrong         %s\n", text.Line(line))
 	}
-	for _, text := range r.Stuck {
-		fmt.Fprintf(w, "  stuck         %s", strings.ReplaceAll(reports.Lines(text), "\n", "\n                "))
+	for _, goroutine := range r.Stuck {
+		fmt.Fprintf(w, "  stuck         %s", strings.ReplaceAll(text.Lines(goroutine), "\n", "\n                "))
 		fmt.Fprintln(w)
 	}
 	if r.Passed() {
 		fmt.Fprintln(w, "  passed")
 	}
 	for _, p := range r.Problems {
-		fmt.Fprintf(w, "  FAILED        %s\n", reports.Line(p))
+		fmt.Fprintf(w, "  FAILED        %s\n", text.Line(p))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -106,7 +106,7 @@ func isScenario(d fs.DirEntry) bool {
 
 // validated tells in one line how many files are fine, and how many not.
 func validated(fine int, wrong []error) string {
-	line := reports.Count(fine, "file") + " fine"
+	line := text.Count(fine, "file") + " fine"
 	bad, mistakes := map[string]bool{}, 0
 	for _, err := range wrong {
 		var list scenarios.Mistakes
@@ -121,7 +121,7 @@ func validated(fine int, wrong []error) string {
 		}
 	}
 	if mistakes > 0 {
-		line += fmt.Sprintf(", %s in %s", reports.Count(mistakes, "mistake"), reports.Count(len(bad), "file"))
+		line += fmt.Sprintf(", %s in %s", text.Count(mistakes, "mistake"), text.Count(len(bad), "file"))
 	}
 	return line
 }

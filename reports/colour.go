@@ -1,0 +1,20 @@
+package reports
+
+// Colour says whether colours may be written.
+type Colour bool
+
+func (c Colour) paint(code, s string) string {
+	if !c || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// Good, Bad and Dim paint a text green, red and grey.
+func (c Colour) Good(s string) string { return c.paint("32", s) }
+
+// Bad paints a text red.
+func (c Colour) Bad(s string) string { return c.paint("31", s) }
+
+// Dim paints a text grey.
+func (c Colour) Dim(s string) string { return c.paint("2", s) }
