@@ -270,7 +270,13 @@ func FuzzCSV(f *testing.F) {
 func FuzzSARIF(f *testing.F) {
 	fuzzed(f, func(t *testing.T, s string) {
 		var log sarifLog
-		d := json.NewDecoder(strings.NewReader(exported(t, s, WriteSARIF)))
+		doc := exported(t, s, WriteSARIF)
+		for _, json := range []string{doc, exported(t, s, WriteJSON), exported(t, s, WriteResults)} {
+			if steers(json) {
+				t.Errorf("control characters get through: %q", json)
+			}
+		}
+		d := json.NewDecoder(strings.NewReader(doc))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&log); err != nil {
 			t.Fatal(err)

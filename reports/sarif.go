@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -80,9 +79,7 @@ func WriteSARIF(w io.Writer, r *Report) error {
 	for i := range r.Findings {
 		run.Results = append(run.Results, sarifResults(&r.Findings[i], run.Tool.Driver.Rules)...)
 	}
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
+	return writeJSON(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
 // unnamed is the rule of a failure without a finding.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -36,7 +37,7 @@ func (w *ResultWriter) line(v any) error {
 	if err := w.enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.w.Write(w.buf.Bytes())
+	_, err := w.w.Write(text.JSON(w.buf.Bytes()))
 	return err
 }
 

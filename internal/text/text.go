@@ -20,12 +20,14 @@
 // The first three leave a text as it is that they made, so they may be applied
 // twice. A backslash stays as it is, so only Quote tells `\x1b` from ESC.
 //
-// Writers of Markdown, HTML and JSON escape for their format by themselves.
+// Writers of Markdown and HTML escape for their format by themselves. JSON that
+// a person may look at passes through [JSON].
 package text
 
 import (
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -81,6 +83,34 @@ func Cut(s string, n int) string {
 		return s[:end] + "… (" + Count(left, "more character") + ")"
 	}
 	return s
+}
+
+// JSON returns a JSON text with its hidden characters written as \uXXXX, which
+// changes no value.
+func JSON(doc []byte) []byte {
+	var b []byte
+	start := 0 // what comes before is in b
+	for i := 0; i < len(doc); {
+		if doc[i] < 0x7f {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(doc[i:])
+		if Hidden(r) {
+			b = append(b, doc[start:i]...)
+			if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+				b = appendHex(b, 'u', 4, high)
+				r = low
+			}
+			b = appendHex(b, 'u', 4, r)
+			start = i + size
+		}
+		i += size
+	}
+	if b == nil {
+		return doc
+	}
+	return append(b, doc[start:]...)
 }
 
 // Hidden reports whether a character leaves no mark or steers what shows it.

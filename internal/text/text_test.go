@@ -1,6 +1,7 @@
 package text
 
 import (
+	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
@@ -112,6 +113,19 @@ func TestCut(t *testing.T) {
 	}
 }
 
+func TestJSON(t *testing.T) {
+	for _, c := range []struct{ why, in, want string }{
+		{"what can be seen stays", `{"größe":"变 🎉 \u001b"}` + "\n", `{"größe":"变 🎉 \u001b"}` + "\n"},
+		{"controls and marks are escaped", "{\"a\x7f\":\"\u009b31m\u202e\ufeff\"}", `{"a\u007f":"\u009b31m\u202e\ufeff"}`},
+		// U+E0041 is 0x10000 + 0xd0041: 0xd800 + 0xd0041>>10 = 0xdb40, 0xdc00 + 0x41.
+		{"beyond 16 bits as a pair", `"` + "\U000e0041" + `"`, `"\udb40\udc41"`},
+	} {
+		if got := string(JSON([]byte(c.in))); got != c.want {
+			t.Errorf("%s: JSON(%q) = %q, want %q", c.why, c.in, got, c.want)
+		}
+	}
+}
+
 // steers lists by category and by name what may not reach a terminal. It does not
 // ask Hidden.
 func steers(r rune) bool {
@@ -137,6 +151,15 @@ func FuzzText(f *testing.F) {
 			if !utf8.ValidString(got) || strings.ContainsFunc(got, steers) {
 				t.Errorf("%s(%q) = %q may steer a terminal", what, s, got)
 			}
+		}
+		doc, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var was, is string
+		shown := JSON(doc)
+		if json.Unmarshal(doc, &was) != nil || json.Unmarshal(shown, &is) != nil || was != is || strings.ContainsFunc(string(shown), steers) {
+			t.Errorf("JSON(%s) = %q", doc, shown)
 		}
 		if again := Line(line); again != line {
 			t.Errorf("Line(%q) = %q, and again %q", s, line, again)
