@@ -7,7 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/agentbench-go/agentbench/internal/outfile"
-	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -28,7 +28,7 @@ func createMode(stderr io.Writer, path string, mode fs.FileMode) (*outfile.File,
 		return nil, misuse("-o takes the path of a file in a folder that you may write to", "cannot write %s: %s", path, reason(err))
 	}
 	for _, name := range file.Stale() {
-		fmt.Fprintf(stderr, "note: %s was left by a run that was killed, or another run is writing it; if none is, remove it\n", reports.Line(name))
+		fmt.Fprintf(stderr, "note: %s was left by a run that was killed, or another run is writing it; if none is, remove it\n", text.Line(name))
 	}
 	return file, nil
 }
