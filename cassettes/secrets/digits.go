@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -15,12 +16,12 @@ type group struct {
 
 func (g group) len() int { return g.end - g.start }
 
-// maxGroups bounds the groups that are looked at together: what has more is no
-// number but a table.
+// maxGroups bounds the groups that are read together: more of them are a table and
+// not a number.
 const maxGroups = 32
 
-// numbers tells the groups of digits that stand together with only - . / ( ) and
-// space between them.
+// numbers calls each with the groups of digits that stand together, with only
+// - . / ( ) and space between them.
 func numbers(text string, each func(groups []group)) {
 	var groups []group
 	flush := func() {
@@ -56,8 +57,8 @@ func isGap(gap string) bool {
 	return len(gap) <= 3 && strings.Trim(gap, " -./()") == ""
 }
 
-// opens and closes report whether a number may begin or end at a place: in an
-// identifier, a path, a fraction or base64 none does.
+// opens and closes report whether a number may begin or end at a place, as it
+// cannot within an identifier, a path, a fraction or base64.
 func opens(text string, at int) bool {
 	return at == 0 || !isWord(text[at-1]) && strings.IndexByte("+-./$#%\\", text[at-1]) < 0
 }
@@ -87,7 +88,7 @@ func cards(text string, found func(start, end int)) {
 	})
 }
 
-// card gives how many of the groups are a card, the most that can be.
+// card returns how many of the groups are a card, the most that can be.
 func card(text string, groups []group) int {
 	most := 0
 	var digits []byte
@@ -123,7 +124,7 @@ func printed(groups []group) bool {
 	return groups[len(groups)-1].len() <= 4
 }
 
-// issuers tell prefixes of card numbers and how long those are.
+// issuers lists prefixes of card numbers and how long those are.
 var issuers = []struct {
 	from, to string // prefixes of the same length
 	min, max int
@@ -180,7 +181,7 @@ func luhn(digits []byte) bool {
 func phones(text string, found func(start, end int)) {
 	numbers(text, func(groups []group) {
 		for i := 0; i < len(groups); i++ {
-			if start, n := phone(text, groups[i:]); n > 0 {
+			if start, n := phone(text, groups[i:], i == 0); n > 0 {
 				found(start, groups[i+n-1].end)
 				i += n - 1
 			}
@@ -194,9 +195,9 @@ const (
 	maxPhone = 15
 )
 
-// phone gives where the number starts that begins with the first group, and of
-// how many groups it is; 0 = none.
-func phone(text string, groups []group) (start, n int) {
+// phone returns where the number starts that begins with the first group, and of
+// how many groups it is; 0 = none. first says that no group stands before it.
+func phone(text string, groups []group, first bool) (start, n int) {
 	start = groups[0].start
 	for start > 0 && (text[start-1] == '(' || text[start-1] == '+') && start > groups[0].start-2 {
 		start--
@@ -206,7 +207,7 @@ func phone(text string, groups []group) (start, n int) {
 	}
 	for n := min(len(groups), 7); n > 0; n-- {
 		g := groups[:n]
-		if total := count(g); total >= minPhone && total <= maxPhone && closes(text, g[n-1].end) && isPhone(text, start, g, total) {
+		if total := count(g); total >= minPhone && total <= maxPhone && closes(text, g[n-1].end) && (isPhone(text, start, g, total) || first && n == len(groups) && isAlone(text, g)) {
 			return start, n
 		}
 	}
@@ -272,6 +273,28 @@ func american(text string, start int, g []group, named bool) bool {
 	return g[1].gap == g[2].gap && (g[1].gap == "-" || g[1].gap == "." || named && g[1].gap == " ")
 }
 
+// isAlone reports whether groups between which only spaces stand are a number of
+// France (06 12 34 56 78) or of North America (415 555 2671), which in a row of
+// other groups they are not.
+func isAlone(text string, g []group) bool {
+	for i := range g {
+		if i > 0 && g[i].gap != g[1].gap || len(g) < 3 || g[1].gap != " " && (len(g) != 5 || g[1].gap != "." && g[1].gap != "-") {
+			return false
+		}
+	}
+	at := func(i, n int) byte { return text[g[i].start+n] }
+	switch {
+	case len(g) == 5:
+		pairs := !slices.ContainsFunc(g, func(g group) bool { return g.len() != 2 })
+		return pairs && at(0, 0) == '0' && at(0, 1) != '0'
+	case len(g) == 3 && g[0].len() == 3 && g[1].len() == 3 && g[2].len() == 4:
+		// An area is none of x00, x11 and x9x, an exchange none of 0xx, 1xx and x11.
+		return at(0, 0) >= '2' && at(0, 1) != '9' && text[g[0].start+1:g[0].end] != "00" && text[g[0].start+1:g[0].end] != "11" &&
+			at(1, 0) >= '2' && text[g[1].start+1:g[1].end] != "11"
+	}
+	return false
+}
+
 // isDate reports whether groups begin as 2026-11-28 or as 28.11.2026.
 func isDate(g []group) bool {
 	if len(g) < 3 {
@@ -279,6 +302,23 @@ func isDate(g []group) bool {
 	}
 	a, b, c := g[0].len(), g[1].len(), g[2].len()
 	return a == 4 && b <= 2 && c <= 2 || a <= 2 && b <= 2 && c == 4
+}
+
+// socials finds social security numbers of the United States: 123-45-6789, where
+// the area is none of 000, 666 and 9xx, and no part is all zeros.
+func socials(text string, found func(start, end int)) {
+	numbers(text, func(groups []group) {
+		for i := 0; i+3 <= len(groups); i++ {
+			g := groups[i : i+3]
+			area, part, serial := text[g[0].start:g[0].end], text[g[1].start:g[1].end], text[g[2].start:g[2].end]
+			switch {
+			case len(area) != 3 || len(part) != 2 || len(serial) != 4 || g[1].gap != "-" || g[2].gap != "-":
+			case area == "000" || area == "666" || area[0] == '9' || part == "00" || serial == "0000":
+			case opens(text, g[0].start) && closes(text, g[2].end) && (i+3 == len(groups) || groups[i+3].gap != "-"):
+				found(g[0].start, g[2].end)
+			}
+		}
+	})
 }
 
 // beforePhone bounds what is read before a number.

@@ -8,7 +8,7 @@ import (
 )
 
 // opened undoes the escapes of a text: those of JSON strings, and those of URLs
-// if percent is set. What is no escape stays.
+// if percent is set. Everything else stays.
 func opened(text string, percent bool) string {
 	i := special(text, 0, percent)
 	if i == len(text) {
@@ -53,8 +53,9 @@ type cursor struct {
 	buffer  [8]byte
 }
 
-// to gives the place in the text of an opened one, which is not before those
-// that were asked for. In an escape it is its end, or else its start.
+// to returns the place in the text of a place in the opened text. Places must not
+// decrease from one use to the next. Within an escape it is the escape's end if
+// end is set, else its start.
 func (c *cursor) to(place int, end bool) int {
 	for place > c.out+c.length {
 		c.in, c.out = c.in+c.width, c.out+c.length
@@ -76,7 +77,7 @@ func (c *cursor) to(place int, end bool) int {
 	}
 }
 
-// special finds the next place where an escape may begin.
+// special returns the next place where an escape may begin.
 func special(text string, from int, percent bool) int {
 	var i int
 	if percent {
@@ -90,7 +91,7 @@ func special(text string, from int, percent bool) int {
 	return from + i
 }
 
-// unit appends what the escape at i stands for, and gives its width.
+// unit appends what the escape at i stands for, and returns its width.
 func unit(out []byte, text string, i int) ([]byte, int) {
 	rest := text[i:]
 	if rest[0] == '%' {
@@ -130,3 +131,35 @@ func hex4(s string) (rune, bool) {
 	n, err := strconv.ParseUint(s[2:6], 16, 32)
 	return rune(n), err == nil
 }
+
+// formed undoes the + that a form writes for a space. Every place stays where it
+// is. A + may stand for a space in a run of what forms consist of that no /
+// touches: base64 and paths are not forms. Where the run has %XX in it, it
+// surely does.
+func formed(text string, surely bool) string {
+	if !strings.Contains(text, "+") {
+		return text
+	}
+	looked.Add(int64(len(text)))
+	out := []byte(text)
+	for i := 0; i < len(text); i++ {
+		start, sure := i, false
+		for i < len(text) && isForm(text[i]) {
+			sure = sure || text[i] == '%' && i+2 < len(text) && isHex(text[i+1]) && isHex(text[i+2])
+			i++
+		}
+		if start > 0 && text[start-1] == '/' || i < len(text) && text[i] == '/' || surely && !sure {
+			continue
+		}
+		for j := start + 1; j < i-1; j++ {
+			if text[j] == '+' {
+				out[j] = ' '
+			}
+		}
+	}
+	return string(out)
+}
+
+func isForm(c byte) bool { return isWord(c) || strings.IndexByte("+%.*~&=-", c) >= 0 }
+
+func isHex(c byte) bool { return isDigit(c) || 'a' <= lower(c) && lower(c) <= 'f' }

@@ -18,8 +18,8 @@ type span struct {
 // A finder looks through a text once.
 type finder struct {
 	*Redactor
-	met   map[string]int // the highest numbers of placeholders that were met, by label
-	whole bool           // what has a secret is one as a whole
+	met   map[string]int // the highest numbers of the placeholders in the text, by label
+	whole bool           // a text with a secret in it is masked as a whole
 }
 
 // maxNested is how often JSON in a string of JSON is looked into, and maxEscaped
@@ -29,7 +29,7 @@ const (
 	maxEscaped = 4
 )
 
-// find gives the secrets of a text that is the value of a key ("" = of none),
+// find returns the secrets of a text that is the value of a key ("" = of none),
 // sorted.
 func (f *finder) find(key, text string, nested int) []span {
 	if nested < maxNested && isJSON(text) {
@@ -44,7 +44,7 @@ func isJSON(text string) bool {
 	return t != "" && (t[0] == '{' || t[0] == '[' || t[0] == '"') && json.Valid([]byte(text))
 }
 
-// document gives the secrets of a JSON document.
+// document returns the secrets of a JSON document.
 func (f *finder) document(text string, nested int) []span {
 	var all []span
 	walk(text, false, func(l leaf) {
@@ -53,10 +53,11 @@ func (f *finder) document(text string, nested int) []span {
 	return all
 }
 
-// leaf gives the secrets of a string of a JSON document.
+// leaf returns the secrets of a string of a JSON document.
 func (f *finder) leaf(text string, l leaf, nested int) []span {
 	raw := text[l.start:l.end]
-	spans := f.find(l.key, opened(raw, false), nested)
+	value := opened(raw, false)
+	spans := f.ofKey(l.key, value, f.find(l.key, value, nested))
 	if len(spans) == 0 {
 		return nil
 	}
@@ -69,8 +70,19 @@ const (
 	maxValue = 1 << 10
 )
 
-// plain gives the secrets of a text that is no document.
+// plain returns the secrets of a text that is not a document: as it stands, and
+// as what a form has encoded.
 func (f *finder) plain(key, text string) []span {
+	text = formed(text, true)
+	spans := f.unescaped(key, text)
+	if form := formed(text, false); form != text {
+		spans = merged(append(spans, f.unescaped(key, form)...))
+	}
+	return spans
+}
+
+// unescaped returns the secrets of a text, whose escapes it undoes.
+func (f *finder) unescaped(key, text string) []span {
 	texts := []string{text}
 	for len(texts) <= maxEscaped {
 		next := opened(text, true)
@@ -81,7 +93,7 @@ func (f *finder) plain(key, text string) []span {
 	}
 	skip := 0
 	if key != "" && len(key) <= maxKey && len(text) <= maxValue {
-		text = key + ": " + text
+		text = key + ":\n" + text
 		skip = len(key) + 2
 	}
 	spans := f.between(text)
@@ -92,7 +104,7 @@ func (f *finder) plain(key, text string) []span {
 	return spans
 }
 
-// between gives the secrets between the placeholders of a text.
+// between returns the secrets between the placeholders of a text.
 func (f *finder) between(text string) []span {
 	var all []span
 	from := 0
@@ -118,13 +130,13 @@ func together(all, more []span) []span {
 	return append(all, more...)
 }
 
-// segment gives the secrets of a text without placeholders, sorted and without
+// segment returns the secrets of a text without placeholders, sorted and without
 // overlaps.
 func (f *finder) segment(text string) []span {
 	var all []span
 	rule := (*rule)(nil)
 	found := func(start, end int) {
-		if value := text[start:end]; start < end && !f.allows(value) {
+		if value := text[start:end]; start < end && !f.allows(value) && (rule != f.byName || !f.owns(value)) {
 			all = append(all, span{start: start, end: end, rule: rule, value: value})
 		}
 	}
@@ -145,7 +157,7 @@ func (f *finder) segment(text string) []span {
 	return merged(all)
 }
 
-// merged sorts spans and joins those that overlap. The longest says what it is.
+// merged sorts spans and joins those that overlap. The longest names the rule.
 func merged(all []span) []span {
 	slices.SortStableFunc(all, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), yes(a.rule.vague)-yes(b.rule.vague), strings.Compare(a.rule.name, b.rule.name))
@@ -174,11 +186,14 @@ func yes(b bool) int {
 	return 0
 }
 
+// isOff reports whether a built-in rule is not applied.
+func (r *Redactor) isOff(rule int32) bool { return r.off != nil && r.off[rule] }
+
 // A window is a part of a text around keywords.
 type window struct{ from, to int }
 
-// windows tells, for every rule, the parts of a text that are near its keywords.
-// look gives the end of what it has seen, which may be further.
+// windows calls look for every rule with the parts of a text that are near its
+// keywords. look returns the end of what it has read, which may be further.
 func (f *finder) windows(text string, look func(rule int32, w window) int) {
 	c := builtIn()
 	open, seen := map[int32]window{}, map[int32]int{} // by rule
@@ -190,7 +205,7 @@ func (f *finder) windows(text string, look func(rule int32, w window) int) {
 	}
 	c.keywords.scan(text, func(word int32, end int) bool {
 		for _, n := range c.of[word] {
-			if f.off[n] {
+			if f.isOff(n) {
 				continue
 			}
 			w, known := open[n]

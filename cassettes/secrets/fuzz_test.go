@@ -14,6 +14,10 @@ func FuzzRedact(f *testing.F) {
 			f.Add(w.written("x", p.before+p.value[:half], p.value[half:]+p.after()))
 		}
 	}
+	for _, in := range []string{`{"password":"a b","cookie":["x","[secret-1]"]}`, `{"authorization":"Bearer [bearer-1]"}`, "token: abc\npin=12345&otp=1 password = 'x",
+		"user=a&password=x%26y&note=Cookie%3A+sid%3D1+%2B", "Set-Cookie: a=b; c=d\nDB_PASSWORD=1&2-[secret-1]x", "DE89 3704 0044 0532 0130 00 DE89370400440532013000"} {
+		f.Add(in)
+	}
 	f.Add("%5Bemail-1%5D [email-2] a@[email-3].de %61@b.de \\u0061@b.de \\\\u0040")
 	f.Fuzz(func(t *testing.T, in string) {
 		if len(in) > 1<<14 {

@@ -45,8 +45,8 @@ func readGitleaks() leakFile {
 	return f
 }
 
-// gitleaks gives gitleaks' rules and its global allowlist. Rules that are about
-// files of some name are left out: a text has none.
+// gitleaks returns gitleaks' rules and its global allowlist, without the rules about
+// files of some name: a text has none.
 func gitleaks() ([]*rule, allowlist) {
 	f := readGitleaks()
 	var rules []*rule
@@ -79,8 +79,8 @@ func (l leakAllow) list() allowlist {
 	return a
 }
 
-// In files, what gitleaks is made for, a token is followed by a quote or by
-// space. In what people and models write a comma or a bracket comes as well.
+// In files, which gitleaks is made for, a quote or white space follows a token. In
+// the texts of people and models a comma or a bracket may follow as well.
 const (
 	endInFiles = `(?:[\x60'"\s;]|\\[nr]|$)`
 	endInTexts = `(?:[\x60'"\s;,.:!?)}\]<>&|\\]|$)`

@@ -12,8 +12,8 @@ type leaf struct {
 	path       string // where pieces of one text are found in events, "" = in no other event
 }
 
-// walk tells the strings of a JSON document, which is valid, in their order.
-// With paths it says where they are.
+// walk calls each with the strings of a valid JSON document, in their order. With
+// paths they say where they stand.
 func walk(text string, paths bool, each func(leaf)) {
 	w := walker{text: text, paths: paths, each: each}
 	w.value("", "$", 0)
@@ -23,10 +23,10 @@ type walker struct {
 	text  string
 	at    int
 	paths bool
-	each  func(leaf) // nil = nobody is told
+	each  func(leaf) // may be nil
 }
 
-// Bounds of what is told apart by its path.
+// Bounds of the depth and of the places in an array that paths tell apart.
 const (
 	maxDepth  = 16
 	maxPlaces = 64
@@ -75,7 +75,7 @@ func (w *walker) tell(l leaf) {
 	}
 }
 
-// below gives the path of a part.
+// below returns the path of a part.
 func (w *walker) below(path, part string) string {
 	if !w.paths || path == "" || len(path) > maxValue {
 		return ""
@@ -83,8 +83,8 @@ func (w *walker) below(path, part string) string {
 	return path + part
 }
 
-// place names an element of an array: one that has an index by that, which marks
-// tells.
+// place names an element of an array: an object with an index is named by its
+// index, which marks adds.
 func (w *walker) place(n int) string {
 	if w.peek() == '{' && strings.Contains(w.marks(), "index=") {
 		return "[]"
@@ -92,8 +92,8 @@ func (w *walker) place(n int) string {
 	return "[" + strconv.Itoa(n) + "]"
 }
 
-// marks gives the members of the object at hand that say what its text is a
-// piece of.
+// marks returns the members of the object at hand that say which text its string
+// is a piece of.
 func (w *walker) marks() string {
 	s := walker{text: w.text, at: w.at}
 	var b strings.Builder
@@ -114,8 +114,8 @@ func (w *walker) marks() string {
 	return b.String()
 }
 
-// members walks through what is between two brackets. one is told how many were
-// before.
+// members walks through what stands between two brackets, and calls one with the
+// number of members before it.
 func (w *walker) members(one func(place int)) {
 	w.at++
 	for n := 0; w.at < len(w.text); {

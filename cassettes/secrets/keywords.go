@@ -46,8 +46,8 @@ func (a *automaton) state() int32 {
 	return int32(len(a.ends) - 1)
 }
 
-// link gives every state a next one for every class: where its word goes on, or
-// that of the longest end of what was read that a word begins with.
+// link completes the transitions: from every state, for every class, to where the
+// word goes on, or else to the state of the longest suffix that begins a word.
 func (a *automaton) link() {
 	fail := make([]int32, len(a.ends))
 	queue := []int32{0}
@@ -71,7 +71,7 @@ func (a *automaton) link() {
 	}
 }
 
-// scan tells every word of a text and where it ends, until hit gives false.
+// scan calls hit with every word in a text and its end, until hit returns false.
 func (a *automaton) scan(text string, hit func(word int32, end int) bool) {
 	s := int32(0)
 	for i := range len(text) {

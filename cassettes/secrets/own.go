@@ -2,23 +2,34 @@ package secrets
 
 import "strings"
 
-// own gives the rules that are not gitleaks'. Where the names are the same, ours
-// find more.
+// own returns the rules that are not gitleaks'. They replace gitleaks' rules of the
+// same name, and find more.
 func own() []*rule {
 	return []*rule{
+		{name: "aws-secret-key", label: "aws-secret", entropy: 3.5, keywords: []string{"secret", "aws"}, re: lazily(
+			`(?i)\b(?:aws|amazon|s3)?_?secret_?(?:access)?_?key["']?\s*(?:[:=]|=>)\s*["']?([a-z0-9/+]{40})(?:[^a-z0-9/+=]|$)`)},
 		{name: "authorization", label: "authorization", entropy: 2, vague: true, keywords: []string{"authorization"}, re: lazily(
 			`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([a-z0-9._~+/=-]{8,})`)},
 		{name: "bearer-token", label: "bearer", entropy: 2.5, digit: true, vague: true, keywords: []string{"bearer"}, re: lazily(
 			`(?i)\bbearer\s+([a-z0-9._~+/=-]{12,})`)},
 		{name: "email", label: "email", scan: emails},
+		{name: "google-access-token", label: "google-token", entropy: 3, digit: true, keywords: []string{"ya29."}, re: lazily(`\b(ya29\.[A-Za-z0-9_-]{20,})`)},
+		{name: "google-client-secret", label: "google-secret", entropy: 3, keywords: []string{"gocspx-"}, re: lazily(`\b(GOCSPX-[A-Za-z0-9_-]{20,})`)},
+		{name: "iban", label: "iban", scan: ibans},
 		{name: "jwt", label: "jwt", scan: jwts},
 		{name: "model-key", label: "model-key", entropy: 3, digit: true, vague: true,
 			keywords: []string{"sk-", "rk-", "gsk_", "xai-", "nvapi-", "r8_", "tgp_v1_", "fw_"}, re: lazily(
 				`\b((?:sk|rk|csk)-[A-Za-z0-9][A-Za-z0-9_-]{18,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|nvapi-[A-Za-z0-9_-]{20,}|r8_[A-Za-z0-9]{20,}|tgp_v1_[A-Za-z0-9_-]{20,}|fw_[A-Za-z0-9]{20,})`)},
+		{name: byName, label: "secret", vague: true, scan: assigned},
+		{name: "npm-access-token", label: "npm-token", entropy: 2, keywords: []string{"npm_"}, re: lazily(`\b(npm_[A-Za-z0-9]{30,})`)},
 		{name: "payment-card", label: "card", scan: cards},
 		{name: "phone", label: "phone", scan: phones},
 		{name: "private-key", label: "private-key", keywords: []string{"private key"}, re: lazily(
 			`(?i)-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]{0,900}?-----END[ A-Z0-9_-]{0,100}KEY(?: BLOCK)?-----|(?:(?:\s|\\[nr])*(?:[A-Za-z0-9+/=]{16,}|(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{0,100}))*(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{1,15})?(?:(?:\s|\\[nr])*-----END[ A-Z0-9_-]{0,100}KEY(?: BLOCK)?-----)?)`)},
+		{name: "social-security", label: "ssn", scan: socials},
+		{name: "stripe-webhook", label: "stripe-webhook", entropy: 3, keywords: []string{"whsec_"}, re: lazily(`\b(whsec_[A-Za-z0-9+/=]{24,})`)},
+		{name: "telegram-bot", label: "telegram-bot", entropy: 3, keywords: []string{":aa"}, re: lazily(
+			`(?:^|[^A-Za-z0-9]|bot)([0-9]{6,12}:AA[A-Za-z0-9_-]{31,36})(?:[^A-Za-z0-9_-]|$)`)},
 		{name: "url-password", label: "password", keywords: []string{"://"}, re: lazily(
 			`(?i)\b[a-z][a-z0-9+.-]{1,20}://([^\s/:@"'<>?#]{0,200}:[^\s/@"'<>?#]{1,200})@`)},
 		{name: "url-token", label: "token", keywords: urlKeywords, re: lazily(
@@ -47,7 +58,15 @@ func emails(text string, found func(start, end int)) {
 	last := 0 // no address begins before it
 	for at := strings.IndexByte(text, '@'); at >= 0; {
 		start := at
-		for start > max(last, at-maxLocal) && isLocal(text[start-1]) {
+		if at > 0 && text[at-1] == '"' { // "ana lopez"@example.org
+			start = max(last, at-maxLocal-1)
+			if i := strings.LastIndexAny(text[start:at-1], "\"\r\n"); i >= 0 && text[start+i] == '"' {
+				start += i
+			} else {
+				start = at
+			}
+		}
+		for start > max(last, at-maxLocal) && text[start] != '"' && isLocal(text[start-1]) {
 			start--
 		}
 		for start < at && (text[start] == '.' || text[start] == '-' || text[start] == '\'' || text[start] == '%') {
@@ -66,7 +85,7 @@ func emails(text string, found func(start, end int)) {
 	}
 }
 
-// isPassword reports whether what stands behind a text is the password in a URL
+// isPassword reports whether what follows a text is the password in a URL
 // (https://user:password@host), or the end of it.
 func isPassword(before string) bool {
 	before = before[max(0, len(before)-beforeEmail):]
@@ -74,7 +93,7 @@ func isPassword(before string) bool {
 	return i >= 0 && strings.Contains(before[i+3:], ":") && !strings.ContainsAny(before[i+3:], " \t\r\n/?#@\"'<>")
 }
 
-// domain gives the length of the domain that a text begins with: labels and
+// domain returns the length of the domain that a text begins with: labels and
 // dots, the last label of letters only; 0 = there is none.
 func domain(s string) int {
 	end, start, letters, labels := 0, 0, true, 0
@@ -106,8 +125,8 @@ func isVersion(label string) bool {
 	return len(digits) < len(label) && (digits == "" || digits == "x")
 }
 
-// jwts finds JSON Web Tokens: three parts in base64, the first of which is a
-// JSON object.
+// jwts finds JSON Web Tokens: three parts in base64, the first of which is a JSON
+// object.
 func jwts(text string, found func(start, end int)) {
 	for at := 0; ; {
 		i := strings.Index(text[at:], "eyJ")
@@ -129,7 +148,7 @@ func jwts(text string, found func(start, end int)) {
 	}
 }
 
-// token gives the end of the base64 (of URLs) that begins at i.
+// token returns the end of the base64 (of URLs) that begins at i.
 func token(text string, i int) int {
 	for i < len(text) && (isWord(text[i]) || text[i] == '-') {
 		i++

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxNumber is the highest number of a placeholder that is heeded, so that a
-// text cannot use them up.
+// maxNumber is the highest number that a placeholder in a text reserves, so that a
+// text cannot use the numbers up.
 const maxNumber = 1_000_000
 
-// placeholders tells the placeholders of a text.
+// placeholders calls each with the placeholders of a text.
 func (r *Redactor) placeholders(text string, each func(start, end int, label string, number int)) {
 	for at := 0; ; {
 		i := strings.IndexByte(text[at:], '[')
@@ -27,7 +27,7 @@ func (r *Redactor) placeholders(text string, each func(start, end int, label str
 		}
 		dash := at + max(0, strings.LastIndexByte(text[at:end], '-'))
 		number, err := strconv.Atoi(text[min(dash+1, end):end])
-		if err != nil || number < 1 || text[dash+1] == '0' || number > 2*maxNumber || !r.labels[text[at:dash]] {
+		if err != nil || number < 1 || text[dash+1] == '0' || number > 2*maxNumber || !r.labels[text[at:dash]] && !builtIn().labels[text[at:dash]] {
 			continue
 		}
 		each(start, end+1, text[at:dash], min(number, maxNumber))
@@ -42,7 +42,7 @@ func (r *Redactor) masks(text string) bool {
 	return is
 }
 
-// placeholder gives the placeholder of a value.
+// placeholder returns the placeholder of a value.
 func (r *Redactor) placeholder(rule *rule, value string) string {
 	if p, known := r.given[value]; known {
 		return p

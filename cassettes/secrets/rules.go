@@ -20,14 +20,14 @@ type rule struct {
 	group   int                   // which group is the secret; 0 = the first that is not empty
 	entropy float64               // in bits a character; the secret has more, 0 = any
 	digit   bool                  // the secret has a digit
-	foreign bool                  // of gitleaks: its global allowlist holds
-	vague   bool                  // where another rule finds the same, that says what it is
+	foreign bool                  // of gitleaks: its global allowlist applies
+	vague   bool                  // where another rule finds the same, that one names it
 	allowed []allowlist
 
 	scan func(text string, found func(start, end int))
 }
 
-// An allowlist says what a rule finds and is no secret. Of its parts one is
+// An allowlist says which findings of a rule are not secret. One of its parts is
 // enough.
 type allowlist struct {
 	target string // what the regexp looks at: "" the secret, "match", "line"
@@ -35,11 +35,11 @@ type allowlist struct {
 	words  func() *automaton
 }
 
-// What it has cost: how many regexps of rules were compiled, and how many bytes
-// regexps, escapes and paths have looked at.
+// The work done: how many regexps of rules were compiled, and how many bytes
+// regexps, escapes and paths have read.
 var compiled, looked atomic.Int64
 
-// lazily compiles a regexp that is known to be right when it is used first.
+// lazily compiles a regexp, which is known to be right, at its first use.
 func lazily(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp {
 		compiled.Add(1)
@@ -49,15 +49,23 @@ func lazily(expr string) func() *regexp.Regexp {
 
 // A catalogue is all rules that are built in.
 type catalogue struct {
-	rules    []*rule // sorted by name
-	keywords *automaton
-	of       [][]int32 // the rules of a keyword
-	allowed  allowlist
+	rules      []*rule // sorted by name
+	keywords   *automaton
+	of         [][]int32 // the rules of a keyword
+	everywhere []*rule   // those without a keyword
+	labels     map[string]bool
+	allowed    allowlist
+}
+
+// rule returns the rule of a name that there is.
+func (c *catalogue) rule(name string) *rule {
+	i, _ := slices.BinarySearchFunc(c.rules, name, func(r *rule, name string) int { return strings.Compare(r.name, name) })
+	return c.rules[i]
 }
 
 var builtIn = sync.OnceValue(func() *catalogue {
 	foreign, allowed := gitleaks()
-	c := &catalogue{rules: own(), allowed: allowed}
+	c := &catalogue{rules: own(), labels: map[string]bool{}, allowed: allowed}
 	for _, r := range foreign {
 		if !slices.ContainsFunc(c.rules, func(o *rule) bool { return o.name == r.name }) {
 			c.rules = append(c.rules, r)
@@ -67,6 +75,10 @@ var builtIn = sync.OnceValue(func() *catalogue {
 	places := map[string]int{}
 	var words []string
 	for i, r := range c.rules {
+		c.labels[r.label] = true
+		if r.scan != nil {
+			c.everywhere = append(c.everywhere, r)
+		}
 		for _, w := range r.keywords {
 			n, known := places[w]
 			if !known {
@@ -100,17 +112,17 @@ func label(name string) string {
 	return name
 }
 
-// near is how far before and behind a keyword a match is looked for. What goes
-// on at the end of that is followed. block is the most that is looked at at
-// once where keywords are close together.
+// before and behind say how far around a keyword a match is looked for. A match
+// that touches the end is followed further. block is the most that is read at once
+// where keywords are close together.
 const (
 	before = 256
 	behind = 1 << 10
 	block  = 64 << 10
 )
 
-// match tells what the rule's regexp finds in text[from:to], and gives the end
-// of what it has looked at, which is further where a match goes on.
+// match calls found with what the rule's regexp finds in text[from:to], and returns
+// the end of what it has read, which is further where a match goes on.
 func (r *rule) match(text string, from, to int, found func(start, end int)) int {
 	var all [][]int
 	for {
@@ -130,7 +142,7 @@ func (r *rule) match(text string, from, to int, found func(start, end int)) int 
 	return to
 }
 
-// secret gives the secret's place in a match.
+// secret returns the secret's place in a match.
 func (r *rule) secret(m []int) (start, end int) {
 	if r.group > 0 {
 		return m[2*r.group], m[2*r.group+1]
@@ -143,10 +155,13 @@ func (r *rule) secret(m []int) (start, end int) {
 	return m[0], m[1]
 }
 
-// holds reports whether what was found is a secret.
+// holds reports whether a match is a secret.
 func (r *rule) holds(text string, from, to, start, end int) bool {
 	secret := text[start:end]
 	if r.digit && !strings.ContainsAny(secret, "0123456789") || r.entropy > 0 && entropy(secret) <= r.entropy {
+		return false
+	}
+	if r.name == "generic-api-key" && isHarmlessName(lastName(text[from:start])) {
 		return false
 	}
 	if r.foreign && builtIn().allowed.allows(text, from, to, secret) {
@@ -160,7 +175,18 @@ func (r *rule) holds(text string, from, to, start, end int) bool {
 	return true
 }
 
-// aroundLine bounds the line that an allowlist looks at.
+// lastName returns the name that a text ends with, before the sign of an
+// assignment, quotes and space.
+func lastName(text string) string {
+	end := len(strings.TrimRight(text, " \t\r\n\"'`:=>|?,"))
+	start := end
+	for start > 0 && (isWord(text[start-1]) || text[start-1] == '-') {
+		start--
+	}
+	return text[start:end]
+}
+
+// aroundLine bounds the line that an allowlist reads.
 const aroundLine = 256
 
 func (a *allowlist) allows(text string, from, to int, secret string) bool {
@@ -185,7 +211,7 @@ func (a *allowlist) allows(text string, from, to int, secret string) bool {
 	return a.re().MatchString(target)
 }
 
-// entropy is Shannon's, in bits a character.
+// entropy returns Shannon's entropy in bits a character.
 func entropy(s string) float64 {
 	counts := map[rune]int{}
 	for _, c := range s {

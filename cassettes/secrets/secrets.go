@@ -9,73 +9,109 @@ import (
 	"strings"
 )
 
-// Options say which secrets are looked for. The zero value takes all rules.
+// Options say what counts as a secret. The zero value applies all rules.
 type Options struct {
 	Off      []string          `json:"off,omitempty"`      // rules that are not applied
 	Patterns map[string]string `json:"patterns,omitempty"` // own rules: a regexp by its name; its first group, if there is one, is the secret
-	Values   []string          `json:"-"`                  // what is a secret whatever it looks like; options that are written down do not tell
+	Values   []string          `json:"-"`                  // what is a secret whatever it looks like; not written down with the rest
 	Allow    []string          `json:"allow,omitempty"`    // what is never a secret, in any case of letters; @example.com allows all addresses there
+	// Own are texts that the conversation's author wrote, such as a scenario's file.
+	// A value that stands in one of them word for word is not secret because of its
+	// name; by its form it may be. They are not written down with the rest.
+	Own []string `json:"-"`
 }
 
 // A Redactor redacts the texts of one conversation. It is not safe for
 // concurrent use.
 type Redactor struct {
 	rules      []*rule // those that are built in
-	off        []bool  // which of them are not applied
+	off        []bool  // which of them are not applied, nil = none
 	everywhere []*rule // what is applied without a keyword
+	byName     *rule   // the rule that goes by names, nil = off
+	own        []string
 	allow      map[string]bool
-	labels     map[string]bool   // of placeholders
+	labels     map[string]bool   // of placeholders, beside those of the built-in rules
 	given      map[string]string // placeholders of values
 	numbers    map[string]int    // the highest of a label's placeholders
 	count      map[string]int    // values of a rule
 }
 
 // valueLabel names the placeholders of the Values of [Options]. Every redactor
-// knows it, since they are not told with the rest.
+// knows it, since they are not written down with the rest.
 const valueLabel = "value"
 
 var ruleName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// New makes the redactor of a conversation. An error names an option that is
+// New returns the redactor of a conversation. An error names the option that is
 // wrong.
 func New(o Options) (*Redactor, error) {
-	r := &Redactor{rules: builtIn().rules, allow: map[string]bool{}, labels: map[string]bool{}, given: map[string]string{}, numbers: map[string]int{}, count: map[string]int{}}
-	r.off = make([]bool, len(r.rules))
-	for _, name := range o.Off {
-		i, known := slices.BinarySearchFunc(r.rules, name, func(r *rule, name string) int { return strings.Compare(r.name, name) })
-		if !known {
-			return nil, fmt.Errorf("redaction: there is no rule %q%s", name, hint(name))
-		}
-		r.off[i] = true
-	}
-	for i, rule := range r.rules {
-		r.labels[rule.label] = true
-		if rule.scan != nil && !r.off[i] {
-			r.everywhere = append(r.everywhere, rule)
-		}
+	c := builtIn()
+	r := &Redactor{rules: c.rules, everywhere: c.everywhere, byName: c.rule(byName), labels: map[string]bool{valueLabel: true}, given: map[string]string{},
+		numbers: map[string]int{}, count: map[string]int{}}
+	if err := r.turnOff(o.Off); err != nil {
+		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Patterns)) {
 		own, err := pattern(name, o.Patterns[name])
 		if err != nil {
 			return nil, err
 		}
-		r.everywhere = append(r.everywhere, own)
-		r.labels[own.label] = true
+		r.add(own)
 	}
-	r.labels[valueLabel] = true
 	for _, value := range o.Values {
 		if value != "" {
 			re := regexp.MustCompile(regexp.QuoteMeta(value))
-			r.everywhere = append(r.everywhere, &rule{name: valueLabel, label: valueLabel, re: func() *regexp.Regexp { return re }})
+			r.add(&rule{name: valueLabel, label: valueLabel, re: func() *regexp.Regexp { return re }})
 		}
+	}
+	if len(o.Allow) > 0 {
+		r.allow = map[string]bool{}
 	}
 	for _, word := range o.Allow {
 		r.allow[strings.ToLower(word)] = true
 	}
+	for _, text := range o.Own {
+		for range maxEscaped {
+			r.own = append(r.own, text)
+			plain := opened(text, false)
+			if plain == text {
+				break
+			}
+			text = plain
+		}
+	}
 	return r, nil
 }
 
-// pattern makes a rule of the options.
+// turnOff turns built-in rules off.
+func (r *Redactor) turnOff(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	r.off = make([]bool, len(r.rules))
+	for _, name := range names {
+		i, known := slices.BinarySearchFunc(r.rules, name, func(r *rule, name string) int { return strings.Compare(r.name, name) })
+		if !known {
+			return fmt.Errorf("redaction: there is no rule %q%s", name, hint(name))
+		}
+		r.off[i] = true
+		if off := r.rules[i]; off.scan != nil {
+			r.everywhere = slices.DeleteFunc(slices.Clone(r.everywhere), func(r *rule) bool { return r == off })
+		}
+		if name == byName {
+			r.byName = nil
+		}
+	}
+	return nil
+}
+
+// add adds a rule that is looked for everywhere.
+func (r *Redactor) add(own *rule) {
+	r.everywhere = append(slices.Clip(r.everywhere), own)
+	r.labels[own.label] = true
+}
+
+// pattern returns a rule of the options.
 func pattern(name, expr string) (*rule, error) {
 	if !ruleName.MatchString(name) {
 		return nil, fmt.Errorf("redaction: the rule %q cannot have this name: use lower-case letters, digits and -, at most 40", name)
@@ -85,14 +121,13 @@ func pattern(name, expr string) (*rule, error) {
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return nil, fmt.Errorf("redaction: the rule %s is no regular expression of Go: %w", name, err)
+		return nil, fmt.Errorf("redaction: the rule %s is not a regular expression of Go: %w", name, err)
 	}
 	return &rule{name: name, label: name, re: func() *regexp.Regexp { return re }}, nil
 }
 
-// maxPasses bounds how often a text is looked through. A secret that is masked
-// may uncover another; after half of the passes what holds one is masked as a
-// whole.
+// maxPasses bounds how often a text is searched. A secret that is masked may
+// uncover another; after half of the passes a text with one is masked as a whole.
 const maxPasses = 16
 
 // Text redacts a text.
@@ -100,7 +135,7 @@ func (r *Redactor) Text(text string) string {
 	return r.redact(text, (*finder).body)
 }
 
-// JSON redacts the keys and strings of a JSON document. All else stays as it is.
+// JSON redacts the keys and strings of a JSON document. Everything else stays.
 func (r *Redactor) JSON(text string) string {
 	if !isJSON(text) && json.Valid([]byte(text)) {
 		return text
@@ -109,15 +144,15 @@ func (r *Redactor) JSON(text string) string {
 }
 
 // Body redacts a body: a JSON document, a stream of events, or any other text.
-// The body itself shows which it is; its content type is not asked.
+// The body itself shows which it is; its content type is ignored.
 func (r *Redactor) Body(_, body string) string { return r.Text(body) }
 
 // URL redacts a URL: its user and password, the query parameters that carry
 // keys, tokens and signatures, and what else is secret in a text.
 func (r *Redactor) URL(text string) string { return r.redact(text, (*finder).url) }
 
-// Leftover gives the name of a rule that finds something in a text, "" if none
-// does. What it has found is not told.
+// Leftover returns the name of a rule that finds something in a text, "" if none
+// does.
 func (r *Redactor) Leftover(text string) string {
 	if spans := r.finder().body(text); len(spans) > 0 {
 		return spans[0].rule.name
@@ -125,7 +160,7 @@ func (r *Redactor) Leftover(text string) string {
 	return ""
 }
 
-// Count gives how many values were masked, by rule. A value counts once.
+// Count returns the number of values that were masked, by rule. A value counts once.
 func (r *Redactor) Count() map[string]int { return maps.Clone(r.count) }
 
 func (r *Redactor) finder() *finder { return &finder{Redactor: r, met: map[string]int{}} }

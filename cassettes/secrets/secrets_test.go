@@ -136,7 +136,7 @@ func TestOptionErrors(t *testing.T) {
 		{Options{Off: []string{"emial"}}, `redaction: there is no rule "emial": did you mean email?`},
 		{Options{Off: []string{"github"}}, `redaction: there is no rule "github": did you mean github-app-token or github-fine-grained-pat or github-oauth?`},
 		{Options{Off: []string{""}}, `redaction: there is no rule ""`},
-		{Options{Patterns: map[string]string{"mine": "("}}, "redaction: the rule mine is no regular expression of Go: error parsing regexp: missing closing ): `(`"},
+		{Options{Patterns: map[string]string{"mine": "("}}, "redaction: the rule mine is not a regular expression of Go: error parsing regexp: missing closing ): `(`"},
 		{Options{Patterns: map[string]string{"My rule": "x"}}, `redaction: the rule "My rule" cannot have this name: use lower-case letters, digits and -, at most 40`},
 		{Options{Patterns: map[string]string{"email": "x"}}, "redaction: there is a rule email already: give yours another name"},
 	} {

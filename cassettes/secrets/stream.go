@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// body gives the secrets of a body.
+// body returns the secrets of a body.
 func (f *finder) body(text string) []span {
 	switch json := isJSON(text); {
 	case json && isChunks(text):
@@ -28,7 +28,8 @@ func isStream(text string) bool {
 	return found
 }
 
-// lines tells the lines of a text, without their ends, until each gives false.
+// lines calls each with the lines of a text, without their ends, until it returns
+// false.
 func lines(text string, each func(start, end int) bool) {
 	for at := 0; at < len(text); {
 		end := len(text)
@@ -69,7 +70,7 @@ type join struct {
 	single []span // what was found in the pieces
 }
 
-// maxJoins bounds how many texts of a stream are put together.
+// maxJoins bounds how many texts of a stream are joined.
 const maxJoins = 10_000
 
 // atOnce are the keys of strings that do not come in pieces.
@@ -77,7 +78,7 @@ var atOnce = map[string]bool{"id": true, "model": true, "object": true, "type": 
 	"system_fingerprint": true, "service_tier": true, "item_id": true, "response_id": true, "event_id": true, "call_id": true,
 	"responseId": true, "modelVersion": true, "finishReason": true, "obfuscation": true, "stop_reason": true}
 
-// A gathering is what was found in the strings of events.
+// A gathering collects what is found in the strings of events.
 type gathering struct {
 	*finder
 	text  string
@@ -90,7 +91,7 @@ func (f *finder) gather(text string) *gathering {
 	return &gathering{finder: f, text: text, of: map[string]*join{}}
 }
 
-// stream gives the secrets of a stream of events.
+// stream returns the secrets of a stream of events.
 func (f *finder) stream(text string) []span {
 	g := f.gather(text)
 	lines(text, func(start, end int) bool {
@@ -117,7 +118,7 @@ func isChunks(text string) bool {
 	return array && strings.HasPrefix(rest, "{") && strings.Contains(rest[:min(len(rest), maxValue)], `"candidates"`)
 }
 
-// chunks gives the secrets of an array of events.
+// chunks returns the secrets of an array of events.
 func (f *finder) chunks(text string) []span {
 	g := f.gather(text)
 	w := walker{text: text, paths: true, each: g.add}
@@ -126,7 +127,7 @@ func (f *finder) chunks(text string) []span {
 	return g.joined()
 }
 
-// add looks through a string of an event.
+// add searches a string of an event.
 func (g *gathering) add(l leaf) {
 	single := g.leaf(g.text, l, 1)
 	j := g.of[l.path]
@@ -143,7 +144,7 @@ func (g *gathering) add(l leaf) {
 	j.single = append(j.single, single...)
 }
 
-// joined gives the secrets of single strings and of those that are pieces.
+// joined returns the secrets of single strings and of those that are pieces.
 func (g *gathering) joined() []span {
 	all := g.all
 	for _, j := range g.joins {
@@ -156,7 +157,7 @@ func (g *gathering) joined() []span {
 	return all
 }
 
-// join gives the secrets of the text that pieces are, by piece.
+// join returns the secrets of the text that pieces make, by piece.
 func (f *finder) join(text string, j *join) []span {
 	var b strings.Builder
 	for i, p := range j.pieces {
@@ -188,8 +189,8 @@ func (f *finder) join(text string, j *join) []span {
 	return all
 }
 
-// apart leaves out the spans that overlap better ones. Both are sorted. If there
-// is more in them, the next pass finds it.
+// apart removes the spans that overlap better ones. Both are sorted. The next pass
+// finds whatever else is in them.
 func apart(spans, better []span) []span {
 	return slices.DeleteFunc(spans, func(s span) bool {
 		for len(better) > 0 && better[0].end <= s.start {

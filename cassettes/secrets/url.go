@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// In a URL the parameters are known as such, and so is the user.
+// In a URL parameters and the user are known as such.
 var (
 	urlParameter = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)[?&;](?:` + strings.Join(urlNames, "|") + `)=([^&;#\[]+)`)
@@ -17,17 +17,17 @@ var (
 	})
 )
 
-// url gives the secrets of a URL.
+// url returns the secrets of a URL.
 func (f *finder) url(text string) []span {
 	own := f.named("url-password", text, urlUser().FindAllStringSubmatchIndex(text, 1))
 	own = append(own, f.named("url-token", text, urlParameter().FindAllStringSubmatchIndex(text, -1))...)
 	return append(own, apart(f.body(text), own)...)
 }
 
-// named gives the first groups of matches as what a rule has found.
+// named returns the first groups of matches as findings of a rule.
 func (f *finder) named(name, text string, matches [][]int) []span {
 	i := slices.IndexFunc(f.rules, func(r *rule) bool { return r.name == name })
-	if f.off[i] {
+	if f.isOff(int32(i)) {
 		return nil
 	}
 	var all []span
