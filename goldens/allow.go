@@ -2,59 +2,178 @@ package goldens
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// An Allowance is a difference that is fine, and why.
+// An Allowance names a difference between a golden and a trace that is fine, and
+// says why. [ParseAllowance] makes it; the zero value allows nothing.
 type Allowance struct {
-	Rule   Rule
 	Reason string
+
+	kind    allowanceKind
+	line    string   // of field and text: a line's word or *; of added and missing: a word or note.EVENT
+	key     string   // of field and text
+	tool    string   // of argument; "" = any tool
+	path    jsonPath // of argument
+	within  amount   // of field and argument
+	pattern *regexp.Regexp
 }
 
-// String gives RULE: REASON, which [ParseAllowance] reads.
-func (a Allowance) String() string { return a.Rule.String() + ": " + a.Reason }
+type allowanceKind string
 
-// A RuleError says what is wrong with an allowance or its rule.
-type RuleError struct {
+const (
+	allowField    allowanceKind = "field"
+	allowArgument allowanceKind = "argument"
+	allowText     allowanceKind = "text"
+	allowAdded    allowanceKind = "added"
+	allowMissing  allowanceKind = "missing"
+	allowRetries  allowanceKind = "retries"
+)
+
+// forms shows what allowances look like, for hints.
+var forms = []struct {
+	kind allowanceKind
+	form string
+}{
+	{allowField, "field LINE.KEY [within AMOUNT]"},
+	{allowArgument, "argument TOOL PATH [within AMOUNT]"},
+	{allowText, "text LINE.KEY REGEXP"},
+	{allowAdded, "added LINE"},
+	{allowMissing, "missing LINE"},
+	{allowRetries, "retries"},
+}
+
+// An AllowanceError says what is wrong with an allowance.
+type AllowanceError struct {
 	Problem string
 	Hint    string // how to mend it, "" = no idea
 }
 
-// Error gives the problem, and the hint behind it.
-func (e *RuleError) Error() string { return e.Problem + trailing(e.Hint) }
+// Error returns the problem, followed by the hint.
+func (e *AllowanceError) Error() string { return e.Problem + trailing(e.Hint) }
 
-func ruleError(hint, format string, args ...any) error {
-	return &RuleError{Problem: fmt.Sprintf(format, args...), Hint: hint}
+func allowanceError(hint, format string, args ...any) error {
+	return &AllowanceError{Problem: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// maxReason is how long a reason may be, in characters.
-const maxReason = 300
+const (
+	maxAllowance = 2000 // bytes, with the reason
+	maxReason    = 300  // characters
+)
 
-// ParseAllowance reads RULE: REASON, and takes nothing but what
-// [Allowance.String] writes. An allowance without a reason is an error: in a
-// year nobody knows what it was for. The error is a [RuleError].
+// ParseAllowance reads an allowance and its reason, as DIFFERENCE: REASON. It
+// takes only what [Allowance.String] writes. The differences are
+//
+//	field LINE.KEY               what stands behind KEY in such lines
+//	field LINE.KEY within 5      the same, where the numbers differ by 5 at most
+//	argument TOOL PATH           what stands at PATH in the arguments of TOOL
+//	argument TOOL PATH within 1% the same, where the numbers differ by 1 % of the golden's at most
+//	text LINE.KEY REGEXP         every part of the text behind KEY that REGEXP matches
+//	added LINE                   lines of that kind that the golden does not have
+//	missing LINE                 lines of that kind that only the golden has
+//	retries                      how often a call or a request was tried before its last try, and all times
+//
+// LINE is the word of a line of a trace (started, reply, call, put, halt …) or *
+// for all; of added and missing also note.EVENT, such as note.limit-near. KEY is
+// what stands before = in a line (text, args, in, cost, elapsed …), and besides
+// time, the time of inputs, and id, the ids of the calls of a reply. TOOL is a
+// tool's name, or * for all. PATH begins with $: $.query, $.items[0].price,
+// $.items[*], $["odd key"]. AMOUNT is a number, seconds for times (0.5s), or a
+// percentage. REGEXP is a regular expression of Go, quoted as a Go string.
+//
+// An allowance without a reason is an error: in a year nobody knows what it was
+// for. The error is an [AllowanceError].
 func ParseAllowance(text string) (Allowance, error) {
-	rule, rest, err := parseRule(text)
+	a, rest, err := scanAllowance(text)
 	if err != nil {
 		return Allowance{}, err
 	}
 	reason, ok := strings.CutPrefix(rest, ": ")
 	switch {
 	case rest == "" || rest == ":" || rest == ": ":
-		return Allowance{}, ruleError("behind the rule comes why, such as "+rule.String()+": the clock is real", "the rule has no reason")
+		return Allowance{}, allowanceError("behind the rule comes why, such as "+a.Difference()+": the clock is real", "the rule has no reason")
 	case !ok:
-		return Allowance{}, ruleError("behind the rule come a colon, a space and the reason", "the rule ends before %s", shown(rest))
+		return Allowance{}, allowanceError("behind the rule come a colon, a space and the reason", "the rule ends before %s", shown(rest))
 	case reason != strings.TrimSpace(reason):
-		return Allowance{}, ruleError("", "the reason begins or ends with white space")
+		return Allowance{}, allowanceError("", "the reason begins or ends with white space")
 	case utf8.RuneCountInString(reason) > maxReason:
-		return Allowance{}, ruleError("", "the reason has more than %d characters", maxReason)
+		return Allowance{}, allowanceError("", "the reason has more than %d characters", maxReason)
 	case strings.ContainsFunc(reason, hidden):
-		return Allowance{}, ruleError("", "the reason holds a character that cannot be printed: %s", shown(reason))
+		return Allowance{}, allowanceError("", "the reason holds a character that cannot be printed: %s", shown(reason))
 	}
-	return Allowance{Rule: rule, Reason: reason}, nil
+	a.Reason = reason
+	return a, nil
 }
 
 // hidden reports whether a character may not stand in a header.
 func hidden(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+
+// String returns DIFFERENCE: REASON, which [ParseAllowance] reads.
+func (a Allowance) String() string { return a.Difference() + ": " + a.Reason }
+
+// Difference returns what is allowed, without the reason, such as
+// "field reply.in within 5"; "" for the zero value.
+func (a Allowance) Difference() string {
+	out := string(a.kind)
+	switch a.kind {
+	case allowField:
+		out += " " + a.line + "." + a.key
+	case allowArgument:
+		out += " " + toolWord(a.tool) + " " + a.path.String()
+	case allowText:
+		out += " " + a.line + "." + a.key
+		if a.pattern != nil {
+			out += " " + quote(a.pattern.String())
+		}
+	case allowAdded, allowMissing:
+		out += " " + a.line
+	}
+	if a.tolerates() {
+		out += " within " + a.within.String()
+	}
+	return out
+}
+
+// tolerates reports whether only a difference within an amount is allowed.
+func (a *Allowance) tolerates() bool { return a.within.n > 0 }
+
+func toolWord(name string) string {
+	switch {
+	case name == "":
+		return "*"
+	case strings.ContainsFunc(name, func(c rune) bool { return c >= 0x80 || !isBare(byte(c)) }):
+		return quote(name)
+	}
+	return name
+}
+
+// quote writes a Go string, in back quotes where that saves escapes.
+func quote(s string) string {
+	if strings.ContainsAny(s, `"\`) && strconv.CanBackquote(s) {
+		return "`" + s + "`"
+	}
+	return strconv.Quote(s)
+}
+
+// An amount is a tolerance: a number, of seconds if the unit is s, or with the
+// unit % a share of what the golden has. The zero value is any difference.
+type amount struct {
+	n    float64
+	unit string
+}
+
+func (a amount) String() string { return strconv.FormatFloat(a.n, 'f', -1, 64) + a.unit }
+
+// covers reports whether a difference from want is small enough. Seconds are
+// those of want and got as well.
+func (a amount) covers(want, got float64) bool {
+	most := a.n
+	if a.unit == "%" {
+		most = a.n / 100 * max(want, -want)
+	}
+	return max(want-got, got-want) <= most
+}

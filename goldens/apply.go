@@ -7,34 +7,34 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mask takes the place of a text that a rule allows to be another.
+// mask takes the place of a text that an allowance allows to be another.
 const mask = "\x00"
 
-// apply takes out of the lines what the rule allows to differ. What it allows
-// within an amount is decided pair by pair, see reconcile, and whole lines when
-// the traces are aligned.
-func (r *Rule) apply(lines []entry) []entry {
-	switch r.kind {
-	case retriesRule:
+// apply removes what may differ from the lines. A difference within an amount is
+// decided pair by pair, see reconcile, and whole lines when the traces are
+// aligned.
+func (a *Allowance) apply(lines []entry) []entry {
+	switch a.kind {
+	case allowRetries:
 		return withoutRetries(lines)
-	case fieldRule:
+	case allowField:
 		for i := range lines {
-			if !r.tolerates() {
-				r.clear(&lines[i])
+			if !a.tolerates() {
+				a.clear(&lines[i])
 			}
 		}
-	case textRule:
+	case allowText:
 		for i := range lines {
-			if v := r.value(&lines[i]); v.IsValid() {
-				v.SetString(r.pattern.ReplaceAllLiteralString(v.String(), mask))
+			if v := a.value(&lines[i]); v.IsValid() {
+				v.SetString(a.pattern.ReplaceAllLiteralString(v.String(), mask))
 			}
 		}
-	case argumentRule:
+	case allowArgument:
 		for i := range lines {
 			lines[i].arguments(func(tool string, args *string) {
-				doc, ok := r.argument(tool, *args)
-				if ok && !r.tolerates() {
-					doc, _ = r.path.remove(doc)
+				doc, ok := a.argument(tool, *args)
+				if ok && !a.tolerates() {
+					doc, _ = a.path.remove(doc)
 				}
 				if ok {
 					*args = writeJSON(doc) // so that all arguments of the tool are written alike
@@ -45,24 +45,21 @@ func (r *Rule) apply(lines []entry) []entry {
 	return lines
 }
 
-// tolerates reports whether the rule allows a difference within an amount only.
-func (r *Rule) tolerates() bool { return r.within.n > 0 }
-
-// value gives what a rule of a field is about, in place; the zero Value if the
-// line has none.
-func (r *Rule) value(e *entry) reflect.Value {
-	if !e.is(r.line) {
+// value returns the field of a line that the allowance is about, in place; the
+// zero Value if the line has none.
+func (a *Allowance) value(e *entry) reflect.Value {
+	if !e.is(a.line) {
 		return reflect.Value{}
 	}
-	return keys[r.key].in(e)
+	return keys[a.key].in(e)
 }
 
 // clear empties a field; of the ids of calls, each.
-func (r *Rule) clear(e *entry) {
-	v := r.value(e)
+func (a *Allowance) clear(e *entry) {
+	v := a.value(e)
 	switch {
 	case !v.IsValid():
-	case r.key == "id":
+	case a.key == "id":
 		for i := range e.input.Calls {
 			e.input.Calls[i].ID = ""
 		}
@@ -71,41 +68,41 @@ func (r *Rule) clear(e *entry) {
 	}
 }
 
-// argument reads the arguments of a call of the rule's tool.
-func (r *Rule) argument(tool, args string) (any, bool) {
-	if r.tool != "" && r.tool != tool {
+// argument reads the arguments of a call of the allowance's tool.
+func (a *Allowance) argument(tool, args string) (any, bool) {
+	if a.tool != "" && a.tool != tool {
 		return nil, false
 	}
 	return parseJSON(args)
 }
 
-// finds reports whether there is anything in these lines that the rule is about.
-func (r *Rule) finds(lines []entry) bool {
+// finds reports whether these lines hold anything that the allowance is about.
+func (a *Allowance) finds(lines []entry) bool {
 	for i := range lines {
-		if r.findsIn(&lines[i]) {
+		if a.findsIn(&lines[i]) {
 			return true
 		}
 	}
 	return false
 }
 
-func (r *Rule) findsIn(e *entry) bool {
-	switch r.kind {
-	case retriesRule:
+func (a *Allowance) findsIn(e *entry) bool {
+	switch a.kind {
+	case allowRetries:
 		return e.ref().Try > 1
-	case fieldRule:
-		v := r.value(e)
+	case allowField:
+		v := a.value(e)
 		return v.IsValid() && !v.IsZero()
-	case textRule:
-		v := r.value(e)
-		return v.IsValid() && r.pattern.MatchString(v.String())
-	case addedRule, missingRule:
-		return e.is(r.line)
+	case allowText:
+		v := a.value(e)
+		return v.IsValid() && a.pattern.MatchString(v.String())
+	case allowAdded, allowMissing:
+		return e.is(a.line)
 	}
 	found := false
 	e.arguments(func(tool string, args *string) {
-		if doc, ok := r.argument(tool, *args); ok {
-			_, there := r.path.remove(doc)
+		if doc, ok := a.argument(tool, *args); ok {
+			_, there := a.path.remove(doc)
 			found = found || there
 		}
 	})
@@ -147,14 +144,14 @@ func withoutRetries(lines []entry) []entry {
 
 // equal reports whether two lines are the same, but for numbers that may differ
 // by an amount.
-func equal(want, got *entry, tolerances []*Rule) bool {
+func equal(want, got *entry, tolerances []*Allowance) bool {
 	if want.text == got.text {
 		return true
 	}
 	if len(tolerances) > 0 && want.word == got.word {
 		near := got.clone()
-		for _, r := range tolerances {
-			r.reconcile(want, &near)
+		for _, a := range tolerances {
+			a.reconcile(want, &near)
 		}
 		got = &near
 	}
@@ -177,34 +174,34 @@ func (e *entry) clone() entry {
 }
 
 // reconcile makes numbers of got those of want where they are near enough.
-func (r *Rule) reconcile(want, got *entry) {
-	if r.kind == fieldRule {
-		w, g := r.value(want), r.value(got)
-		if w.IsValid() && g.IsValid() && r.within.covers(number(w), number(g)) {
+func (a *Allowance) reconcile(want, got *entry) {
+	if a.kind == allowField {
+		w, g := a.value(want), a.value(got)
+		if w.IsValid() && g.IsValid() && a.within.covers(number(w), number(g)) {
 			g.Set(w)
 		}
 		return
 	}
 	var wants []any // the documents of want's calls, in order
 	want.arguments(func(tool string, args *string) {
-		doc, _ := r.argument(tool, *args)
+		doc, _ := a.argument(tool, *args)
 		wants = append(wants, doc)
 	})
 	n := 0
 	got.arguments(func(tool string, args *string) {
-		doc, ok := r.argument(tool, *args)
+		doc, ok := a.argument(tool, *args)
 		if n++; !ok || n > len(wants) {
 			return
 		}
-		*args = writeJSON(r.path.pair(wants[n-1], doc, r.nearer))
+		*args = writeJSON(a.path.pair(wants[n-1], doc, a.nearer))
 	})
 }
 
 // nearer gives want in place of got, if both are numbers and near enough.
-func (r *Rule) nearer(want, got any) any {
+func (a *Allowance) nearer(want, got any) any {
 	w, ok1 := jsonNumber(want)
 	g, ok2 := jsonNumber(got)
-	if ok1 && ok2 && r.within.covers(w, g) {
+	if ok1 && ok2 && a.within.covers(w, g) {
 		return want
 	}
 	return got

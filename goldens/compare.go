@@ -9,8 +9,9 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Compare gives what differs between a trace and the golden, nil if nothing does
-// that the mode compares and no rule allows.
+// Compare returns the first difference between the golden and a trace, or nil if
+// they differ in nothing, or only in what the mode leaves out or an allowance
+// allows.
 func (g *Golden) Compare(trace loop.Trace) *Difference {
 	if g.same(trace) {
 		return nil
@@ -50,12 +51,11 @@ func (g *Golden) compare(text string) *Difference {
 // lineByLine reports whether each line is compared as it stands, so that those
 // before and after all that differs need not be looked at.
 func (g *Golden) lineByLine() bool {
-	return (g.Mode == "" || g.Mode == Strict) && !slices.ContainsFunc(g.Allow, func(a Allowance) bool { return a.Rule.kind == retriesRule })
+	return (g.Mode == "" || g.Mode == Strict) && !slices.ContainsFunc(g.Allow, func(a Allowance) bool { return a.kind == allowRetries })
 }
 
-// Unused gives the allowances that find nothing to allow: neither the golden nor
-// the trace holds anything that they are about. They say something about the
-// trace that is not true any more.
+// Unused returns the allowances that allow nothing: neither the golden nor the
+// trace holds anything that they are about. They are stale.
 func (g *Golden) Unused(trace loop.Trace) []Allowance {
 	if len(g.Allow) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (g *Golden) Unused(trace loop.Trace) []Allowance {
 	got := entries(trace)
 	var unused []Allowance
 	for _, a := range g.Allow {
-		if !a.Rule.finds(want) && !a.Rule.finds(got) {
+		if !a.finds(want) && !a.finds(got) {
 			unused = append(unused, a)
 		}
 	}
@@ -80,7 +80,7 @@ func (g *Golden) compared(lines []entry) []entry {
 		return lines
 	}
 	for i := range g.Allow {
-		lines = g.Allow[i].Rule.apply(lines)
+		lines = g.Allow[i].apply(lines)
 	}
 	lines = g.Mode.project(lines)
 	for i := range lines {
@@ -91,20 +91,20 @@ func (g *Golden) compared(lines []entry) []entry {
 
 // align says what is equal in the two, and what may be taken out or put in.
 func (g *Golden) align(want, got []entry) *alignment {
-	var tolerances, added, missing []*Rule
+	var tolerances, added, missing []*Allowance
 	for i := range g.Allow {
-		switch r := &g.Allow[i].Rule; {
-		case r.tolerates():
-			tolerances = append(tolerances, r)
-		case r.kind == addedRule:
-			added = append(added, r)
-		case r.kind == missingRule:
-			missing = append(missing, r)
+		switch a := &g.Allow[i]; {
+		case a.tolerates():
+			tolerances = append(tolerances, a)
+		case a.kind == allowAdded:
+			added = append(added, a)
+		case a.kind == allowMissing:
+			missing = append(missing, a)
 		}
 	}
-	allowed := func(e *entry, rules []*Rule) bool {
-		for _, r := range rules {
-			if e.is(r.line) {
+	allowed := func(e *entry, all []*Allowance) bool {
+		for _, a := range all {
+			if e.is(a.line) {
 				return true
 			}
 		}
@@ -124,11 +124,10 @@ func (g *Golden) broken(err error, what, text string) *Difference {
 	if !errors.As(err, &at) {
 		at = &loop.TraceError{Line: 1, Problem: err.Error()}
 	}
-	return &Difference{
-		File: g.File, Line: g.headerLines() + at.Line, TraceLine: at.Line,
-		Problem: fmt.Sprintf("%s at column %d: %s", what, at.Column, cut(escape(at.Problem))),
-		Want:    lineOf(g.Trace, at.Line), Got: lineOf(text, at.Line),
-	}
+	d := &Difference{File: g.File, Line: g.headerLines() + at.Line, TraceLine: at.Line,
+		Problem: fmt.Sprintf("%s at column %d: %s", what, at.Column, cut(escape(at.Problem)))}
+	d.Want, d.Got = windows(lineOf(g.Trace, at.Line), lineOf(text, at.Line))
+	return d
 }
 
 // lineOf gives the n-th line of a text, "" if it has none.
@@ -153,10 +152,11 @@ func (g *Golden) difference(want, got []entry, edits []edit, whole bool, after i
 			all[i] = Edit{Line: got[e.b].line, Text: got[e.b].whole}
 		}
 	}
-	d := &Difference{File: g.File, Line: head + placeIn(want, edits[0].a, after), TraceLine: placeIn(got, edits[0].b, after), whole: whole}
+	d := &Difference{File: g.File, Line: head + placeIn(want, edits[0].a, after), TraceLine: placeIn(got, edits[0].b, after), tooMany: !whole}
 	d.first(all[:together(edits)])
-	d.Edit = all[:min(len(all), shownEdits)]
-	d.More = len(all) - len(d.Edit)
+	if whole {
+		d.Edits = shownEdits(all)
+	}
 	return d
 }
 
@@ -185,18 +185,20 @@ func together(edits []edit) int {
 	return len(edits)
 }
 
-// first says what was expected and what came at the first place that differs:
+// first sets what was expected and what came at the first place that differs:
 // the first line out and the first line in of the edits there.
 func (d *Difference) first(edits []Edit) {
 	out := slices.IndexFunc(edits, func(e Edit) bool { return e.Out })
 	in := slices.IndexFunc(edits, func(e Edit) bool { return !e.Out })
+	var want, got string
 	if out >= 0 {
-		d.Problem, d.Want = "a line is missing from the trace", edits[out].Text
+		d.Problem, want = "a line is missing from the trace", edits[out].Text
 	}
 	if in >= 0 {
-		d.Problem, d.Got = "the trace has one line more", edits[in].Text
+		d.Problem, got = "the trace has one line more", edits[in].Text
 	}
 	if out >= 0 && in >= 0 {
 		d.Problem = "the trace differs"
 	}
+	d.Want, d.Got = windows(want, got)
 }

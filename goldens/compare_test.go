@@ -67,7 +67,7 @@ func parseTrace(t *testing.T, text string) loop.Trace {
 	return trace
 }
 
-func rules(t *testing.T, texts ...string) (all []Allowance) {
+func allowances(t *testing.T, texts ...string) (all []Allowance) {
 	t.Helper()
 	for _, text := range texts {
 		a, err := ParseAllowance(text + ": for the test")
@@ -135,7 +135,7 @@ func TestModes(t *testing.T) {
 		{"no end", Superset, edited(t, batch, halt, ""), 16},
 	} {
 		t.Run(string(c.mode)+"/"+c.what, func(t *testing.T) {
-			g := &Golden{Mode: c.mode, Trace: batch}
+			g := &Golden{Terms: Terms{Mode: c.mode}, Trace: batch}
 			d := g.Compare(parseTrace(t, c.got))
 			checkLine(t, g, d, c.line)
 		})
@@ -154,15 +154,15 @@ func checkLine(t *testing.T, g *Golden, d *Difference, line int) {
 	}
 }
 
-// Each rule: what it lets pass, and its nearest neighbour that it does not.
-func TestRules(t *testing.T) {
+// Each allowance: what it lets pass, and its nearest neighbour that it does not.
+func TestAllowances(t *testing.T) {
 	tick := "   3.200s tick\n"
 	args := func(old, new string) string { return edited(t, walk, old, new) }
 	for _, c := range []struct {
-		rule string // one or more, separated by ;
-		from string // the golden's trace
-		got  string
-		line int
+		allow string // one or more, separated by ;
+		from  string // the golden's trace
+		got   string
+		line  int
 	}{
 		{"field put.text", walk, args("c1 text=\"took", "c1 text=\"needed"), 0},
 		{"field put.text", walk, args("took", "needed"), 5}, // the result's is not allowed
@@ -227,13 +227,13 @@ func TestRules(t *testing.T) {
 		{"retries", batch, edited(t, batch, " calls=2", " calls=1"), 16},
 		{"field *.time;field halt.elapsed", batch, edited(t, batch, "2.200s result c2#1 code=RetryableServer text=503\n", "2.200s result c2#1 ok text=503\n"), 7},
 	} {
-		t.Run(c.rule, func(t *testing.T) {
-			g := &Golden{Trace: c.from, Allow: rules(t, strings.Split(c.rule, ";")...)}
+		t.Run(c.allow, func(t *testing.T) {
+			g := &Golden{Trace: c.from, Terms: Terms{Allow: allowances(t, strings.Split(c.allow, ";")...)}}
 			trace := parseTrace(t, c.got)
 			d := g.Compare(trace)
 			checkLine(t, g, d, c.line)
 			if d := (&Golden{Trace: c.from}).Compare(trace); d == nil {
-				t.Error("without the rule it matches too: the test shows nothing")
+				t.Error("without the allowance it matches too: the test shows nothing")
 			}
 			if unused := g.Unused(trace); d == nil && len(unused) > 0 {
 				t.Errorf("%v is reported to find nothing", unused)
@@ -248,24 +248,24 @@ func TestUnused(t *testing.T) {
 	unused := []string{"field answer.text", "field reply.cost", "argument find $.q", "argument search $.r", `text put.text "x+y"`, "added tick",
 		"missing note.nudged", "retries", "field reply.cost within 5", "argument search $.r within 5"}
 	used := []string{"field reply.text", "field reply.in within 5", "argument search $.q", `text put.text "[0-9]"`, "added put", "missing halt", "field *.time", "field reply.id"}
-	g := &Golden{Trace: walk, Allow: rules(t, append(append([]string{}, unused...), used...)...)}
+	g := &Golden{Trace: walk, Terms: Terms{Allow: allowances(t, append(append([]string{}, unused...), used...)...)}}
 	got := g.Unused(parseTrace(t, walk))
 	if len(got) != len(unused) {
 		t.Fatalf("got %d, want %d: %v", len(got), len(unused), got)
 	}
 	for i, a := range got {
-		if a.Rule.String() != unused[i] {
-			t.Errorf("got %s, want %s", a.Rule, unused[i])
+		if a.Difference() != unused[i] {
+			t.Errorf("got %s, want %s", a, unused[i])
 		}
 	}
-	if got := (&Golden{Trace: batch, Allow: rules(t, "retries", "added tick", "missing note.limit-near")}).Unused(parseTrace(t, batch)); len(got) > 0 {
+	if got := (&Golden{Trace: batch, Terms: Terms{Allow: allowances(t, "retries", "added tick", "missing note.limit-near")}}).Unused(parseTrace(t, batch)); len(got) > 0 {
 		t.Errorf("%v are reported to find nothing", got)
 	}
 }
 
-// A rule may stand in a golden that several goroutines compare with.
+// An allowance may stand in a golden that several goroutines compare with.
 func TestCompareChangesNothing(t *testing.T) {
-	g := &Golden{Trace: batch, Mode: Unordered, Allow: rules(t, "field *.time", "argument * $.x", "retries", `text *.text "A"`, "field reply.in within 2")}
+	g := &Golden{Trace: batch, Terms: Terms{Mode: Unordered, Allow: allowances(t, "field *.time", "argument * $.x", "retries", `text *.text "A"`, "field reply.in within 2")}}
 	trace := parseTrace(t, swapped)
 	before := string(g.Format())
 	if d := g.Compare(trace); d != nil {
@@ -308,7 +308,7 @@ func TestUnorderedGates(t *testing.T) {
 		b.WriteString("          > ask m2#1 for=reply to=4\n")
 		return b.String()
 	}
-	g := &Golden{Mode: Unordered, Trace: run("a", "b", "b"), Allow: rules(t, "field gate.time")} // the first one asked is answered first
+	g := &Golden{Trace: run("a", "b", "b"), Terms: Terms{Mode: Unordered, Allow: allowances(t, "field gate.time")}} // the first one asked is answered first
 	if d := g.Compare(parseTrace(t, run("b", "a", "b"))); d != nil {
 		t.Errorf("want a match, got\n%s", d)
 	}
@@ -322,7 +322,7 @@ func TestUnorderedIgnored(t *testing.T) {
 	late := func(first, second string) string {
 		return batch + fmt.Sprintf("   9.000s reply m2 call=x:read(%s) call=y:read(%s)\n          > note m2 event=ignored\n", first, second)
 	}
-	g := &Golden{Mode: Unordered, Trace: late("1", "2")}
+	g := &Golden{Terms: Terms{Mode: Unordered}, Trace: late("1", "2")}
 	if d := g.Compare(parseTrace(t, late("1", "2"))); d != nil {
 		t.Errorf("want a match, got\n%s", d)
 	}
@@ -331,21 +331,21 @@ func TestUnorderedIgnored(t *testing.T) {
 	}
 }
 
-// Whatever the traces and the rule: a trace equals itself, a comparison does not
+// Whatever the traces and the allowance: a trace equals itself, a comparison does not
 // panic, and what it says cannot steer a terminal.
 func FuzzCompare(f *testing.F) {
-	for i, rule := range []string{"field *.time within 0.1s", "argument * $[*]", "text *.text \"[0-9]+\"", "retries", "added tick", "missing note.limit-near", ""} {
-		f.Add(batch, swapped, rule, uint8(i))
-		f.Add(walk, batch, rule, uint8(i+1))
+	for i, allowed := range []string{"field *.time within 0.1s", "argument * $[*]", "text *.text \"[0-9]+\"", "retries", "added tick", "missing note.limit-near", ""} {
+		f.Add(batch, swapped, allowed, uint8(i))
+		f.Add(walk, batch, allowed, uint8(i+1))
 	}
-	f.Fuzz(func(t *testing.T, a, b, rule string, mode uint8) {
+	f.Fuzz(func(t *testing.T, a, b, allowed string, mode uint8) {
 		trace, err := loop.ParseTrace(a)
 		if err != nil {
 			return
 		}
-		g := &Golden{Mode: Modes()[int(mode)%len(Modes())], Trace: a}
-		if r, err := ParseRule(rule); err == nil {
-			g.Allow = []Allowance{{Rule: r, Reason: "x"}}
+		g := &Golden{Terms: Terms{Mode: Modes()[int(mode)%len(Modes())]}, Trace: a}
+		if a, err := ParseAllowance(allowed + ": x"); err == nil {
+			g.Allow = []Allowance{a}
 		}
 		if d := g.Compare(trace); d != nil {
 			t.Errorf("a trace differs from itself:\n%s", d)

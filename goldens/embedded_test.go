@@ -4,110 +4,52 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/agentbench-go/agentbench/goldens"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
-	"github.com/sebdah/goldie/v2"
 )
-
-// A trial has a golden: that of each embedded scenario under its own variant, and
-// all others whose golden is there.
-type trial struct {
-	scenarios.Trial
-	name string // of its golden
-}
-
-// trials lists them, and the goldens that are of no trial.
-func trials(t *testing.T) (list []trial, orphans []string) {
-	t.Helper()
-	all, err := scenarios.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	orphans, err = goldens.Dir(".").List()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range all {
-		var variants []scenarios.Variant
-		if s.Golden == nil || s.Golden.Mode != "off" {
-			variants = append(variants, s.Variant)
-		}
-		for _, preset := range scenarios.Presets() {
-			if name := goldenName(t, s.ID(), preset); preset != s.Variant.Name && slices.Contains(orphans, name) {
-				v, err := scenarios.LoadVariant(preset)
-				if err != nil {
-					t.Fatal(err)
-				}
-				variants = append(variants, v)
-			}
-		}
-		for _, v := range variants {
-			name := goldenName(t, s.ID(), v.Name)
-			list = append(list, trial{scenarios.Trial{Scenario: s, Variant: v, Seed: 1}, name})
-			orphans = slices.DeleteFunc(orphans, func(other string) bool { return other == name })
-		}
-	}
-	return list, orphans
-}
-
-func goldenName(t *testing.T, scenario, variant string) string {
-	t.Helper()
-	name, err := goldens.Name(scenario, variant)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// golden is what a trial's golden would be now, with the mode and the allowances
-// of the scenario, else those of the golden that is there.
-func (tr *trial) golden(t *testing.T) *goldens.Golden {
-	t.Helper()
-	_, trace := tr.Run(context.Background())
-	g := &goldens.Golden{Scenario: tr.Scenario.ID(), Variant: tr.Variant.Name, Seed: tr.Seed, Trace: trace.String()}
-	if old, err := goldens.Dir(".").Read(tr.name); err == nil {
-		g.Mode, g.Allow = old.Mode, old.Allow
-	}
-	if spec := tr.Scenario.Golden; spec != nil && tr.Own() {
-		g.Mode, g.Allow = goldens.Mode(spec.Mode), nil
-		for _, text := range spec.Allow {
-			a, err := goldens.ParseAllowance(text.Text)
-			if err != nil {
-				t.Errorf("%s: %v", tr.Scenario.File, err)
-			}
-			g.Allow = append(g.Allow, a)
-		}
-	}
-	return g
-}
 
 // The embedded goldens are what the trials give, and there is one for each
 // embedded scenario. UPDATE=1 rewrites them: read the diff before you commit it.
 func TestEmbeddedGoldens(t *testing.T) {
-	g := goldie.New(t, goldie.WithFixtureDir("."), goldie.WithNameSuffix(".golden"),
-		goldie.WithEqualFn(goldens.Equal), goldie.WithDiffFn(goldens.Diff))
-	list, orphans := trials(t)
-	for i := range list {
-		now := list[i].golden(t).Format()
-		name := strings.TrimSuffix(list[i].name, ".golden")
-		if os.Getenv("UPDATE") != "" {
-			if err := g.Update(t, name, now); err != nil {
-				t.Fatal(err)
-			}
-		}
-		g.Assert(t, name, now)
+	g := &scenarios.Goldens{Expected: true, Update: os.Getenv("UPDATE") != ""}
+	shelf, err := g.Open(scenarios.Selection{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range orphans {
-		t.Errorf("%s is the golden of no embedded scenario: agentbench golden prune removes it", name)
+	if err := g.Writable(shelf.Scenarios); err != nil {
+		t.Fatalf("the files of this folder are compared, not those in the program: %v", err)
+	}
+	checks, brokeOff, err := shelf.Check(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks {
+		switch {
+		case c.Difference != nil:
+			t.Errorf("UPDATE=1 rewrites it: %s", c.Difference)
+		case c.Word != scenarios.GoldenMatch && c.Word != scenarios.GoldenOff:
+			t.Errorf("%s: %s %s", c.Path, c.Word, c.Problem)
+		}
+	}
+	for _, r := range brokeOff {
+		t.Errorf("%s under %s: %+v", r.Scenario, r.Variant, r.Findings)
+	}
+	for _, o := range shelf.Orphans {
+		t.Errorf("%s: %s; agentbench golden prune removes it", o.Path, o.Why)
+	}
+	for _, err := range shelf.Broken {
+		t.Error(err)
+	}
+	if err := g.Write(); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// What is embedded can be read, and says what it is the golden of.
+// What is embedded can be read, is the golden of what its name says, and is all of
+// this folder.
 func TestEmbeddedStore(t *testing.T) {
 	store := goldens.Embedded()
 	names, err := store.List()
@@ -127,21 +69,21 @@ func TestEmbeddedStore(t *testing.T) {
 			t.Errorf("%s is called %s", name, g.File)
 		}
 	}
-	if list, _ := trials(t); len(names) < len(list) {
-		t.Errorf("%d goldens are embedded, want the %d of the embedded scenarios", len(names), len(list))
+	if files, err := goldens.Dir(".").List(); err != nil || len(names) == 0 || len(names) != len(files) {
+		t.Errorf("%d goldens are embedded, and %d lie here: %v", len(names), len(files), err)
 	}
 }
 
 // The scenario language knows every mode, and off.
 func TestScenariosKnowTheModes(t *testing.T) {
-	for _, mode := range append(goldens.Modes(), "off") {
+	for _, mode := range append(goldens.Modes(), goldens.Off) {
 		file := filepath.Join(t.TempDir(), "s.yaml")
 		text := "name: s\ndescription: it ends\nlabel: healthy\ntask: go\nmodel: [{text: a}]\ngolden: {mode: " + string(mode) + "}\n"
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		all, err := scenarios.Load(file)
-		if err != nil || all[0].Golden == nil || all[0].Golden.Mode != string(mode) {
+		if err != nil || all[0].Golden == nil || all[0].Golden.Mode != mode {
 			t.Errorf("%s: got %v, error %v", mode, all, err)
 		}
 	}

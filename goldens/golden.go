@@ -1,6 +1,7 @@
 package goldens
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,17 +13,29 @@ import (
 
 // A Golden is a stored trace, and how another may differ from it.
 type Golden struct {
-	// File is where it was read from, for messages; "" = nowhere. It is no part
-	// of the text.
+	// File is where it was read from, for messages; "" = nowhere. It does not
+	// belong to the text.
 	File     string
 	Scenario string // its full name, suite/name
 	Variant  string
 	Seed     uint64
-	Mode     Mode        // "" = Strict
-	Allow    []Allowance // may be nil
+	Terms
 	// Trace is the text of the trace. It is parsed only when it has to be, so that
 	// it need not be canonical: then nothing equals it.
 	Trace string
+}
+
+// Terms say how a trace may differ from a golden. They stand in the golden, and
+// may stand in its scenario too. The zero value allows nothing.
+type Terms struct {
+	Mode  Mode        // "" = Strict
+	Allow []Allowance // may be nil
+}
+
+// Equal reports whether two terms are the same, reasons included.
+func (t Terms) Equal(other Terms) bool {
+	return cmp.Or(t.Mode, Strict) == cmp.Or(other.Mode, Strict) &&
+		slices.EqualFunc(t.Allow, other.Allow, func(a, b Allowance) bool { return a.String() == b.String() })
 }
 
 // A Mode says what of a trace must be the same as in the golden.
@@ -30,7 +43,7 @@ type Mode string
 
 // The modes. What an action is: a call that is executed, that is its tool and its
 // arguments, and the end of a run, that is its stop and end state. Retries,
-// times, ids and results are none.
+// times, ids and results are not actions.
 const (
 	Strict    Mode = "strict"    // every line
 	Actions   Mode = "actions"   // the actions, in order
@@ -39,7 +52,10 @@ const (
 	Superset  Mode = "superset"  // the trace makes every call of the golden, in its order; it may make more
 )
 
-// Modes lists all modes.
+// Off is the mode of a scenario that has no golden. It is not the mode of one.
+const Off Mode = "off"
+
+// Modes lists the modes of goldens.
 func Modes() []Mode { return []Mode{Strict, Actions, Unordered, Subset, Superset} }
 
 // A SyntaxError says where a golden is not what a golden is, and why.
@@ -78,8 +94,10 @@ func trailing(hint string) string {
 const (
 	magic    = "# agentbench golden v1"
 	maxBytes = 4 << 20 // of a golden
-	maxAllow = 100     // allowances of one golden
 )
+
+// MaxAllow is how many allowances a golden may have.
+const MaxAllow = 100
 
 // fields are the lines of the header in their order; any number of allow
 // follows.
@@ -182,11 +200,11 @@ func (p *parser) allowance(line string) error {
 	if !ok {
 		return p.fail("an empty line stands between the header and the trace", "expected # allow: or an empty line and not %s", shown(line))
 	}
-	if len(p.golden.Allow) == maxAllow {
-		return p.fail("", "more than %d allowances", maxAllow)
+	if len(p.golden.Allow) == MaxAllow {
+		return p.fail("", "more than %d allowances", MaxAllow)
 	}
 	a, err := ParseAllowance(text)
-	if wrong := (*RuleError)(nil); errors.As(err, &wrong) {
+	if wrong := (*AllowanceError)(nil); errors.As(err, &wrong) {
 		return p.fail(wrong.Hint, "%s", wrong.Problem)
 	}
 	p.golden.Allow = append(p.golden.Allow, a)
@@ -200,11 +218,7 @@ func (g *Golden) Format() []byte {
 
 // header appends the header, and the empty line after it.
 func (g *Golden) header(b []byte) []byte {
-	mode := g.Mode
-	if mode == "" {
-		mode = Strict
-	}
-	b = fmt.Appendf(b, "%s\n# scenario: %s\n# variant: %s\n# seed: %d\n# mode: %s\n", magic, g.Scenario, g.Variant, g.Seed, mode)
+	b = fmt.Appendf(b, "%s\n# scenario: %s\n# variant: %s\n# seed: %d\n# mode: %s\n", magic, g.Scenario, g.Variant, g.Seed, cmp.Or(g.Mode, Strict))
 	for _, a := range g.Allow {
 		b = fmt.Appendf(b, "# allow: %s\n", a)
 	}

@@ -46,10 +46,10 @@ func TestWithGoldie(t *testing.T) {
 // Equal goes by the expected golden's mode and allowances; Diff says why not.
 func TestEqual(t *testing.T) {
 	file := func(mode goldens.Mode, seed uint64, text string, allow ...string) string {
-		g := goldens.Golden{Scenario: "a/b", Variant: "c", Seed: seed, Mode: mode,
+		g := goldens.Golden{Scenario: "a/b", Variant: "c", Seed: seed, Terms: goldens.Terms{Mode: mode},
 			Trace: fmt.Sprintf("   0.000s started text=%s\n          > halt stop=done end=DONE\n", text)}
-		for _, rule := range allow {
-			a, err := goldens.ParseAllowance(rule + ": a test")
+		for _, difference := range allow {
+			a, err := goldens.ParseAllowance(difference + ": a test")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,103 +10,91 @@ import (
 )
 
 // A Difference says where a trace first differs from its golden, and by which
-// edits. Its texts are lines of the golden and of the trace, whole and as they
-// are; [Difference.String] shortens and escapes them.
+// edits. Its lines are shortened and escaped.
 type Difference struct {
 	File      string // that of the golden
 	Line      int    // of the golden's file
 	TraceLine int    // of the trace's text
 	Problem   string // what is wrong there
 	Want, Got string // the line of the golden, and that of the trace; "" = none
-	Edit      []Edit // the shortest that there is, its first lines
-	More      int    // lines of the edit that are left out
+	Edits     *Edits // all that differs; nil if it is too much, or one of the texts is not that of a trace
 
-	whole bool // Edit and More are all that differs
+	tooMany bool // lines differ
+}
+
+// Edits are the shortest edit that turns a golden into a trace.
+type Edits struct {
+	Edit []Edit `json:"edit"`           // its first lines
+	More int    `json:"more,omitempty"` // lines that are left out
 }
 
 // An Edit takes a line out of the golden, or puts a line of the trace in.
 type Edit struct {
-	Out  bool
-	Line int // of the golden's file if Out, else of the trace's text
-	Text string
+	Out  bool   `json:"out,omitempty"`
+	Line int    `json:"line"` // of the golden's file if Out, else of the trace's text
+	Text string `json:"text"` // shortened and escaped
 }
 
 const (
-	shownEdits = 12  // lines of an edit
-	lineChars  = 160 // of a line
-	headChars  = 48  // its beginning, where what differs is far behind
+	mostEdits = 12  // lines of an edit that are shown
+	lineChars = 160 // of a line
+	headChars = 48  // its beginning, where what differs is far behind
 )
 
-// String tells the difference in a few lines: where and what, the two lines, and
-// the edit if it is more than those two. It ends with a newline.
+// String describes the difference in a few lines: where and what, the two lines,
+// and the edit if it is more than those two. It ends with a newline.
 func (d *Difference) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s\n", place(d.File, d.Line), d.Problem)
-	want, got := d.Lines()
-	if want != "" {
-		fmt.Fprintf(&b, "  expected  %s\n", want)
+	fmt.Fprintf(&b, "%s\n", d.Message())
+	known := 0
+	if d.Want != "" {
+		fmt.Fprintf(&b, "  expected  %s\n", d.Want)
+		known++
 	}
-	if got != "" {
-		fmt.Fprintf(&b, "  got       %s\n", got)
+	if d.Got != "" {
+		fmt.Fprintf(&b, "  got       %s\n", d.Got)
+		known++
 	}
-	d.writeEdit(&b)
+	switch {
+	case d.tooMany:
+		fmt.Fprintf(&b, "  more than %d lines differ\n", maxEdits)
+	case d.Edits != nil && len(d.Edits.Edit) > known:
+		d.Edits.write(&b)
+	}
 	return b.String()
 }
 
-// Lines gives what was expected and what came, escaped, and of long lines their
-// beginning and what stands round the first difference.
-func (d *Difference) Lines() (want, got string) { return windows(d.Want, d.Got) }
+// Message returns FILE:LINE: and what is wrong there.
+func (d *Difference) Message() string { return place(d.File, d.Line) + d.Problem }
 
-// writeEdit writes the edit, unless it is what has been shown already.
-func (d *Difference) writeEdit(b *strings.Builder) {
-	told := 0
-	for _, text := range []string{d.Want, d.Got} {
-		if text != "" {
-			told++
-		}
-	}
-	switch {
-	case d.whole && len(d.Edit) > told:
-		fmt.Fprintf(b, "  the shortest edit, - a line of the golden, + a line of the trace:\n")
-	case !d.whole && len(d.Edit) > 0:
-		fmt.Fprintf(b, "  more than %d lines differ\n", maxEdits)
-		return
-	default:
-		return
-	}
-	for _, e := range d.shown() {
+func (e *Edits) write(b *strings.Builder) {
+	fmt.Fprintf(b, "  the shortest edit, - a line of the golden, + a line of the trace:\n")
+	for _, e := range e.Edit {
 		sign := "+"
 		if e.Out {
 			sign = "-"
 		}
 		fmt.Fprintf(b, "  %s %4d  %s\n", sign, e.Line, e.Text)
 	}
-	if d.More > 0 {
-		fmt.Fprintf(b, "    … and %d more\n", d.More)
+	if e.More > 0 {
+		fmt.Fprintf(b, "    … and %d more\n", e.More)
 	}
 }
 
-// Edits gives the edit as [Difference.String] writes it, its lines shortened and
-// escaped, and how many are left out; none where more differs than was looked at.
-func (d *Difference) Edits() (lines []Edit, more int) {
-	if !d.whole {
-		return nil, 0
-	}
-	return d.shown(), d.More
-}
-
-func (d *Difference) shown() []Edit {
-	lines := slices.Clone(d.Edit)
-	for i := range lines {
+// shownEdits returns the first of some lines, shortened and escaped.
+func shownEdits(all []Edit) *Edits {
+	raw := all[:min(len(all), mostEdits)]
+	e := &Edits{Edit: slices.Clone(raw), More: len(all) - len(raw)}
+	for i := range raw {
 		other := "" // the line that took its place, so that both show what differs
-		if i+1 < len(d.Edit) && d.Edit[i].Out && !d.Edit[i+1].Out {
-			other = d.Edit[i+1].Text
-		} else if i > 0 && !d.Edit[i].Out && d.Edit[i-1].Out {
-			other = d.Edit[i-1].Text
+		if i+1 < len(raw) && raw[i].Out && !raw[i+1].Out {
+			other = raw[i+1].Text
+		} else if i > 0 && !raw[i].Out && raw[i-1].Out {
+			other = raw[i-1].Text
 		}
-		lines[i].Text, _ = windows(d.Edit[i].Text, other)
+		e.Edit[i].Text, _ = windows(raw[i].Text, other)
 	}
-	return lines
+	return e
 }
 
 // windows shortens two lines to their beginning and what stands round the first

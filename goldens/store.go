@@ -26,6 +26,9 @@ type Store struct {
 	files fs.FS
 }
 
+// ErrReadOnly is the error of writing or removing one of the [Embedded] goldens.
+var ErrReadOnly = errors.New("the embedded goldens lie in the program itself")
+
 // Embedded gives the goldens of the embedded scenarios. They can be read from
 // anywhere, and not be written.
 func Embedded() *Store { return &Store{name: "goldens", files: embedded} }
@@ -155,7 +158,7 @@ func (s *Store) Write(g *Golden) (name string, err error) {
 	data := g.Format()
 	switch {
 	case s.ReadOnly():
-		return "", errors.New("the embedded goldens cannot be written")
+		return "", ErrReadOnly
 	case len(data) > maxBytes:
 		return "", fmt.Errorf("it would have more than %d bytes; golden: {mode: off} in the scenario says that there is none", maxBytes)
 	}
@@ -181,7 +184,7 @@ func (s *Store) Write(g *Golden) (name string, err error) {
 // it.
 func (s *Store) Remove(name string) error {
 	if s.ReadOnly() {
-		return errors.New("the embedded goldens cannot be removed")
+		return ErrReadOnly
 	}
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestStore(t *testing.T) {
 		t.Errorf("got %v, want that it does not exist", err)
 	}
 	for _, scenario := range []string{"loops/walk", "a suite/b.c", "loops/again"} {
-		g := &Golden{Scenario: scenario, Variant: "my-limits.v2", Seed: 3, Mode: Actions, Trace: walk}
+		g := &Golden{Scenario: scenario, Variant: "my-limits.v2", Seed: 3, Terms: Terms{Mode: Actions}, Trace: walk}
 		name, err := s.Write(g)
 		if err != nil || name != scenario+".my-limits.v2.golden" {
 			t.Fatalf("%s is written as %s, error %v", scenario, name, err)

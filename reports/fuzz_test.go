@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/agentbench-go/agentbench/goldens"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -24,7 +25,7 @@ func hostile(t *testing.T, s string) *Report {
 	failed.Verdict, failed.Suite, failed.File, failed.Line, failed.Stop, failed.Golden = scenarios.Fail, s, s+".yaml", 3, loop.Stop(s), s
 	failed.Findings = []scenarios.Finding{
 		{Rule: s, Message: s, Want: s, Got: s, At: s},
-		{Rule: "golden", Message: "differs", Diff: &scenarios.Diff{Edit: []scenarios.Edit{{Out: true, Line: 1, Text: s}, {Line: 2, Text: s}}}},
+		{Rule: "golden", Message: "differs", Diff: &goldens.Edits{Edit: []goldens.Edit{{Out: true, Line: 1, Text: s}, {Line: 2, Text: s}}}},
 	}
 	failed.Codes = map[string]int{s: 2}
 	failed.Trace = loop.Trace{

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"github.com/agentbench-go/agentbench/goldens"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
@@ -42,7 +43,7 @@ func newDiff(found []scenarios.Finding) *diffView {
 }
 
 // add takes the edit, unless it is no more than the two lines.
-func (d *diffView) add(diff *scenarios.Diff) {
+func (d *diffView) add(diff *goldens.Edits) {
 	if diff == nil {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentbench-go/agentbench/goldens"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"golang.org/x/net/html"
@@ -15,7 +16,7 @@ func mismatched() *scenarios.Result {
 	r := endedIn("s/differs", "v", scenarios.Healthy, 1, loop.Done, 1)
 	r.Verdict, r.Golden, r.Trace = scenarios.Fail, scenarios.GoldenMismatch, "   0.000s started text=hi\n"
 	r.Findings = []scenarios.Finding{{Rule: "golden", Message: "goldens/s/differs.golden:9: the text differs", At: "line 4", Want: "text=<b>one</b>", Got: "text=two",
-		Diff: &scenarios.Diff{Edit: []scenarios.Edit{{Out: true, Line: 9, Text: "text=<b>one</b>"}, {Line: 4, Text: "text=two"}, {Line: 5, Text: "\x1b[31mmore"}}, More: 3}}}
+		Diff: &goldens.Edits{Edit: []goldens.Edit{{Out: true, Line: 9, Text: "text=<b>one</b>"}, {Line: 4, Text: "text=two"}, {Line: 5, Text: "\x1b[31mmore"}}, More: 3}}}
 	return r
 }
 
@@ -69,7 +70,7 @@ func TestHTMLShowsTheDiffWithoutATrace(t *testing.T) {
 // Whatever a results file says, a diff is no longer than a page can bear.
 func TestHTMLDiffIsCapped(t *testing.T) {
 	r := mismatched()
-	d := &scenarios.Diff{Edit: make([]scenarios.Edit, 100), More: -5}
+	d := &goldens.Edits{Edit: make([]goldens.Edit, 100), More: -5}
 	for i := range d.Edit {
 		d.Edit[i].Text = strings.Repeat("x", 10_000)
 	}

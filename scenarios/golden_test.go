@@ -1,40 +1,33 @@
 package scenarios
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/goldens"
 )
 
-// What a file says of its golden, and where each allowance stands.
+// What a file says of its golden.
 func TestGoldenKey(t *testing.T) {
 	all, err := load(t, valid+"golden:\n  mode: off\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := all[0].Golden; g == nil || g.Mode != "off" || len(g.Allow) > 0 {
+	if g := all[0].Golden; g == nil || g.Mode != goldens.Off || len(g.Allow) > 0 {
 		t.Errorf("got %+v", g)
 	}
 	if all, err = load(t, valid); err != nil || all[0].Golden != nil {
 		t.Errorf("without the key: got %+v, error %v", all, err)
 	}
-	all, err = load(t, valid+"golden:\n  allow:\n    - \"retries: the network is real\"\n    - added tick\n")
+	all, err = load(t, valid+"golden:\n  allow:\n    - \"retries: the network is real\"\n    - \"added tick: so is the clock\"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := all[0].Golden
-	if g == nil || g.Mode != "" || len(g.Allow) != 2 || g.Allow[0].Text != "retries: the network is real" || g.Allow[1].Text != "added tick" {
-		t.Fatalf("got %+v", g)
-	}
-	// valid has 14 lines, golden is the 15th.
-	want := all[0].File + ":18:7: no reason\n  18 |     - added tick\n     |       ^\nhint: say why"
-	if got := g.Allow[1].Mistake("no reason", "say why").Error(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	if g == nil || g.Mode != "" || len(g.Allow) != 2 || g.Allow[0].String() != "retries: the network is real" ||
+		g.Allow[1].Difference() != "added tick" || g.Allow[1].Reason != "so is the clock" {
+		t.Errorf("got %+v", g)
 	}
 }
 
@@ -46,6 +39,8 @@ func TestBrokenGoldenKey(t *testing.T) {
 		{"golden: strict", `15:9: golden must be a mapping`},
 		{"golden: {rules: []}", `15:10: unknown key "rules" in golden`},
 		{`golden: {mode: off, allow: ["retries: x"]}`, `15:28: nothing can differ where there is no golden (take out allow, or the mode off)`},
+		{`golden: {allow: [retries]}`, `15:18: the rule has no reason (behind the rule comes why, such as retries: the clock is real)`},
+		{"golden:\n  allow:\n    - \"retries: x\"\n    - \"field reply.tokens: x\"", `18:7: there is no key "tokens" (the keys are `},
 	} {
 		got := mistakes(t, valid+c.key+"\n")
 		if len(got) != 1 || !strings.HasPrefix(got[0], c.want) {
@@ -54,56 +49,39 @@ func TestBrokenGoldenKey(t *testing.T) {
 	}
 }
 
-// A check of goldens is asked about each trial that came to an end, and what it
-// finds fails the trial.
-func TestGoldenCheck(t *testing.T) {
-	all, err := load(t, valid)
-	if err != nil {
-		t.Fatal(err)
+// A wrong allowance is reported with the other mistakes of its file, with the line
+// and a caret, in the order of the lines.
+func TestBrokenAllowanceAmongOtherMistakes(t *testing.T) {
+	text := strings.Replace(valid, "label: healthy", "label: hale", 1) + "golden:\n  allow:\n    - added tick\nnonsense: 1\n"
+	_, err := load(t, text)
+	ms, ok := err.(Mistakes)
+	if !ok || len(ms) != 3 {
+		t.Fatalf("want three mistakes, got %v", err)
 	}
-	dry, err := load(t, strings.Replace(valid, "  - {text: hello}\n", "  - {calls: [{read: {path: a}}]}\n", 1))
-	if err != nil {
-		t.Fatal(err)
+	// valid has 14 lines: golden is the 15th, its only allowance the 17th.
+	want := "s.yaml:17:7: the rule has no reason\n  17 |     - added tick\n     |       ^\nhint: behind the rule comes why, such as added tick: the clock is real"
+	if got := ms[1].Error(); !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	dry[0].Suite = "dry"
-	var mu sync.Mutex
-	var asked []string
-	check := func(trial *Trial, random bool, trace loop.Trace) (string, *Finding) {
-		mu.Lock()
-		defer mu.Unlock()
-		asked = append(asked, fmt.Sprintf("%v %s %v %v %d", trial.Scenario.Suite == "dry", trial.Variant.Name, trial.Own(), random, len(trace)))
-		switch trial.Variant.Name {
-		case "none":
-			return GoldenMismatch, &Finding{Rule: "golden", Message: "the trace differs", Want: "a", Got: "b"}
-		case "microbot":
-			return GoldenMissing, nil
+	if ms[0].Line != 3 || ms[2].Line != 18 {
+		t.Errorf("the others stand in the lines %d and %d, want 3 and 18", ms[0].Line, ms[2].Line)
+	}
+}
+
+// A golden holds at most 100 allowances: more could be written and not be read.
+func TestTooManyAllowances(t *testing.T) {
+	allow := func(n int) string {
+		text := valid + "golden:\n  allow:\n"
+		for i := range n {
+			text += fmt.Sprintf("    - \"retries: reason %d\"\n", i)
 		}
-		return GoldenMatch, nil
+		return text
 	}
-	o := Options{Scenarios: append(all, dry...), Golden: check, Seed: 1}
-	for _, name := range []string{"hpd-agent", "none", "microbot"} {
-		v, err := LoadVariant(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Variants = append(o.Variants, v)
+	if _, err := load(t, allow(100)); err != nil {
+		t.Errorf("100: %v", err)
 	}
-	var got []string
-	err = Run(context.Background(), o, func(r *Result) error {
-		got = append(got, fmt.Sprintf("%v %s %s %s %d", r.Suite == "dry", r.Variant, r.Golden, r.Verdict, len(r.Findings)))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"false hpd-agent match pass 0", "false none mismatch fail 1", "false microbot missing pass 0",
-		"true hpd-agent off inconclusive 1", "true none off inconclusive 1", "true microbot off inconclusive 1"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
-	slices.Sort(asked)
-	// Two records: the message, and the reply.
-	if want := []string{"false hpd-agent true false 2", "false microbot false false 2", "false none false false 2"}; !slices.Equal(asked, want) {
-		t.Errorf("asked %q, want %q", asked, want)
+	// The golden is line 15, so the 101st allowance line 117.
+	if got, want := mistakes(t, allow(102)), "117:7: more than 100 allowances of one golden"; len(got) != 1 || got[0] != want {
+		t.Errorf("102: got %q, want %q", got, want)
 	}
 }

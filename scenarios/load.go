@@ -71,6 +71,9 @@ func (l *loader) embedded() {
 			l.add(opener(embedded.Open).read(name, "scenarios/"+name), suite)
 		}
 	}
+	for _, s := range l.loaded {
+		s.embedded = true
+	}
 }
 
 // path reads a file or a folder.

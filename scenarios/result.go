@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentbench-go/agentbench/goldens"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -102,25 +103,12 @@ const (
 
 // A Finding is one thing that a check found wrong.
 type Finding struct {
-	Rule    string `json:"rule"` // a key of expect, or runs, label, golden, history, audit, cassette, ran-dry, not-fired, interrupted, invalid, panic
-	Message string `json:"message"`
-	At      string `json:"at"` // where in the trace: a number such as c7, or a line of its text; "" = nowhere in particular
-	Want    string `json:"want"`
-	Got     string `json:"got"`
-	Diff    *Diff  `json:"diff,omitempty"` // of a golden: all that differs, where it can be told
-}
-
-// A Diff is the shortest edit that makes a golden the trace, its first lines.
-type Diff struct {
-	Edit []Edit `json:"edit"`
-	More int    `json:"more,omitempty"` // lines that are left out
-}
-
-// An Edit takes a line out of the golden, or puts a line of the trace in.
-type Edit struct {
-	Out  bool   `json:"out,omitempty"`
-	Line int    `json:"line"` // of the golden's file if Out, else of the trace's text
-	Text string `json:"text"` // shortened and escaped
+	Rule    string         `json:"rule"` // a key of expect, or runs, label, golden, history, audit, cassette, ran-dry, not-fired, interrupted, invalid, panic
+	Message string         `json:"message"`
+	At      string         `json:"at"` // where in the trace: a number such as c7, or a line of its text; "" = nowhere in particular
+	Want    string         `json:"want"`
+	Got     string         `json:"got"`
+	Diff    *goldens.Edits `json:"diff,omitempty"` // of a golden: all that differs, where it can be told
 }
 
 // A Latency is a bucket of a histogram: N calls took UpperMS at most, and more

@@ -33,8 +33,8 @@ type Options struct {
 	Keep Keep
 	// Player plays the cassettes of scenarios that have one: see [Trial].
 	Player Player
-	// Golden compares traces with their goldens; nil = nobody does.
-	Golden GoldenCheck
+	// Goldens compare the traces with stored ones; nil = nobody does.
+	Goldens *Goldens
 	// Unjudged leaves every verdict open, for a command that reports and does not
 	// judge. Findings are still made.
 	Unjudged bool
@@ -101,7 +101,7 @@ func Run(ctx context.Context, o Options, each func(*Result) error) error {
 
 // make makes one trial.
 func (o *Options) make(ctx context.Context, t planned) (*Result, error) {
-	r, trace := t.run(ctx, t.random, o.Golden)
+	r, trace := t.run(ctx, t.random, o.Goldens, t.Seed == o.Seed)
 	if o.Unjudged {
 		r.Verdict = Unjudged
 	}
@@ -111,7 +111,8 @@ func (o *Options) make(ctx context.Context, t planned) (*Result, error) {
 	return r, nil
 }
 
-// check refuses variants that results could not tell apart.
+// check refuses variants that results could not tell apart, and an update of
+// goldens that cannot be written.
 func (o *Options) check() error {
 	seen := map[string]bool{}
 	for _, v := range o.Variants {
@@ -122,6 +123,9 @@ func (o *Options) check() error {
 	}
 	if o.Seeds > 0 && uint64(o.Seeds)-1 > math.MaxUint64-o.Seed {
 		return fmt.Errorf("%d seeds from %d go beyond the largest seed", o.Seeds, o.Seed)
+	}
+	if o.Goldens != nil && o.Goldens.Update {
+		return o.Goldens.Writable(o.Scenarios)
 	}
 	return nil
 }

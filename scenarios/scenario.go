@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/goldens"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -18,12 +19,14 @@ type Scenario struct {
 	Variant     Variant     // the safety config it is meant for
 	Config      loop.Config // that of Variant, with the scenario's own changes
 	Script      fakes.Script
-	Cassette    string   // the path of the recording that takes the place of the script's model; "" = the model is scripted
-	Expect      Expect   // what must be true of the whole session
-	Runs        []Expect // what must be true of each run, one entry a run, in the place of Expect; nil = Expect says it
-	Golden      *Golden  // how its golden is compared; nil = as the golden says
-	File        string   // as it was given; of an embedded one, its path in the repository
-	Line        int      // of its name
+	Cassette    string         // the path of the recording that takes the place of the script's model; "" = the model is scripted
+	Expect      Expect         // what must be true of the whole session
+	Runs        []Expect       // what must be true of each run, one entry a run, in the place of Expect; nil = Expect says it
+	Golden      *goldens.Terms // how its trace may differ from its golden, goldens.Off = it has none; nil = as the golden says
+	File        string         // as it was given; of an embedded one, its path in the repository
+	Line        int            // of its name
+
+	embedded bool
 }
 
 // ID is the scenario's full name, suite/name.

@@ -59,7 +59,9 @@ func jitters(b loop.Backoff) bool { return b == loop.FullJitter || b == loop.Dec
 
 // Run makes the trial and judges it. A panic below it is caught: the trial is
 // then inconclusive.
-func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) { return t.run(ctx, t.random(), nil) }
+func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) {
+	return t.run(ctx, t.random(), nil, false)
+}
 
 // Played gives the result of a session of the trial that was played elsewhere,
 // such as that of a live model: it is counted and not judged.
@@ -70,10 +72,10 @@ func (t Trial) Played(runs []loop.Outcome, trace loop.Trace) *Result {
 	return r
 }
 
-func (t *Trial) run(ctx context.Context, random bool, golden GoldenCheck) (*Result, loop.Trace) {
+func (t *Trial) run(ctx context.Context, random bool, g *Goldens, first bool) (*Result, loop.Trace) {
 	r := t.result(random)
 	var trace loop.Trace
-	t.fill(ctx, r, &trace, golden)
+	t.fill(ctx, r, &trace, g, first)
 	return r, trace
 }
 
@@ -84,16 +86,17 @@ func (t *Trial) result(random bool) *Result {
 		Codes: map[string]int{}, ToolMS: []Latency{}, Findings: []Finding{}, Golden: GoldenOff, Random: random, File: s.File, Line: s.Line}
 }
 
-// fill fills a result and the trace below it.
-func (t *Trial) fill(ctx context.Context, r *Result, trace *loop.Trace, golden GoldenCheck) {
+// fill makes the trial and fills in its result and its trace. g may be nil; first
+// says that the trial has the first seed.
+func (t *Trial) fill(ctx context.Context, r *Result, trace *loop.Trace, g *Goldens, first bool) {
 	defer t.recovered(r)
 	script := t.Scenario.Script
 	script.Faults = append(slices.Clip(script.Faults), t.Faults...)
 	runs, idle, err := t.play(ctx, &script, trace)
 	facts := read(*trace)
 	r.count(runs, facts)
-	if err == nil && golden != nil && len(t.Faults) == 0 {
-		t.checkGolden(r, *trace, golden)
+	if err == nil && g != nil && len(t.Faults) == 0 {
+		g.judge(t, r, first, *trace)
 	}
 	r.Verdict = t.judge(r, runs, facts, *trace, idle, err)
 }
@@ -122,15 +125,6 @@ func (t *Trial) play(ctx context.Context, script *fakes.Script, trace *loop.Trac
 		err = cassetteError{err}
 	}
 	return runs, w.Idle(), err
-}
-
-// checkGolden adds what a check found.
-func (t *Trial) checkGolden(r *Result, trace loop.Trace, golden GoldenCheck) {
-	word, found := golden(t, r.Random, trace)
-	r.Golden = word
-	if found != nil {
-		r.Findings = append(r.Findings, *found)
-	}
 }
 
 // recovered is deferred: it makes a finding of a panic.

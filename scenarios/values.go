@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/goldens"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/goccy/go-yaml/ast"
 )
@@ -177,12 +178,14 @@ func (w *allowWord) decode(s *source, n ast.Node, what string) {
 	decodeWord(s, n, what, w, []allowWord{allow, deny})
 }
 
-type goldenWord string
-
-const goldenOff goldenWord = "off"
+type goldenWord goldens.Mode
 
 func goldenModes() []goldenWord {
-	return []goldenWord{"strict", "actions", "unordered", "subset", "superset", goldenOff}
+	var words []goldenWord
+	for _, mode := range append(goldens.Modes(), goldens.Off) {
+		words = append(words, goldenWord(mode))
+	}
+	return words
 }
 
 func (w *goldenWord) decode(s *source, n ast.Node, what string) {

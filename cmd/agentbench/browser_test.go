@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentbench-go/agentbench/goldens"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -297,7 +298,7 @@ func TestBrowserDiff(t *testing.T) {
 	attack := "<img src=x onerror=document.title='pwned'>" + strings.Repeat("wide", 100)
 	r.Verdict, r.Golden, r.Trace = scenarios.Fail, scenarios.GoldenMismatch, "   0.000s started text=hi\n"
 	r.Findings = []scenarios.Finding{{Rule: "golden", Message: "goldens/s/differs.golden:9: the text differs", At: "line 4", Want: "text=<b>one</b>", Got: attack,
-		Diff: &scenarios.Diff{Edit: []scenarios.Edit{{Out: true, Line: 9, Text: "text=<b>one</b>"}, {Line: 4, Text: attack}}}}}
+		Diff: &goldens.Edits{Edit: []goldens.Edit{{Out: true, Line: 9, Text: "text=<b>one</b>"}, {Line: 4, Text: attack}}}}}
 	ctx := browser(t)
 	open(t, ctx, folded(t, &reports.Fold{Keep: true}, r), 375)
 	do(t, ctx, chromedp.Click(chromedp.CSS(`#rows a`)), chromedp.WaitVisible(chromedp.CSS(".trace")))

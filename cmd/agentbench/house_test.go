@@ -23,10 +23,10 @@ var mayImport = map[string][]string{
 	"internal":  {},
 	"fakes":     {"loop", "internal"},
 	"goldens":   {"loop", "internal"},
-	"scenarios": {"fakes", "loop", "internal"},
+	"scenarios": {"goldens", "fakes", "loop", "internal"},
 	"fuzz":      {"scenarios", "fakes", "loop", "internal"},
 	"cassettes": {"scenarios", "fakes", "loop", "internal"},
-	"reports":   {"scenarios", "loop", "internal"},
+	"reports":   {"scenarios", "goldens", "loop", "internal"},
 	"cmd":       {"reports", "fuzz", "cassettes", "goldens", "scenarios", "fakes", "loop", "internal"},
 }
 

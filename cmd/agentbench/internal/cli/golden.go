@@ -2,11 +2,16 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
-	"github.com/agentbench-go/agentbench/goldens"
+	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -82,110 +87,222 @@ func isWord(arg string) bool {
 	return errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(arg, `/\.`)
 }
 
-// A goldenWork is what a golden command works on.
-type goldenWork struct {
-	book    *goldenBook
-	trials  []scenarios.Trial // each with the seed of its golden
-	orphans []goldenOrphan
-	broken  map[string]error // what cannot be read, by its path
-}
-
-// A goldenOrphan is a golden without a trial, and why.
-type goldenOrphan struct {
-	place *goldenPlace
-	name  string
-	why   string
-}
-
-// work reads scenarios and goldens.
-func (f *goldenFlags) work(paths []string) (*goldenWork, error) {
+// open opens the goldens that are selected.
+func (f *goldenFlags) open(cmd *cobra.Command, g *scenarios.Goldens, paths []string) (*scenarios.Shelf, error) {
 	if len(paths) == 0 {
 		paths = f.scenarios
 	}
-	given, err := loadVariants(f.variants)
+	variants, err := loadVariants(f.variants)
 	if err != nil {
 		return nil, err
 	}
-	all, err := loadScenarios(paths)
-	if err != nil {
+	g.Dir, g.Expected = f.dir, true
+	shelf, err := g.Open(scenarios.Selection{Paths: paths, Suites: f.suites, Pattern: f.filter, Variants: variants, Player: player(cmd)})
+	var unreadable *fs.PathError
+	switch {
+	case errors.As(err, &unreadable):
 		return nil, err
-	}
-	chosen, err := scenarios.Select(all, f.suites, f.filter)
-	if err != nil {
+	case err != nil:
 		return nil, badInput(err)
-	}
-	places := newGoldenPlaces(f.dir, len(paths) == 0)
-	w := &goldenWork{book: newGoldenBook(places, all), broken: map[string]error{}}
-	w.book.expected = true
-	shelf, err := w.read(places, all, paths)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range chosen {
-		if err := w.add(s, given, shelf); err != nil {
-			return nil, err
-		}
-	}
-	w.findOrphans(f, all, given, shelf, paths)
-	if len(chosen)+len(w.orphans) == 0 {
+	case len(shelf.Trials)+len(shelf.Orphans) == 0:
 		return nil, misuse("agentbench list scenarios shows the names", "no scenario and no golden is selected")
-	}
-	return w, nil
-}
-
-// A goldenShelf holds the goldens that there are, by their places and names; nil
-// for one that cannot be read.
-type goldenShelf map[*goldenPlace]map[string]*goldens.Golden
-
-// read reads all goldens at the places of some scenarios, which lie in paths.
-func (w *goldenWork) read(places *goldenPlaces, all []*scenarios.Scenario, paths []string) (goldenShelf, error) {
-	shelf := goldenShelf{}
-	for _, s := range all {
-		place := places.of(s)
-		if shelf[place] != nil {
-			continue
-		}
-		shelf[place] = map[string]*goldens.Golden{}
-		names, err := place.List()
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			g, err := place.Read(name)
-			shelf[place][name] = g
-			if suite, _, _ := strings.Cut(name, "/"); err != nil && place.covers(suite, paths) {
-				w.broken[place.Path(name)] = err
-			}
-		}
 	}
 	return shelf, nil
 }
 
-// add adds the trials of a scenario: under the variants that are given, else
-// under its own and all presets of which there is a golden.
-func (w *goldenWork) add(s *scenarios.Scenario, given []scenarios.Variant, shelf goldenShelf) error {
-	variants := given
-	if len(variants) == 0 {
-		variants = []scenarios.Variant{s.Variant}
+// openToWrite is open for a command that writes or removes goldens.
+func (f *goldenFlags) openToWrite(cmd *cobra.Command, g *scenarios.Goldens, paths []string) (*scenarios.Shelf, error) {
+	if f.ci {
+		return nil, misuse("update goldens where a person looks at what changed, and commit them", "--ci refuses to write or remove goldens")
 	}
-	there := shelf[w.book.places[s]]
-	for _, preset := range scenarios.Presets() {
-		name, err := goldens.Name(s.ID(), preset)
-		if _, found := there[name]; err != nil || !found || len(given) > 0 || preset == s.Variant.Name {
-			continue
-		}
-		v, err := loadVariant(preset)
-		if err != nil {
-			return err
-		}
-		variants = append(variants, v)
+	shelf, err := f.open(cmd, g, paths)
+	if err != nil {
+		return nil, err
 	}
-	for _, v := range variants {
-		seed := uint64(1)
-		if name, err := goldens.Name(s.ID(), v.Name); err == nil && there[name] != nil {
-			seed = there[name].Seed
-		}
-		w.trials = append(w.trials, scenarios.Trial{Scenario: s, Variant: v, Seed: seed})
+	return shelf, writable(g, shelf.Scenarios)
+}
+
+// writable refuses goldens that lie in the program.
+func writable(g *scenarios.Goldens, all []*scenarios.Scenario) error {
+	if g.Writable(all) != nil {
+		return misuse("do it in a checkout of agentbench, or name a folder with agentbench golden -o DIR", "the goldens of the embedded scenarios lie in the program itself")
 	}
 	return nil
+}
+
+// most is how many of n messages are shown.
+func (f *goldenFlags) most(n int) int {
+	if f.ci || f.verbose {
+		return n
+	}
+	return shownFailures
+}
+
+// check compares each trace with its golden.
+func (f *goldenFlags) check(cmd *cobra.Command, paths []string) error {
+	g := &scenarios.Goldens{}
+	shelf, err := f.open(cmd, g, paths)
+	if err != nil {
+		return err
+	}
+	checks, brokeOff, err := shelf.Check(cmd.Context())
+	if err != nil {
+		return exitCode(exitInterrupted)
+	}
+	count := map[string]int{}
+	for i := range checks {
+		count[checks[i].Word]++
+	}
+	if !f.quiet {
+		stdout := cmd.OutOrStdout()
+		lines := f.messages(colour(stdout, f.noColor || f.ci), shelf, checks, brokeOff)
+		for _, line := range g.Stale() {
+			lines = append(lines, "note: "+text.Line(line)+"\n")
+		}
+		shown := lines[:min(len(lines), f.most(len(lines)))]
+		out := strings.Join(shown, "")
+		if more := len(lines) - len(shown); more > 0 {
+			out += fmt.Sprintf("%s not shown: --verbose shows all\n", text.Count(more, "more message"))
+		}
+		if _, err := io.WriteString(stdout, out+goldenCounts(count, shelf, len(brokeOff))+"\n"); err != nil {
+			return err
+		}
+	}
+	switch {
+	case count[scenarios.GoldenMismatch]+len(shelf.Orphans)+len(shelf.Broken) > 0, f.ci && count[scenarios.GoldenMissing] > 0:
+		return exitCode(exitFailed)
+	case len(brokeOff) > 0:
+		return exitCode(exitInconclusive)
+	}
+	return nil
+}
+
+// messages says what is wrong, one text for each golden.
+func (f *goldenFlags) messages(paint reports.Colour, shelf *scenarios.Shelf, checks []scenarios.GoldenCheck, brokeOff []*scenarios.Result) (lines []string) {
+	add := func(word, line string) { lines = append(lines, paint.Bad(word)+" "+line) }
+	update := []string{"agentbench", "golden", "update"}
+	if f.dir != "" {
+		update = append(update, "-o", f.dir)
+	}
+	for i := range checks {
+		switch c := &checks[i]; {
+		case c.Word == scenarios.GoldenMissing:
+			add("MISSING", text.Line(c.Path)+": "+shellWords(update)+" writes it\n")
+		case c.Difference != nil:
+			add("MISMATCH", c.Difference.String())
+		case c.Word == scenarios.GoldenMismatch:
+			add("MISMATCH", c.Problem+"\n")
+		}
+	}
+	for _, r := range brokeOff {
+		add("INCONCLUSIVE", brokenOff(r)+"\n")
+	}
+	for _, path := range slices.Sorted(maps.Keys(shelf.Broken)) {
+		add("BROKEN", text.Line(shelf.Broken[path].Error())+"\n")
+	}
+	for i := range shelf.Orphans {
+		add("ORPHAN", orphanLine(&shelf.Orphans[i])+"; agentbench golden prune removes it\n")
+	}
+	return lines
+}
+
+func brokenOff(r *scenarios.Result) string {
+	return fmt.Sprintf("%s under %s: %s", text.Line(r.Scenario), text.Line(r.Variant), strings.Join(reports.Reasons(r), "; "))
+}
+
+func orphanLine(o *scenarios.Orphan) string { return text.Line(o.Path) + ": " + text.Line(o.Why) }
+
+// goldenCounts sums up a check in one line.
+func goldenCounts(count map[string]int, shelf *scenarios.Shelf, brokeOff int) string {
+	match, mismatch := count[scenarios.GoldenMatch], count[scenarios.GoldenMismatch]
+	parts := []string{text.Number(match) + " match"}
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{mismatch, "different"}, {count[scenarios.GoldenMissing], "missing"}, {brokeOff, "inconclusive"}, {len(shelf.Broken), "broken"}, {len(shelf.Orphans), "without a scenario or variant"}} {
+		if c.n > 0 {
+			parts = append(parts, text.Number(c.n)+" "+c.what)
+		}
+	}
+	return text.Count(match+mismatch, "golden") + ": " + strings.Join(parts, ", ")
+}
+
+// update shows what differs, and then writes it.
+func (f *goldenFlags) update(cmd *cobra.Command, paths []string) error {
+	g := &scenarios.Goldens{Update: true}
+	shelf, err := f.openToWrite(cmd, g, paths)
+	if err != nil {
+		return err
+	}
+	_, brokeOff, err := shelf.Check(cmd.Context())
+	if err != nil {
+		return exitCode(exitInterrupted)
+	}
+	stdout := cmd.OutOrStdout()
+	if f.quiet {
+		stdout = io.Discard
+	}
+	if err := writeGoldens(stdout, g, f.most(0)); err != nil {
+		return err
+	}
+	for _, r := range brokeOff {
+		fmt.Fprintf(stdout, "not written: %s\n", brokenOff(r))
+	}
+	for i := range shelf.Orphans {
+		fmt.Fprintf(stdout, "orphan   %s; agentbench golden prune removes it\n", orphanLine(&shelf.Orphans[i]))
+	}
+	if len(brokeOff) > 0 {
+		return exitCode(exitInconclusive)
+	}
+	return nil
+}
+
+// writeGoldens shows what changes, the whole of no more than so many goldens (0 =
+// of all), and then writes it.
+func writeGoldens(w io.Writer, g *scenarios.Goldens, most int) error {
+	changes, same := g.Changes()
+	var b strings.Builder
+	fresh := 0
+	for i := range changes {
+		c := &changes[i]
+		if c.New() {
+			fresh++
+		}
+		if most == 0 || i < most {
+			b.WriteString(c.String())
+		}
+	}
+	if more := len(changes) - most; most > 0 && more > 0 {
+		fmt.Fprintf(&b, "%s not shown: --verbose shows all\n", text.Count(more, "more golden"))
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	if err := g.Write(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s written: %d new, %d changed; %d as before\n", text.Count(len(changes), "golden"), fresh, len(changes)-fresh, same)
+	return err
+}
+
+// prune lists the orphans and then removes them.
+func (f *goldenFlags) prune(cmd *cobra.Command, paths []string) error {
+	shelf, err := f.openToWrite(cmd, &scenarios.Goldens{}, paths)
+	if err != nil {
+		return err
+	}
+	stdout := cmd.OutOrStdout()
+	if f.quiet {
+		stdout = io.Discard
+	}
+	for i := range shelf.Orphans {
+		fmt.Fprintf(stdout, "orphan   %s\n", orphanLine(&shelf.Orphans[i]))
+	}
+	for i := range shelf.Orphans {
+		if err := shelf.Orphans[i].Remove(); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(stdout, "%s removed\n", text.Count(len(shelf.Orphans), "golden"))
+	return err
 }

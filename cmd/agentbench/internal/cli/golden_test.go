@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/agentbench-go/agentbench/goldens"
-	"github.com/agentbench-go/agentbench/scenarios"
 )
 
 // writeFiles writes files below a folder, and makes it the working directory.
@@ -30,7 +29,7 @@ func writeFiles(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-const goModule = "module " + modulePath + "\n\ngo 1.26\n"
+const goModule = "module github.com/agentbench-go/agentbench\n\ngo 1.26\n"
 
 // In a checkout of agentbench the goldens of the embedded scenarios are the files
 // there, from whatever folder.
@@ -64,94 +63,6 @@ func TestGoldensInACheckout(t *testing.T) {
 	}
 	if now, err := os.ReadFile(filepath.Join(dir, "goldens", id+".hpd-agent.golden")); err != nil || string(now) != right {
 		t.Errorf("written is\n%s\nerror %v, want\n%s", now, err, right)
-	}
-}
-
-// Where the golden of a scenario lies.
-func TestGoldenPlaces(t *testing.T) {
-	inside := writeFiles(t, map[string]string{"checkout/go.mod": goModule, "other/go.mod": "module example.org/other\n", "checkout/mine/x": ""})
-	for _, c := range []struct {
-		here, file, dir string // the working directory, the scenario's file ("" = embedded), what -o says
-		want            string
-	}{
-		{"other", "", "", "goldens"}, // the embedded ones
-		{"checkout", "", "", "goldens"},
-		{"checkout/mine", "", "", "../goldens"},
-		{"checkout", "scenarios/limits/a.yaml", "", "goldens"},
-		{"checkout/mine", "../scenarios/limits/a.yaml", "", "../goldens"},
-		{"checkout", "mine/limits/a.yaml", "", "mine/goldens"},
-		{"other", "scenarios/limits/a.yaml", "", "scenarios/goldens"},
-		{"other", "a.yaml", "", "../goldens"},
-		{"other", "mine/a.yaml", "", "goldens"},
-		{"other", "mine/a.yaml", "there", "there"},
-		{"checkout", "", "there", "there"},
-	} {
-		t.Chdir(filepath.Join(inside, c.here))
-		p := newGoldenPlaces(c.dir, c.file == "")
-		s := &scenarios.Scenario{Suite: "limits", Name: "a", File: c.file}
-		place := p.of(s)
-		if got := place.Path("x"); got != c.want+"/x" {
-			t.Errorf("in %s, %q with -o %q: got %s, want %s/x", c.here, c.file, c.dir, got, c.want)
-		}
-		if again := p.of(s); again != place {
-			t.Errorf("%q has two places", c.file)
-		}
-		if got, want := place.ReadOnly(), c.here == "other" && c.file == "" && c.dir == ""; got != want {
-			t.Errorf("in %s, %q with -o %q: read only is %v", c.here, c.file, c.dir, got)
-		}
-	}
-}
-
-// Which paths hold a suite as a whole.
-func TestPlaceCovers(t *testing.T) {
-	dir := writeFiles(t, map[string]string{"checks/loops/a.yaml": "", "checks/limits/b.yaml": "", "elsewhere/c.yaml": ""})
-	place := &goldenPlace{Store: goldens.Dir("checks/goldens"), suites: filepath.Join(dir, "checks")}
-	for _, c := range []struct {
-		suite string
-		paths string
-		want  bool
-	}{
-		{"loops", "", true},
-		{"loops", "checks", true},
-		{"loops", "checks/loops", true},
-		{"loops", "checks/loops/a.yaml", false},
-		{"loops", "checks/limits", false},
-		{"loops", "checks/limits checks/loops", true},
-		{"loops", ".", true},
-		{"loops", dir, true},
-		{"loops", "elsewhere", false},
-		{"gone", "checks", true},
-		{"gone", "checks/loops", false},
-		{"loops", "nowhere", false},
-	} {
-		if got := place.covers(c.suite, strings.Fields(c.paths)); got != c.want {
-			t.Errorf("%q and %s: got %v", c.paths, c.suite, got)
-		}
-	}
-	elsewhere := &goldenPlace{Store: goldens.Dir("there")}
-	if elsewhere.covers("loops", []string{"checks"}) || !elsewhere.covers("loops", nil) {
-		t.Error("of a folder that -o names only the embedded suites are known to be whole")
-	}
-}
-
-// What a scenario says of its golden counts under its own variant only.
-func TestGoldenSpec(t *testing.T) {
-	own := scenarios.Variant{Name: "hpd-agent"}
-	s := &scenarios.Scenario{Suite: "a", Name: "b", Variant: own, Golden: &scenarios.Golden{Mode: "actions"}}
-	if goldenSpec(&scenarios.Trial{Scenario: s, Variant: own}) != s.Golden {
-		t.Error("its own variant")
-	}
-	if goldenSpec(&scenarios.Trial{Scenario: s, Variant: scenarios.Variant{Name: "none"}}) != nil {
-		t.Error("another variant")
-	}
-	for _, c := range []struct {
-		spec, golden string
-		want         bool
-	}{{"actions", "actions", true}, {"", "strict", true}, {"strict", "actions", false}} {
-		g := &goldens.Golden{Mode: goldens.Mode(c.golden)}
-		if got := sameHeader(g, &scenarios.Golden{Mode: c.spec}); got != c.want {
-			t.Errorf("%q and %q: got %v", c.spec, c.golden, got)
-		}
 	}
 }
 

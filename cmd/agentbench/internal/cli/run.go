@@ -3,9 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
@@ -42,7 +44,8 @@ type runFlags struct {
 	given     map[string]string     // a variant's name → what --variant said
 	fromFiles bool                  // the scenarios are not the embedded ones
 	chosen    []*scenarios.Scenario // of all shards
-	goldens   goldenRun
+	said      bool                  // --golden was given
+	goldens   *scenarios.Goldens    // nil = off
 }
 
 func newRun() *cobra.Command {
@@ -124,8 +127,54 @@ func (f *runFlags) options(cmd *cobra.Command, paths []string) (o scenarios.Opti
 		return o, f.nothingSelected(paths)
 	}
 	o.Scenarios = f.shard.of(f.chosen)
-	o.Golden, err = f.goldens.begin(f)
+	o.Goldens, err = f.theGoldens()
 	return o, err
+}
+
+// goldenUse says what run does with goldens. The zero value checks.
+type goldenUse string
+
+const (
+	goldenCheck    goldenUse = "check"
+	goldenUpdating goldenUse = "update"
+	goldenOff      goldenUse = "off"
+)
+
+// theGoldens returns what compares each trial with its golden; nil = nothing does.
+func (f *runFlags) theGoldens() (*scenarios.Goldens, error) {
+	switch f.golden {
+	case goldenOff:
+		return nil, nil
+	case goldenUpdating:
+		f.goldens = &scenarios.Goldens{Update: true}
+		return f.goldens, writable(f.goldens, f.chosen)
+	}
+	f.goldens = &scenarios.Goldens{Expected: f.said, Required: f.ci}
+	return f.goldens, nil
+}
+
+// endGoldens writes the goldens, if that is asked for, and names allowances that
+// allow nothing.
+func (f *runFlags) endGoldens(stderr io.Writer) error {
+	if f.goldens == nil {
+		return nil
+	}
+	if f.quiet {
+		stderr = io.Discard
+	}
+	if f.golden == goldenUpdating {
+		most := shownFailures
+		if f.verbose {
+			most = 0
+		}
+		if err := writeGoldens(stderr, f.goldens, most); err != nil {
+			return err
+		}
+	}
+	for _, line := range f.goldens.Stale() {
+		fmt.Fprintf(stderr, "note: %s\n", text.Line(line))
+	}
+	return nil
 }
 
 func (f *runFlags) check(cmd *cobra.Command) error {
@@ -141,7 +190,7 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	if f.golden == goldenUpdating && len(f.faults) > 0 {
 		return misuse("update goldens without faults", "--golden update and --fault contradict each other")
 	}
-	f.goldens.said = cmd.Flags().Changed("golden")
+	f.said = cmd.Flags().Changed("golden")
 	return nil
 }
 
@@ -202,7 +251,7 @@ func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 		out.tellInterrupt(cmd.ErrOrStderr())
 		return err
 	}
-	if err := f.goldens.end(f, cmd.ErrOrStderr()); err != nil {
+	if err := f.endGoldens(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
 	return verdict(summary)

@@ -65,7 +65,7 @@ func validate(cmd *cobra.Command, paths, variants []string) error {
 
 // validateScenarios checks scenario files and counts those that are fine.
 func validateScenarios(paths []string) (fine int, err error) {
-	all, err := loadScenarios(paths)
+	all, err := scenarios.Load(paths...)
 	var mistakes scenarios.Mistakes
 	switch {
 	case errors.As(err, &mistakes):

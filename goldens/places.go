@@ -1,0 +1,136 @@
+package goldens
+
+import (
+	"bufio"
+	"cmp"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// modulePath stands in the go.mod of this repository.
+const modulePath = "github.com/agentbench-go/agentbench"
+
+// Places finds the stores of scenarios' goldens. Those of the embedded scenarios
+// lie in the checkout of this repository that the working directory is in, else
+// in the program itself; those of other scenarios in the folder goldens beside
+// the folder that is their suite. The zero value is ready for use, from several
+// goroutines at once.
+type Places struct {
+	Dir string // holds all goldens, "" = they lie as above
+
+	mu       sync.Mutex
+	checkout *string // nil = not looked for yet
+	known    map[string]*Place
+}
+
+// A Place is a store, and the folder of the suites that it belongs to.
+type Place struct {
+	*Store
+	suites string // absolute; "" = unknown
+}
+
+// Of returns the place of the goldens of a scenario, by the scenario's file; "" is
+// an embedded one. Equal places are the same pointer.
+func (p *Places) Of(file string) *Place {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.checkout == nil {
+		root := findCheckout()
+		p.checkout, p.known = &root, map[string]*Place{}
+	}
+	root := *p.checkout
+	suites := ""
+	if file != "" {
+		if abs, err := filepath.Abs(file); err == nil {
+			file = abs
+		}
+		suites = filepath.Dir(filepath.Dir(file))
+	}
+	switch own := filepath.Join(root, "scenarios"); {
+	case p.Dir != "":
+		return p.folder(p.Dir, "")
+	case root != "" && (file == "" || suites == own):
+		return p.folder(filepath.Join(root, "goldens"), own)
+	case file == "":
+		return p.place("", func() *Place { return &Place{Store: Embedded()} })
+	}
+	return p.folder(filepath.Join(suites, "goldens"), suites)
+}
+
+// folder returns the place of a folder. One that was not asked for by its name is
+// called as it is seen from the working directory.
+func (p *Places) folder(dir, suites string) *Place {
+	return p.place(dir, func() *Place {
+		shown := dir
+		if dir != p.Dir {
+			here, _ := os.Getwd()
+			near, _ := filepath.Rel(here, dir)
+			shown = filepath.ToSlash(cmp.Or(near, dir))
+		}
+		return &Place{Store: Dir(shown), suites: suites}
+	})
+}
+
+func (p *Places) place(key string, make func() *Place) *Place {
+	if p.known[key] == nil {
+		p.known[key] = make()
+	}
+	return p.known[key]
+}
+
+// findCheckout returns the root of this repository if the working directory is in
+// it, else "".
+func findCheckout() string {
+	dir, err := os.Getwd()
+	for err == nil {
+		if isCheckout(dir) {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			break
+		}
+		dir = up
+	}
+	return ""
+}
+
+func isCheckout(dir string) bool {
+	file, err := os.Open(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	line, _ := bufio.NewReader(file).ReadString('\n')
+	return strings.TrimSpace(line) == "module "+modulePath
+}
+
+// Covers reports whether these paths hold all scenarios of a suite, so that a
+// golden of the suite without a scenario is an orphan. No path at all stands for
+// the embedded suites, which are whole.
+func (p *Place) Covers(suite string, paths []string) bool {
+	if len(paths) == 0 {
+		return true
+	}
+	if p.suites == "" {
+		return false
+	}
+	for _, path := range paths {
+		root, err := filepath.Abs(path)
+		if info, err2 := os.Stat(path); err != nil || err2 != nil || !info.IsDir() {
+			continue
+		}
+		if within(root, p.suites) || within(root, filepath.Join(p.suites, suite)) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether a path is a folder or lies below it.
+func within(folder, path string) bool {
+	inside, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(inside)
+}
