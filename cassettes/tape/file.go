@@ -24,10 +24,6 @@ const (
 	maxFile = 256 << 20
 )
 
-func init() {
-	yaml.FutureLineWrap() // so that a long text stays on its line, and is found by a search
-}
-
 // A Cassette is one that has been opened.
 type Cassette struct {
 	Head []byte // what the recorder said of the session, nil = nothing
@@ -123,8 +119,8 @@ func read(data []byte, r Redactor) (*Cassette, error) {
 		}
 	}
 	again, err := encode(c.Head, c.tape.Interactions)
-	if err != nil || !bytes.Equal(again, data) {
-		return nil, errors.New("it has something in it that is no part of a cassette, such as a comment or a second document: " + mended)
+	if err != nil || !sameButFolds(again, data) {
+		return nil, errors.New("it has something in it that is not part of a cassette, such as a comment or a second document: " + mended)
 	}
 	return c, nil
 }
@@ -236,9 +232,7 @@ func encode(head []byte, all []*cassette.Interaction) ([]byte, error) {
 	if bytes.ContainsAny(head, "\r\n") {
 		return nil, errors.New("the head of a cassette is one line")
 	}
-	c := cassette.New("")
-	c.Interactions = all
-	text, err := yaml.Marshal(c)
+	text, err := unfolded(all)
 	if err != nil {
 		return nil, err
 	}

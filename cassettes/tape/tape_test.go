@@ -216,9 +216,9 @@ func TestStrict(t *testing.T) {
 		want       string // "" = it is read
 	}{
 		{"as it should be", written, 1, ""},
-		{"a comment", written + "# a word\n", 1, "something in it that is no part"},
-		{"a second document", written + "---\nhunter2\n", 1, "something in it that is no part"},
-		{"another style", "---\nversion: 1\ninteractions:\n" + one, 1, "something in it that is no part"},
+		{"a comment", written + "# a word\n", 1, "something in it that is not part"},
+		{"a second document", written + "---\nhunter2\n", 1, "something in it that is not part"},
+		{"another style", "---\nversion: 1\ninteractions:\n" + one, 1, "something in it that is not part"},
 		{"nothing", "---\nversion: 1\ninteractions: []\n", 0, "nothing is recorded"},
 		{"no document", "version: 1\n", 0, "does not begin"},
 		{"another version", "---\nversion: 2\ninteractions:\n" + one, 1, "only version 1"},
