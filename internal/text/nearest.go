@@ -1,6 +1,9 @@
 package text
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // DidYouMean asks whether one of the names was meant that are [Nearest] to word:
 // "did you mean run, report or replay?". Without such a name it is empty.
@@ -24,8 +27,8 @@ func AnyOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// Nearest returns the names that need the fewest edits to become word, in their
-// order and three at most. It returns none if more than a third of the letters
+// Nearest returns the names that need the fewest edits to become word, sorted and
+// three at most. It returns none if more than a third of the letters
 // of word would have to change, but lets one change in any word. A name that
 // holds word is one edit away if word has three letters or more.
 func Nearest(word string, names []string) []string {
@@ -48,11 +51,12 @@ func Nearest(word string, names []string) []string {
 		switch {
 		case d < best:
 			best, near = d, []string{name}
-		case d == best && len(near) < most:
+		case d == best:
 			near = append(near, name)
 		}
 	}
-	return near
+	slices.Sort(near)
+	return near[:min(most, len(near))]
 }
 
 // maxWord is the length of the longest word that is compared.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -64,11 +65,14 @@ func Exact(d time.Duration) string {
 // which whoever reads it knows.
 func Reason(err error) string {
 	var path *fs.PathError
+	var link *os.LinkError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "there is no such file or folder"
 	case errors.As(err, &path):
 		err = path.Err
+	case errors.As(err, &link):
+		err = link.Err
 	}
 	return Line(err.Error())
 }

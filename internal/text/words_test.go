@@ -119,7 +119,7 @@ func TestDidYouMean(t *testing.T) {
 	}{
 		{"aa", []string{"ab"}, "did you mean ab?"},
 		{"aa", []string{"ab", "xy", "ac"}, "did you mean ab or ac?"},
-		{"aa", []string{"ab", "ac", "ad", "ae"}, "did you mean ab, ac or ad?"},
+		{"aa", []string{"ae", "ac", "ab", "ad"}, "did you mean ab, ac or ad?"},
 		{"größe", []string{"grösse", "größen"}, "did you mean größen?"}, // two edits and one
 		{"aa", []string{"a\x1b"}, `did you mean a\x1b?`},
 		{"aa", nil, ""},

@@ -106,7 +106,7 @@ func findCassettes(args []string) ([]string, error) {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		if err != nil {
-			return nil, misuse("", "cannot read %s: %s", arg, reason(err))
+			return nil, misuse("", "cannot read %s: %s", arg, text.Reason(err))
 		}
 		if !info.IsDir() {
 			paths = append(paths, arg)
@@ -119,7 +119,7 @@ func findCassettes(args []string) ([]string, error) {
 			return err
 		})
 		if err != nil {
-			return nil, misuse("", "cannot read %s: %s", arg, reason(err))
+			return nil, misuse("", "cannot read %s: %s", arg, text.Reason(err))
 		}
 	}
 	if len(paths) == 0 {

@@ -221,45 +221,6 @@ func TestRepeatCommandRepeats(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"run", "replay", "list", "explain", "validate", "version", "completion"}
-	for _, c := range []struct {
-		word string
-		want []string
-	}{
-		{"rnu", []string{"run"}},              // two letters swapped
-		{"RUN", []string{"run"}},              // letters are not told apart by case
-		{"vlidate", []string{"validate"}},     // one left out
-		{"versions", []string{"version"}},     // one too many
-		{"completon", []string{"completion"}}, // one left out
-		{"plain", []string{"explain"}},        // part of it
-		{"xyz", nil},                          // like nothing
-		{strings.Repeat("run", 1000), nil},    // not even looked at
-	} {
-		got := nearest(c.word, names)
-		if !slices.Equal(got, c.want) {
-			t.Errorf("nearest(%.20q) = %q, want %q", c.word, got, c.want)
-		}
-	}
-	if got := didYouMean("aa", []string{"ab", "ac", "ad", "ae"}, ""); got != "did you mean ab, ac or ad?" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"abc", "abc", 0},
-		{"abc", "abd", 1}, {"abc", "ab", 1}, {"ab", "abc", 1}, {"ab", "ba", 1}, {"abcd", "badc", 2},
-	} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func TestShellWords(t *testing.T) {
 	for _, c := range []struct {
 		in   []string

@@ -67,13 +67,13 @@ func recordsOf(d *detect.Detector) string {
 		}
 	}
 	if len(classes) > 0 {
-		what = anyOf(classes) + " " + what
+		what = text.AnyOf(classes) + " " + what
 	}
 	if len(d.Tools.Only) > 0 {
-		what += " of " + anyOf(d.Tools.Only)
+		what += " of " + text.AnyOf(d.Tools.Only)
 	}
 	if len(d.Tools.Except) > 0 {
-		what += " but those of " + anyOf(d.Tools.Except)
+		what += " but those of " + text.AnyOf(d.Tools.Except)
 	}
 	return what
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -120,7 +121,7 @@ func findScenario(name string) (*scenarios.Scenario, error) {
 			return s, err
 		}
 		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-			return nil, misuse(didYouMean(name, shortAndFull(), "agentbench list scenarios shows the names; a path ends in .yaml"), "there is no scenario %q", name)
+			return nil, misuse(cmp.Or(text.DidYouMean(name, shortAndFull()), "agentbench list scenarios shows the names; a path ends in .yaml"), "there is no scenario %q", name)
 		}
 	}
 	all, err := scenarios.Load(name)

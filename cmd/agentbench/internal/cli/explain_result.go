@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -80,7 +81,7 @@ func trialNames(r *scenarios.Result) [3]string {
 func (p *pick) read() (*scenarios.Result, error) {
 	file, err := os.Open(p.path)
 	if err != nil {
-		return nil, misuse("agentbench run -o results.jsonl makes one", "cannot read %s: %s", p.path, reason(err))
+		return nil, misuse("agentbench run -o results.jsonl makes one", "cannot read %s: %s", p.path, text.Reason(err))
 	}
 	defer file.Close()
 	if err := scenarios.ReadResults(file, p.path, p.header, p.add); err != nil {
@@ -98,18 +99,18 @@ func (p *pick) read() (*scenarios.Result, error) {
 	case p.bad.n == 0:
 		return nil, misuse("name one with --trial, such as "+p.all.names[0], "%s holds %s, and all of them passed or were not judged", p.path, text.Count(p.all.n, "trial"))
 	}
-	return nil, misuse("name one with --trial, such as "+anyOf(p.bad.names), "%s holds %s, and %s of them did not pass", p.path, text.Count(p.all.n, "trial"), text.Number(p.bad.n))
+	return nil, misuse("name one with --trial, such as "+text.AnyOf(p.bad.names), "%s holds %s, and %s of them did not pass", p.path, text.Count(p.all.n, "trial"), text.Number(p.bad.n))
 }
 
 // named gives the one trial that has the name.
 func (p *pick) named() (*scenarios.Result, error) {
 	switch p.fit.n {
 	case 0:
-		return nil, misuse(didYouMean(p.want, p.ids, "--trial takes "+trialForm+"; the first is "+p.all.names[0]), "%s has no trial %q", p.path, p.want)
+		return nil, misuse(cmp.Or(text.DidYouMean(p.want, p.ids), "--trial takes "+trialForm+"; the first is "+p.all.names[0]), "%s has no trial %q", p.path, p.want)
 	case 1:
 		return p.fit.first, nil
 	}
-	return nil, misuse("add the variant and the seed, such as "+anyOf(p.fit.names), "%s has %s %q", p.path, text.Count(p.fit.n, "trial"), p.want)
+	return nil, misuse("add the variant and the seed, such as "+text.AnyOf(p.fit.names), "%s has %s %q", p.path, text.Count(p.fit.n, "trial"), p.want)
 }
 
 func (p *pick) header(h *scenarios.Header) error {

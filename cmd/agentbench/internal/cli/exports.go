@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/agentbench-go/agentbench/internal/outfile"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports"
 )
 
@@ -97,7 +98,7 @@ func (f *outputFlags) annotates() bool { return f.ci && os.Getenv("GITHUB_ACTION
 func (f *outputFlags) tellActions(r *reports.Report, stderr io.Writer) {
 	if path := os.Getenv("GITHUB_STEP_SUMMARY"); path != "" {
 		if err := addMarkdown(path, r); err != nil {
-			fmt.Fprintf(stderr, "warning: cannot write the step summary %s: %v\n", path, reason(err))
+			fmt.Fprintf(stderr, "warning: cannot write the step summary %s: %v\n", path, text.Reason(err))
 		}
 	}
 	if f.annotates() {

@@ -25,21 +25,12 @@ func createMode(stderr io.Writer, path string, mode fs.FileMode) (*outfile.File,
 	case errors.Is(err, outfile.ErrNotRegular):
 		return nil, misuse("-o - writes to the standard output", "cannot write %s: it is not a regular file", path)
 	case err != nil:
-		return nil, misuse("-o takes the path of a file in a folder that you may write to", "cannot write %s: %s", path, reason(err))
+		return nil, misuse("-o takes the path of a file in a folder that you may write to", "cannot write %s: %s", path, text.Reason(err))
 	}
 	for _, name := range file.Stale() {
 		fmt.Fprintf(stderr, "note: %s was left by a run that was killed, or another run is writing it; if none is, remove it\n", text.Line(name))
 	}
 	return file, nil
-}
-
-// reason is what went wrong with a file, without its name.
-func reason(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }
 
 // A resultFile is a results file on its way.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +28,7 @@ func (c choice[T]) Set(s string) error {
 		*c.value = T(s)
 		return nil
 	}
-	return misuse(didYouMean(s, c.names(), ""), "must be %s", anyOf(c.names()))
+	return misuse(text.DidYouMean(s, c.names()), "must be %s", text.AnyOf(c.names()))
 }
 
 func (c choice[T]) names() []string {
@@ -36,14 +37,6 @@ func (c choice[T]) names() []string {
 		names[i] = string(w)
 	}
 	return names
-}
-
-// anyOf writes a, b or c.
-func anyOf(names []string) string {
-	if len(names) == 1 {
-		return names[0]
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
 // addChoice adds a flag that takes one of a few words, with their completion.
@@ -114,7 +107,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		name := unknown.GetSpecifiedName()
-		return misuse(didYouMean("--"+name, flagNames(cmd), help), "%s has no flag --%s", cmd.CommandPath(), text.Line(name))
+		return misuse(cmp.Or(text.DidYouMean("--"+name, flagNames(cmd)), help), "%s has no flag --%s", cmd.CommandPath(), text.Line(name))
 	case errors.As(err, &invalid):
 		return invalidValue("--"+invalid.GetFlag().Name+" "+strconv.Quote(invalid.GetValue()), invalid.Unwrap())
 	}

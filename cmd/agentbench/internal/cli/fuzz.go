@@ -249,7 +249,7 @@ func (c *fuzzed) keep(stderr io.Writer, small []*fuzz.Case) error {
 		return nil
 	}
 	if err := os.MkdirAll(c.save, 0o777); err != nil {
-		return misuse("--save takes a folder that you may write to", "cannot make %s: %s", c.save, reason(err))
+		return misuse("--save takes a folder that you may write to", "cannot make %s: %s", c.save, text.Reason(err))
 	}
 	for i, v := range c.Failures {
 		file, err := createFile(stderr, c.path(v))

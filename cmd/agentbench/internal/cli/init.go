@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/outfile"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/spf13/cobra"
 )
 
@@ -129,15 +130,15 @@ func writeStarter(folder string, files []starterFile) (err error) {
 		dirs, err := makeFolders(filepath.Dir(path))
 		made = append(made, dirs...)
 		if err != nil {
-			return misuse("", "cannot write %s: %s", path, reason(err))
+			return misuse("", "cannot write %s: %s", path, text.Reason(err))
 		}
 		file, err := outfile.Create(path, 0o666)
 		if err != nil {
-			return misuse("", "cannot write %s: %s", path, reason(err))
+			return misuse("", "cannot write %s: %s", path, text.Reason(err))
 		}
 		begun = append(begun, file)
 		if _, err := file.Write(f.text); err != nil {
-			return fmt.Errorf("cannot write %s: %w", path, reason(err))
+			return fmt.Errorf("cannot write %s: %s", path, text.Reason(err))
 		}
 		if err := file.Flush(); err != nil {
 			return err

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -192,7 +194,7 @@ func addCompletion(root *cobra.Command) {
 
 // noCommand is the error of a command that there is not.
 func noCommand(parent *cobra.Command, name string) error {
-	return misuse(didYouMean(name, commandNames(parent), parent.CommandPath()+" --help lists the commands"),
+	return misuse(cmp.Or(text.DidYouMean(name, commandNames(parent)), parent.CommandPath()+" --help lists the commands"),
 		"%s has no command %q", parent.CommandPath(), name)
 }
 

@@ -73,7 +73,7 @@ func (f *outputFlags) check(cmd *cobra.Command) error {
 			f.format = jsonl
 			continue
 		case exporters[filepath.Ext(name)].write == nil:
-			return misuse("the format is that of the name's ending: "+anyOf(extensions()), "cannot write %q: no format has that ending", name)
+			return misuse("the format is that of the name's ending: "+text.AnyOf(extensions()), "cannot write %q: no format has that ending", name)
 		case slices.ContainsFunc(files, func(other string) bool { return samePath(other, name) }):
 			return misuse("", "-o %s is given twice", name)
 		}

@@ -119,7 +119,7 @@ func fromHere(path string) string {
 func readProject(path string, root *cobra.Command) (*project, error) {
 	content, err := readCapped(path)
 	if err != nil {
-		return nil, misuse("--config takes the path of an "+projectName, "cannot read %s: %s", path, reason(err))
+		return nil, misuse("--config takes the path of an "+projectName, "cannot read %s: %s", path, text.Reason(err))
 	}
 	p := &project{file: path, source: strings.Split(string(content), "\n"), values: map[string]map[string]setting{}}
 	file, err := parser.ParseBytes(content, 0)
@@ -184,7 +184,7 @@ func (p *project) read(body ast.Node, root *cobra.Command) {
 		case isCommand:
 			p.command(cmd, k.Value)
 		default:
-			p.mistake(k.Key.GetToken().Position, didYouMean(name, words, "a key is the name of a flag, with _ for -, or of a command"), "unknown key %q", name)
+			p.mistake(k.Key.GetToken().Position, cmp.Or(text.DidYouMean(name, words), "a key is the name of a flag, with _ for -, or of a command"), "unknown key %q", name)
 		}
 	})
 }
@@ -207,7 +207,7 @@ func (p *project) command(cmd *cobra.Command, value ast.Node) {
 					words = append(words, key(f.Name))
 				}
 			})
-			p.mistake(k.Key.GetToken().Position, didYouMean(name, words, cmd.CommandPath()+" --help lists the flags"), "%s has no flag %q that can stand here", cmd.CommandPath(), name)
+			p.mistake(k.Key.GetToken().Position, cmp.Or(text.DidYouMean(name, words), cmd.CommandPath()+" --help lists the flags"), "%s has no flag %q that can stand here", cmd.CommandPath(), name)
 			return
 		}
 		p.set(cmd.Name(), f, k.Value)

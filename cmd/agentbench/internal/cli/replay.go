@@ -48,7 +48,7 @@ replayed under the variant: a file for agentbench run and agentbench golden.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	addVariants(cmd, &f.variants, "replay under this `VARIANT`: a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
-	addChoice(cmd, &f.inputFormat, "input-format", "read the files as "+anyOf(trajectories.Formats())+" (default: by what they hold)", trajectories.Formats()...)
+	addChoice(cmd, &f.inputFormat, "input-format", "read the files as "+text.AnyOf(trajectories.Formats())+" (default: by what they hold)", trajectories.Formats()...)
 	cmd.Flags().StringVar(&f.toScenario, "to-scenario", "", "write the recorded run of this `NAME` as a scenario, to the -o file or the standard output")
 	addJobs(cmd, &f.jobs)
 	f.outputFlags.add(cmd)

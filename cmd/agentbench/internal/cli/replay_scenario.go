@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -92,7 +93,7 @@ func (f *replayFlags) chosen(runs []*trajectories.Trajectory) (*trajectories.Tra
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, misuse(didYouMean(f.toScenario, names, "the results of a replay name the runs: -o -"), "there is no recorded run %q", f.toScenario)
+		return nil, misuse(cmp.Or(text.DidYouMean(f.toScenario, names), "the results of a replay name the runs: -o -"), "there is no recorded run %q", f.toScenario)
 	}
 	return nil, misuse("say which: "+found[0].ID()+" or "+found[1].ID(), "%d recorded runs are named %q", len(found), f.toScenario)
 }

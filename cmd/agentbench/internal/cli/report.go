@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strings"
@@ -100,7 +101,7 @@ func hasVariants(r *reports.Report, asked, all []string) error {
 	}
 	for _, v := range asked {
 		if !slices.Contains(r.Variants, v) {
-			return misuse(didYouMean(v, all, "the variants are: "+strings.Join(all, ", ")), "there are no results of a variant %q", v)
+			return misuse(cmp.Or(text.DidYouMean(v, all), "the variants are: "+strings.Join(all, ", ")), "there are no results of a variant %q", v)
 		}
 	}
 	return nil
@@ -129,7 +130,7 @@ func readResults(fold *reports.Fold, paths []string) error {
 func readResultsFile(fold *reports.Fold, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return misuse("agentbench run -o results.jsonl makes one", "cannot read %s: %s", path, reason(err))
+		return misuse("agentbench run -o results.jsonl makes one", "cannot read %s: %s", path, text.Reason(err))
 	}
 	defer file.Close()
 	return fold.Read(file, path)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,7 +144,7 @@ func servedScenarios(names []string) ([]*scenarios.Scenario, error) {
 		}
 		switch _, missing := os.Stat(name); {
 		case s == nil && errors.Is(missing, fs.ErrNotExist):
-			return nil, misuse(didYouMean(name, shortAndFull(), "agentbench list scenarios shows the names"), "there is no scenario %q", name)
+			return nil, misuse(cmp.Or(text.DidYouMean(name, shortAndFull()), "agentbench list scenarios shows the names"), "there is no scenario %q", name)
 		case s == nil:
 			paths = append(paths, name)
 		case !slices.ContainsFunc(chosen, func(c *scenarios.Scenario) bool { return c.ID() == s.ID() }):

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -50,7 +52,7 @@ func loadVariant(given string) (scenarios.Variant, error) {
 	var unknown *scenarios.UnknownVariantError
 	if errors.As(err, &unknown) {
 		presets := scenarios.Presets()
-		return v, misuse(didYouMean(given, presets, "the presets are "+anyOf(presets)+"; a file's path holds a slash or ends in .yaml"),
+		return v, misuse(cmp.Or(text.DidYouMean(given, presets), "the presets are "+text.AnyOf(presets)+"; a file's path holds a slash or ends in .yaml"),
 			"there is no variant %q", given)
 	}
 	return v, badInput(err)
