@@ -29,6 +29,8 @@ type files struct {
 	trials int                  // that the headers promise
 	shards map[int]map[int]bool // number of shards → those that came
 	faults []string             // that struck every world, sorted
+
+	skipped int // problems of replays: what could not be read
 }
 
 // add takes a header.
@@ -55,6 +57,7 @@ func (f *files) add(h *scenarios.Header) error {
 	f.kind = kind
 	f.seeds = max(f.seeds, h.Seeds)
 	f.trials += h.Trials
+	f.skipped += h.Skipped
 	return f.shard(h.Shard)
 }
 

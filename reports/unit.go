@@ -22,6 +22,8 @@ type unit struct {
 	stopped int      // of them
 	caught  int
 	wentOn  int // of those stopped
+	calls   int // recorded calls of the judged trials of a replay
+	saved   int // of them: did not run
 	passed  int // trials by their verdict
 	failed  int
 	ends    map[end]int                  // trials by how and when they ended
@@ -83,6 +85,8 @@ func (u *unit) count(r *scenarios.Result) {
 		return
 	}
 	u.judged++
+	u.calls += r.Calls + r.Invalid + r.Saved
+	u.saved += r.Saved
 	if wasStopped(r) {
 		u.stopped++
 		if r.WentOn {
@@ -154,6 +158,3 @@ func (u *unit) observations() []stats.Obs {
 	slices.SortFunc(obs, func(a, b stats.Obs) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Cause, b.Cause)) })
 	return obs
 }
-
-// trials is how many trials the unit has.
-func (u *unit) trials() int { return len(u.seeds) }

@@ -11,6 +11,7 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/detect"
+	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -83,16 +84,12 @@ func replayFigures(t *testing.T) string {
 		for _, p := range problems {
 			t.Error(p)
 		}
-		var s trajectories.Summary
-		err := trajectories.Replay(context.Background(), runs, variants, 0, func(r *scenarios.Result) error {
-			s.Add(r)
-			return nil
-		})
-		if err != nil {
+		var fold reports.Fold
+		if err := trajectories.Replay(context.Background(), runs, variants, 0, fold.Add); err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&b, "#\n#   %-27s %14s %14s %13s\n", source, "failed runs", "good runs", "calls saved")
-		for _, v := range s.Variants() {
+		for _, v := range fold.Replay().Variants {
 			fmt.Fprintf(&b, "#   %-27s %14s %14s %13s\n", v.Variant, group(v.Failed), group(v.Good), fmt.Sprintf("%d of %d", v.Failed.Saved+v.Good.Saved, v.Failed.Calls+v.Good.Calls))
 		}
 	}
@@ -101,6 +98,6 @@ func replayFigures(t *testing.T) string {
 
 // group tells how many were stopped, and how many of these went on to a call
 // that they had not made before.
-func group(g trajectories.GroupSummary) string {
-	return fmt.Sprintf("%d of %d (%d)", g.Stopped, g.N, g.WentOn)
+func group(g reports.GroupReplay) string {
+	return fmt.Sprintf("%d of %d (%d)", g.Stopped, g.Runs, g.WentOn)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/detect"
+	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -23,36 +24,32 @@ func TestStopsOfRealRuns(t *testing.T) {
 	for _, c := range []struct {
 		name, source string
 		config       loop.Config
-		failed, good GroupSummary
+		failed, good reports.GroupReplay
 	}{
 		// 20 failed and 7 good runs have five identical calls in a row.
 		{"breaker, next", "agentdojo", breakerAt5(detect.EndsNext),
-			GroupSummary{N: 400, Stopped: 20, Calls: 1772, Saved: 109}, GroupSummary{N: 182, Stopped: 7, WentOn: 1, Calls: 622, Saved: 45}},
+			reports.GroupReplay{Runs: 400, Stopped: 20, Calls: 1772, Saved: 109}, reports.GroupReplay{Runs: 182, Stopped: 7, WentOn: 1, Calls: 622, Saved: 45}},
 		// Run index=104 of the transformers_pi_detector file repeats a batch of two
 		// calls in five turns, the fifth of them its last with calls: two more saved.
 		{"breaker, turn", "agentdojo", breakerAt5(detect.EndsTurn),
-			GroupSummary{N: 400, Stopped: 21, Calls: 1772, Saved: 111}, GroupSummary{N: 182, Stopped: 7, WentOn: 1, Calls: 622, Saved: 45}},
+			reports.GroupReplay{Runs: 400, Stopped: 21, Calls: 1772, Saved: 111}, reports.GroupReplay{Runs: 182, Stopped: 7, WentOn: 1, Calls: 622, Saved: 45}},
 		// 9 sessions have more than ten replies after one user message, 7 failed and
 		// 2 good ones; 112 more than ten in all, 79 and 33.
 		{"turns, run", "tau-bench", turns(10, loop.ScopeRun),
-			GroupSummary{N: 116, Stopped: 7, WentOn: 7, Calls: 817, Saved: 42}, GroupSummary{N: 84, Stopped: 2, WentOn: 2, Calls: 347, Saved: 3}},
+			reports.GroupReplay{Runs: 116, Stopped: 7, WentOn: 7, Calls: 817, Saved: 42}, reports.GroupReplay{Runs: 84, Stopped: 2, WentOn: 2, Calls: 347, Saved: 3}},
 		{"turns, session", "tau-bench", turns(10, loop.ScopeSession),
-			GroupSummary{N: 116, Stopped: 79, WentOn: 70, Calls: 817, Saved: 316}, GroupSummary{N: 84, Stopped: 33, WentOn: 23, Calls: 347, Saved: 69}},
-		{"off", "agentdojo", loop.Off(), GroupSummary{N: 400, Calls: 1772}, GroupSummary{N: 182, Calls: 622}},
-		{"off", "tau-bench", loop.Off(), GroupSummary{N: 116, Calls: 817}, GroupSummary{N: 84, Calls: 347}},
+			reports.GroupReplay{Runs: 116, Stopped: 79, WentOn: 70, Calls: 817, Saved: 316}, reports.GroupReplay{Runs: 84, Stopped: 33, WentOn: 23, Calls: 347, Saved: 69}},
+		{"off", "agentdojo", loop.Off(), reports.GroupReplay{Runs: 400, Calls: 1772}, reports.GroupReplay{Runs: 182, Calls: 622}},
+		{"off", "tau-bench", loop.Off(), reports.GroupReplay{Runs: 116, Calls: 817}, reports.GroupReplay{Runs: 84, Calls: 347}},
 	} {
 		t.Run(c.source+"/"+c.name, func(t *testing.T) {
 			trajectories := readReal(t, c.source)
-			var s Summary
-			err := Replay(t.Context(), trajectories, []scenarios.Variant{{Name: c.name, Config: c.config}}, 2, func(r *scenarios.Result) error {
-				s.Add(r)
-				return nil
-			})
-			if err != nil {
+			var fold reports.Fold
+			if err := Replay(t.Context(), trajectories, []scenarios.Variant{{Name: c.name, Config: c.config}}, 2, fold.Add); err != nil {
 				t.Fatal(err)
 			}
-			if v := s.Variants()[0]; v.Failed != c.failed || v.Good != c.good || v.Others != (GroupSummary{}) {
-				t.Errorf("failed %+v, good %+v, others %+v\nwant   %+v, good %+v", v.Failed, v.Good, v.Others, c.failed, c.good)
+			if v := fold.Replay().Variants[0]; v.Failed != c.failed || v.Good != c.good || v.Unlabelled != (reports.GroupReplay{}) {
+				t.Errorf("failed %+v, good %+v, unlabelled %+v\nwant   %+v, good %+v", v.Failed, v.Good, v.Unlabelled, c.failed, c.good)
 			}
 		})
 	}

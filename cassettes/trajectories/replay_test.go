@@ -376,30 +376,3 @@ func TestReplayStops(t *testing.T) {
 		t.Errorf("error %v, want one that names the variant and the field", err)
 	}
 }
-
-func TestSummary(t *testing.T) {
-	var s Summary
-	for _, r := range []scenarios.Result{
-		{Variant: "b", Label: scenarios.Runaway, Calls: 4, Vetoed: 1, Saved: 3, WentOn: true, EndState: loop.LoopDetected, Stop: "circuit-breaker"},
-		{Variant: "a", Label: scenarios.Runaway, Calls: 7, EndState: loop.Done, Stop: loop.StopDone},
-		{Variant: "b", Label: scenarios.Runaway, Calls: 2, Invalid: 1, EndState: loop.RecordingEnded, Stop: loop.StopRecordingEnded},
-		{Variant: "b", Label: scenarios.Healthy, Calls: 5, EndState: loop.BudgetExceeded, Stop: loop.StopTurnLimit},
-		{Variant: "b", Label: scenarios.Healthy, Calls: 5, Vetoed: 2, Saved: 2, EndState: loop.Done, Stop: loop.StopDone},
-		{Variant: "b", Calls: 1, Saved: 1, EndState: loop.BudgetExceeded, Stop: loop.StopTurnLimit},
-	} {
-		s.Add(&r)
-	}
-	want := []VariantSummary{{
-		Variant: "b",
-		Failed:  GroupSummary{N: 2, Stopped: 1, WentOn: 1, Calls: 4 + 3 + 2 + 1, Saved: 3},
-		Good:    GroupSummary{N: 2, Stopped: 1, Calls: 5 + 5 + 2, Saved: 2},
-		Others:  GroupSummary{N: 1, Stopped: 1, Calls: 2, Saved: 1},
-		Stops:   []StopSummary{{Stop: loop.StopTurnLimit, Good: 1, Others: 1}, {Stop: "circuit-breaker", Failed: 1}},
-	}, {
-		Variant: "a",
-		Failed:  GroupSummary{N: 1, Calls: 7},
-	}}
-	if diff := cmp.Diff(want, s.Variants()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}

@@ -40,8 +40,9 @@ type outputFlags struct {
 	repeatTrial func(*scenarios.Result) string
 	// reference is the variant that reports compare others with; "" = the first.
 	reference string
-	// reported says that the command needs the report whatever is written.
-	reported bool
+	// folded says that the command needs the fold whatever is written, and reported
+	// that it needs the report, too.
+	folded, reported bool
 }
 
 func (f *outputFlags) add(cmd *cobra.Command) {
@@ -126,8 +127,8 @@ type results struct {
 	flags   *outputFlags
 	stderr  io.Writer
 	exports []export
-	fold    *reports.Fold   // nil if nobody asks for a report
-	report  *reports.Report // made at the end
+	fold    *reports.Fold   // nil if nobody asks for it
+	report  *reports.Report // made at the end, if anybody asks for one
 }
 
 // open makes the files. When it fails it leaves none.
@@ -173,11 +174,16 @@ func (r *results) create(stderr io.Writer, h scenarios.Header) error {
 	if r.exports, err = createExports(stderr, others); err != nil {
 		return err
 	}
-	if !r.flags.reported && len(r.exports) == 0 && r.flags.format != jsonWhole && !r.flags.inActions() {
+	if !r.flags.folded && !r.reported() {
 		return nil
 	}
 	r.fold = &reports.Fold{Reference: r.flags.reference, Keep: needResults(r.exports), Repeat: r.flags.repeatTrial}
 	return r.fold.Header(&h)
+}
+
+// reported reports whether anybody asks for the report.
+func (r *results) reported() bool {
+	return r.flags.reported || len(r.exports) > 0 || r.flags.format == jsonWhole || r.flags.inActions()
 }
 
 // add takes one result.
@@ -244,7 +250,7 @@ func (r *results) end(ctx context.Context, err error) error {
 
 // tell makes the report and hands it to all who asked for it.
 func (r *results) tell() (err error) {
-	if r.fold == nil {
+	if !r.reported() {
 		return nil
 	}
 	if r.report, err = r.fold.Report(); err != nil {

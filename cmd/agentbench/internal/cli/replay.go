@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -99,22 +100,20 @@ func (f *replayFlags) read(paths []string) (runs []*trajectories.Trajectory, pro
 // trials makes the replays, writes their results and shows what they come to.
 func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory, variants []scenarios.Variant, problems []*trajectories.Problem) error {
 	skipped := countBroken(problems)
+	f.folded = true
 	out, err := f.open(cmd, replayHeader(len(runs), skipped, variants))
 	if err != nil {
 		return err
 	}
 	f.tellProblems(cmd.ErrOrStderr(), problems)
-	fold := &replayed{runs: len(runs), skipped: skipped}
-	err = trajectories.Replay(cmd.Context(), runs, variants, int(f.jobs), func(r *scenarios.Result) error {
-		fold.add(r)
-		return out.add(r)
-	})
+	err = trajectories.Replay(cmd.Context(), runs, variants, int(f.jobs), out.add)
 	err = out.end(cmd.Context(), err)
 	interrupted := errors.Is(err, exitCode(exitInterrupted))
 	if err != nil && !interrupted {
 		return err
 	}
-	if err := f.show(cmd, fold); err != nil {
+	replay := out.fold.Replay()
+	if err := f.show(cmd, replay); err != nil {
 		return err
 	}
 	switch {
@@ -123,7 +122,7 @@ func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory
 		return err
 	case skipped > 0:
 		return exitCode(exitUsage)
-	case fold.inconclusive > 0:
+	case replay.Inconclusive > 0:
 		return exitCode(exitInconclusive)
 	}
 	return nil
@@ -137,15 +136,15 @@ func replayHeader(runs, skipped int, variants []scenarios.Variant) scenarios.Hea
 }
 
 // show writes the table.
-func (f *replayFlags) show(cmd *cobra.Command, fold *replayed) error {
+func (f *replayFlags) show(cmd *cobra.Command, replay *reports.Replay) error {
 	switch {
 	case f.quiet:
 		return nil
 	case f.format != table:
-		_, err := io.WriteString(cmd.ErrOrStderr(), fold.line())
+		_, err := io.WriteString(cmd.ErrOrStderr(), replay.Line())
 		return err
 	}
-	return fold.write(cmd.OutOrStdout())
+	return replay.Write(cmd.OutOrStdout())
 }
 
 // shownProblems is how many problems are told unless all are asked for.

@@ -1,0 +1,75 @@
+package reports
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/google/go-cmp/cmp"
+)
+
+// replayed folds a replay of seven runs under three variants, not all of whose
+// results came.
+func replayed(t *testing.T) *Replay {
+	t.Helper()
+	var f Fold
+	if err := f.Header(&scenarios.Header{Kind: KindReplay, Order: []string{"b", "a", "late"}, Skipped: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []scenarios.Result{
+		{Scenario: "1", Variant: "b", Label: scenarios.Runaway, Calls: 4, Vetoed: 1, Saved: 3, WentOn: true, EndState: loop.LoopDetected, Stop: "circuit-breaker"},
+		{Scenario: "1", Variant: "a", Label: scenarios.Runaway, Calls: 7, EndState: loop.Done, Stop: loop.StopDone},
+		{Scenario: "2", Variant: "b", Label: scenarios.Runaway, Calls: 2, Invalid: 1, EndState: loop.RecordingEnded, Stop: loop.StopRecordingEnded},
+		{Scenario: "3", Variant: "b", Label: scenarios.Healthy, Calls: 5, EndState: loop.BudgetExceeded, Stop: loop.StopTurnLimit},
+		{Scenario: "4", Variant: "b", Label: scenarios.Healthy, Calls: 5, Vetoed: 2, Saved: 2, EndState: loop.Done, Stop: loop.StopDone},
+		{Scenario: "5", Variant: "b", Calls: 1, Saved: 1, EndState: loop.BudgetExceeded, Stop: loop.StopTurnLimit},
+		// The user was asked, which is not a rule's stop.
+		{Scenario: "6", Variant: "b", Calls: 1, EndState: loop.ClarifyNeeded, Stop: loop.StopNeedsUser},
+		{Scenario: "7", Variant: "b", Calls: 1000, Verdict: scenarios.Inconclusive, EndState: loop.LoopDetected, Stop: "circuit-breaker"},
+		{Scenario: "7", Variant: "late", Calls: 1000, Verdict: scenarios.Inconclusive, EndState: loop.RecordingEnded, Stop: loop.StopRecordingEnded},
+	} {
+		if err := f.Add(&r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f.Replay()
+}
+
+func TestReplayCounts(t *testing.T) {
+	want := &Replay{Runs: 7, Inconclusive: 2, Skipped: 2, Variants: []VariantReplay{{
+		Variant:    "b",
+		Failed:     GroupReplay{Runs: 2, Stopped: 1, WentOn: 1, Calls: 4 + 3 + 2 + 1, Saved: 3},
+		Good:       GroupReplay{Runs: 2, Stopped: 1, Calls: 5 + 5 + 2, Saved: 2},
+		Unlabelled: GroupReplay{Runs: 2, Stopped: 1, Calls: 2 + 1, Saved: 1},
+		Rules:      []RuleReplay{{Stop: loop.StopTurnLimit, Good: 1, Unlabelled: 1}, {Stop: "circuit-breaker", Failed: 1}},
+	}, {
+		Variant: "a",
+		Failed:  GroupReplay{Runs: 1, Calls: 7},
+	}}}
+	if diff := cmp.Diff(want, replayed(t)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// 3 + 2 + 1 of 10 + 12 + 3 calls are saved, and 1 of 1 + 1 + 1 stopped runs went
+// on.
+func TestReplayIsWritten(t *testing.T) {
+	const want = ` variant  failed runs stopped  good runs stopped  unlabelled stopped  calls saved  stopped, but went on
+────────────────────────────────────────────────────────────────────────────────────────────────────────
+ b                     1 of 2             1 of 2              1 of 2      6 of 25                1 of 3
+ a                     0 of 1             0 of 0              0 of 0       0 of 7                0 of 0
+b: turn-limit stopped 0 failed, 1 good and 1 unlabelled
+b: circuit-breaker stopped 1 failed, 0 good and 0 unlabelled
+7 recorded runs under 2 variants
+2 trials could not be judged, counted in no figure
+skipped what could not be read: 2 problems
+`
+	var b strings.Builder
+	if err := replayed(t).Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
