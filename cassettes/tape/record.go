@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -148,7 +149,7 @@ func (r *recording) finish(err error, at time.Duration) error {
 	case r.ctx.Err() != nil:
 		failure = givenUp
 	case err != nil:
-		e := &LostError{Text: plain(err)}
+		e := &LostError{Text: r.transport.redact(plain(err))}
 		failure, seen = lost+e.Text, e
 	}
 	r.response.Duration = at
@@ -166,8 +167,8 @@ func (r *recording) finish(err error, at time.Duration) error {
 func (t *Transport) note(asked cassette.Request, resp cassette.Response, body string, events []time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kind := resp.Headers.Get("Content-Type")
-	resp.Body = t.redactor.Body(kind, body)
+	resp.Body = body
+	t.redactResponse(&resp)
 	if n := len(pieces(isStream(resp.Headers), resp.Body)); n != len(events) {
 		events = nil // a redaction that joins events; they then all come at the end
 	}
@@ -177,12 +178,44 @@ func (t *Transport) note(asked cassette.Request, resp cassette.Response, body st
 	t.recorded = append(t.recorded, &cassette.Interaction{Request: asked, Response: resp})
 }
 
-// ask gives a request as it is recorded and compared.
+// redact redacts a text of the transport's own.
+func (t *Transport) redact(text string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.redactor.Body("", text)
+}
+
+// redactResponse redacts all that an endpoint said. Of a response that is played
+// nothing changes, but its placeholders keep their numbers.
+func (t *Transport) redactResponse(r *cassette.Response) {
+	r.Body = t.redactor.Body(r.Headers.Get("Content-Type"), r.Body)
+	r.Status = t.redactor.Body("", r.Status)
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		if name == eventsHeader {
+			continue // our own
+		}
+		for i, v := range r.Headers[name] {
+			r.Headers[name][i] = t.header(name, v)
+		}
+	}
+}
+
+// header redacts the value of a header together with its name, as [check] reads
+// it.
+func (t *Transport) header(name, value string) string {
+	line := t.redactor.Body("", name+": "+value)
+	if value, ok := strings.CutPrefix(line, name+": "); ok {
+		return value
+	}
+	return line // the name went too
+}
+
+// ask returns a request as it is recorded and compared.
 func (t *Transport) ask(req *http.Request, body []byte) cassette.Request {
 	kind := req.Header.Get("Content-Type")
 	r := cassette.Request{Method: req.Method, URL: t.redactor.URL(host + req.URL.RequestURI()), Body: t.redactor.Body(kind, string(body)), Headers: http.Header{}}
 	if kind != "" {
-		r.Headers.Set("Content-Type", kind)
+		r.Headers.Set("Content-Type", t.header("Content-Type", kind))
 	}
 	return r
 }

@@ -271,9 +271,54 @@ func TestRedactorSeesAnswers(t *testing.T) {
 	}
 	r.bodies = nil
 	ask(t, tr, "http://h/a", `{"y":"z","x":1}`)
-	want := []string{`{"y":"z","x":1}`, `{"answer":1,"word":"[secret-1]"}`}
+	want := []string{`{"y":"z","x":1}`, "Content-Type: application/json", `{"answer":1,"word":"[secret-1]"}`, "200 OK", "Content-Type: application/json"}
 	if diff := cmp.Diff(want, r.bodies); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A secret in a header that is kept, in the reason phrase or in the reason why a
+// connection was lost does not reach the file, nor does it lose the recording.
+func TestSecretsAroundTheBody(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.cassette.yaml")
+	answers := []func(*http.Request) (*http.Response, error){
+		func(r *http.Request) (*http.Response, error) {
+			return &http.Response{Status: "429 slow down, hunter2", StatusCode: 429, Body: io.NopCloser(strings.NewReader("later")), Request: r,
+				Header: http.Header{"Content-Type": {"text/plain; x=hunter2"}, "Retry-After": {"1", "hunter2"}}}, nil
+		},
+		func(*http.Request) (*http.Response, error) { return nil, errors.New("no way to hunter2") },
+	}
+	n := -1
+	tr, err := Begin(path, Rewrite, roundTrip(func(r *http.Request) (*http.Response, error) { n++; return answers[n](r) }), hunter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(t, tr, "http://h/a", `{"x":1}`)
+	_, lost := try(tr, "http://h/a", `{"x":1}`)
+	if err := tr.Save([]byte(`{"format":"test"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(path); err != nil || bytes.Contains(data, []byte("hunter2")) {
+		t.Errorf("%v in\n%s", err, data)
+	}
+	again, err := Begin(path, None, nil, hunter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequest("POST", "http://h/a", strings.NewReader(`{"x":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := again.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if got := resp.Header.Values("Retry-After"); resp.Status != "429 slow down, [secret-1]" || resp.Header.Get("Content-Type") != "text/plain; x=[secret-1]" || got[1] != "[secret-1]" {
+		t.Errorf("played are %s and %v", resp.Status, resp.Header)
+	}
+	if _, err := try(again, "http://h/a", `{"x":1}`); err == nil || lost == nil || err.Error() != lost.Error() {
+		t.Errorf("the connection was lost with %v, and is with %v", lost, err)
 	}
 }
 

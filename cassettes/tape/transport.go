@@ -144,7 +144,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	found, err := t.tape.GetInteraction(req)
 	if err == nil {
 		t.played[found] = true
-		t.redactor.Body(found.Response.Headers.Get("Content-Type"), found.Response.Body) // which keeps the numbers of its placeholders
+		t.redactResponse(&found.Response)
 		t.mu.Unlock()
 		return t.play(number, req, found)
 	}
