@@ -2,7 +2,7 @@ package audit
 
 import (
 	"encoding/json"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,36 +11,100 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// isObject reports whether text is a JSON object as the loop takes it: no
-// key stands twice in one object, and nothing is nested deeper than 1,000
-// levels.
+// isObject reports whether text is a JSON object as the loop takes it: no key
+// stands twice in one object, and nothing is nested deeper than 1,000 levels.
 func isObject(text string) bool {
-	object := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{")
-	return object && json.Valid([]byte(text)) && plainKeys(json.NewDecoder(strings.NewReader(text)), 0)
+	_, ok := readObject(text)
+	return ok
 }
 
-// plainKeys reads the next value of a valid text, and reports whether its
-// keys and its depth are as they should be.
-func plainKeys(d *json.Decoder, depth int) bool {
-	open, _ := d.Token()
-	if _, nested := open.(json.Delim); !nested {
-		return true
+// readObject returns one spelling of such an object: with sorted keys, no white
+// space, and one spelling of each number.
+func readObject(text string) (plain string, ok bool) {
+	text = strings.Trim(text, " \t\r\n")
+	if !strings.HasPrefix(text, "{") || !json.Valid([]byte(text)) {
+		return "", false
 	}
-	seen := map[json.Token]bool{}
-	for d.More() {
-		if open == json.Delim('{') {
-			key, _ := d.Token()
-			if seen[key] {
-				return false
-			}
-			seen[key] = true
+	r := jsonReader{rest: text}
+	return r.value(1), !r.bad
+}
+
+// A jsonReader reads a valid JSON text.
+type jsonReader struct {
+	rest string
+	bad  bool // a key stands twice, or a value is nested too deep
+}
+
+// value reads a value that is nested so deep.
+func (r *jsonReader) value(level int) string {
+	r.rest = strings.TrimLeft(r.rest, " \t\r\n")
+	switch r.rest[0] {
+	case '{', '[':
+		if r.bad = r.bad || level > 1000; r.bad {
+			return ""
 		}
-		if !plainKeys(d, depth+1) {
-			return false
+		return r.list(level)
+	case '"':
+		return strconv.Quote(r.text())
+	}
+	end := strings.IndexAny(r.rest, ",]} \t\r\n")
+	word := r.rest[:end]
+	if r.rest = r.rest[end:]; word == "true" || word == "false" || word == "null" {
+		return word
+	}
+	return plainNumber(word)
+}
+
+// list reads an object or an array.
+func (r *jsonReader) list(level int) string {
+	object := r.rest[0] == '{'
+	var members []string
+	var keys []string
+	for !r.bad {
+		r.rest = strings.TrimLeft(r.rest[1:], " \t\r\n") // after an opening or a comma
+		if r.rest[0] == '}' || r.rest[0] == ']' {
+			break // it is empty
+		}
+		member := ""
+		if object {
+			key := strconv.Quote(r.text())
+			keys = append(keys, key)
+			r.rest = r.rest[strings.IndexByte(r.rest, ':')+1:]
+			member = key + ":"
+		}
+		members = append(members, member+r.value(level+1))
+		if r.bad {
+			return ""
+		}
+		if r.rest = strings.TrimLeft(r.rest, " \t\r\n"); r.rest[0] != ',' {
+			break
 		}
 	}
-	_, err := d.Token()
-	return err == nil && depth < 1000
+	r.rest = r.rest[1:]
+	if !object {
+		return "[" + strings.Join(members, ",") + "]"
+	}
+	slices.Sort(members)
+	slices.Sort(keys)
+	r.bad = r.bad || len(slices.Compact(keys)) < len(members)
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// text reads a string.
+func (r *jsonReader) text() (s string) {
+	end := 1
+	for r.rest[end] != '"' {
+		if r.rest[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	quoted := r.rest[:end+1]
+	r.rest = r.rest[end+1:]
+	if s = quoted[1:end]; strings.Contains(s, `\`) || !utf8.ValidString(s) {
+		json.Unmarshal([]byte(quoted), &s)
+	}
+	return s
 }
 
 // clearJSON reports whether readers of JSON agree on a text: they differ over
@@ -49,51 +113,19 @@ func clearJSON(text string) bool {
 	return utf8.ValidString(text) && !strings.Contains(strings.ToLower(text), `\ud`)
 }
 
-// sameCall gives a text that is the same for two calls of the same tool with
+// sameCall returns a text that is the same for two calls of the same tool with
 // the same arguments, however they are written.
 func sameCall(name, args string) string {
-	if !isObject(args) {
-		return name + "\x00raw\x00" + args
-	}
-	d := json.NewDecoder(strings.NewReader(args))
-	d.UseNumber() // as they stand
-	var v any
-	if d.Decode(&v) != nil {
-		return name // a valid text can be read
-	}
-	return name + "\x00json\x00" + string(compactJSON(nil, v))
+	same, _ := readCall(name, args)
+	return same
 }
 
-// compactJSON writes a JSON value with sorted keys, no white space and one
-// spelling of each number.
-func compactJSON(b []byte, v any) []byte {
-	switch v := v.(type) {
-	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
-		}
-		sort.Strings(keys)
-		b = append(b, '{')
-		for _, k := range keys {
-			b = append(strconv.AppendQuote(b, k), ':')
-			b = append(compactJSON(b, v[k]), ',')
-		}
-		return append(b, '}')
-	case []any:
-		b = append(b, '[')
-		for _, e := range v {
-			b = append(compactJSON(b, e), ',')
-		}
-		return append(b, ']')
-	case json.Number:
-		return append(b, plainNumber(string(v))...)
-	case string:
-		return strconv.AppendQuote(b, v)
-	case bool:
-		return strconv.AppendBool(b, v)
+// readCall returns that text, and whether the arguments are an object.
+func readCall(name, args string) (same string, object bool) {
+	if plain, ok := readObject(args); ok {
+		return name + "\x00json\x00" + plain, true
 	}
-	return append(b, "null"...)
+	return name + "\x00raw\x00" + args, false
 }
 
 // plainNumber spells a JSON number as digits and a power of ten, so that 1, 1.0

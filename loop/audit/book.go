@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"sort"
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -24,7 +25,8 @@ func (p place) by(rec int) bool { return p.found() && p.rec <= rec }
 // An item is one line of a trace: an input or an effect.
 type item struct {
 	place
-	run   *run // nil outside of runs
+	run   *run          // nil outside of runs
+	msg   *loop.Message // that it puts into the history, once [book.apply] has asked
 	in    *loop.Input
 	eff   *loop.Effect
 	taken bool // of an input: the machine did not ignore it
@@ -33,6 +35,7 @@ type item struct {
 
 type run struct {
 	begin    place
+	from, to int // its items
 	halt     place
 	outcome  *loop.Outcome
 	requests []*request
@@ -42,6 +45,7 @@ type run struct {
 	pauses   []*pause // of both, as they opened
 	tries    []*try
 	cancels  []item
+	extended []time.Duration // the deadline after each pause, see [book.deadline]
 
 	// What the recount finds out.
 	broke     place // the cancel or run deadline that broke it off
@@ -100,6 +104,8 @@ type reply struct {
 	sort  replySort
 	last  bool // it is the last word that a limit or detector asked for
 	calls []*call
+	open  int // the index of a call that was open when [book.batchWaits] looked
+	ready int // the record from which the calls may start, see [book.gatesDone]; 0 before it is known
 }
 
 type call struct {
@@ -112,12 +118,13 @@ type call struct {
 	planned bool   // it stands in the text of a planner's reply
 	gates   []*gate
 	tries   []*try
-	puts    []item
+	puts    []*item
 	spec    *loop.ToolSpec
 
 	// What the recount finds out.
 	page    int      // of an answer in pages that it reads
 	standIn string   // the fallback that is called from the first try on
+	object  bool     // its arguments are an object
 	same    string   // equal for calls that are identical to a detector
 	fault   loop.Why // Unknown or InvalidArgs
 	fixed   string   // the arguments after repair
@@ -147,9 +154,11 @@ func (c *call) last() *try {
 }
 
 type try struct {
+	n         int // the session's n-th
 	ref       loop.Ref
 	call      *call
-	name      string // of the tool that was called
+	name      string         // of the tool that was called
+	spec      *loop.ToolSpec // its tool, or an empty one
 	started   place
 	cancels   []place
 	ended     place
@@ -200,9 +209,10 @@ type book struct {
 	states   map[string]*toolState // by the tools' names
 	users    int
 
-	plain bool // every detector is
-	rule  string
-	found []Violation
+	plain     bool // every detector is
+	backwards bool // time goes back somewhere
+	rule      string
+	found     []Violation
 }
 
 // ask finds the latest try of a model request with that number; no try means
@@ -254,9 +264,12 @@ func (b *book) question(r loop.Ref) *pause {
 	return b.asks[r.N]
 }
 
-// next gives the first record after rec that is not before the instant at, or
-// len(b.trace) if there is none.
+// next returns the first record after rec that is not before the instant at, or
+// len(b.trace) if there is none. Where time goes back it has to look at each.
 func (b *book) next(rec int, at time.Duration) int {
+	if rest := b.trace[min(rec+1, len(b.trace)):]; !b.backwards {
+		return len(b.trace) - len(rest) + sort.Search(len(rest), func(i int) bool { return rest[i].In.At >= at })
+	}
 	for i := rec + 1; i < len(b.trace); i++ {
 		if b.trace[i].In.At >= at {
 			return i
@@ -264,6 +277,9 @@ func (b *book) next(rec int, at time.Duration) int {
 	}
 	return len(b.trace)
 }
+
+// itemsOf returns the items of a run, which stand together.
+func (b *book) itemsOf(r *run) []item { return b.items[r.from:r.to] }
 
 // whole returns a reference without its try.
 func whole(r loop.Ref) loop.Ref { return loop.Ref{Kind: r.Kind, N: r.N} }

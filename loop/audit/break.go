@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -46,17 +48,34 @@ func (b *book) deadline(r *run, rec int) (at time.Duration, limited bool) {
 	if b.cfg.Time.Run <= 0 {
 		return 0, false
 	}
-	at = r.begin.at + b.cfg.Time.Run
+	if !b.cfg.Time.PauseForUser {
+		return r.begin.at + b.cfg.Time.Run, true
+	}
+	if r.extended == nil {
+		r.extend(r.begin.at + b.cfg.Time.Run)
+	}
+	before := sort.Search(len(r.pauses), func(i int) bool { return r.pauses[i].opened.rec >= rec })
+	at = r.extended[min(before, len(r.extended)-1)]
+	return at, at != endless
+}
+
+// endless is the deadline of a run that waits for the user for ever.
+const endless = time.Duration(math.MinInt64)
+
+// extend finds out how each pause before the deadline moves it.
+func (r *run) extend(at time.Duration) {
+	r.extended = append(r.extended, at)
 	for _, p := range r.pauses {
-		if !b.cfg.Time.PauseForUser || p.opened.rec >= rec || p.opened.at >= at {
-			break
+		if p.opened.at >= at {
+			return
 		}
 		if !p.answered.found() {
-			return 0, false
+			r.extended = append(r.extended, endless)
+			return
 		}
 		at += p.answered.at - p.opened.at
+		r.extended = append(r.extended, at)
 	}
-	return at, true
 }
 
 // beginRun finds out whether a run begins: a hook may keep it from that, and a
@@ -103,8 +122,9 @@ func (b *book) checkBreak(by func(loop.Stop) bool) {
 }
 
 func (b *book) checkNoStart(r *run) {
-	for _, it := range b.items {
-		if it.run != r || it.eff == nil || it.rec < r.broke.rec {
+	for i := range b.itemsOf(r) {
+		it := &b.itemsOf(r)[i]
+		if it.eff == nil || it.rec < r.broke.rec {
 			continue
 		}
 		if k := it.eff.Kind; k == loop.AskModel || k == loop.AskUser || k == loop.OpenGate || k == loop.CallTool {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +43,7 @@ func (b *book) whys(c *call) []loop.Why {
 	case len(c.tries) > 0:
 		return []loop.Why{loop.Executed}
 	case c.block == loop.Unknown:
-		if !isObject(c.args) {
+		if !c.object {
 			return []loop.Why{loop.Unknown, loop.InvalidArgs}
 		}
 		return []loop.Why{loop.Unknown}
@@ -89,7 +90,7 @@ func (b *book) checkResultCode() {
 func (b *book) codes(c *call) []loop.Code {
 	t := c.last()
 	switch {
-	case t == nil && c.block == loop.Unknown && isObject(c.args):
+	case t == nil && c.block == loop.Unknown && c.object:
 		return []loop.Code{loop.NotFound}
 	case t == nil && c.block == loop.InvalidArgs:
 		return []loop.Code{loop.InvalidInput}
@@ -134,51 +135,60 @@ func codeNames(codes ...loop.Code) string {
 // none was jumped for, none stood empty.
 func (b *book) checkParallel() {
 	for _, r := range b.replies {
-		places := b.cfg.Parallel.Max
-		if places <= 0 {
-			places = len(r.calls)
+		b.checkPlaces(r)
+	}
+}
+
+func (b *book) checkPlaces(r *reply) {
+	started := slices.DeleteFunc(slices.Clone(r.calls), func(c *call) bool { return len(c.tries) == 0 })
+	slices.SortFunc(started, func(c, d *call) int { return c.tries[0].started.line - d.tries[0].started.line })
+	places := b.cfg.Parallel.Max
+	if places <= 0 {
+		places = len(r.calls)
+	}
+	ready, jumped := b.gatesDone(r), r.jumped()
+	var running []*call // that surely run
+	var left []*call    // that may have run when the record came in
+	rec, earlier := -1, 0
+	for i, c := range started {
+		p := c.tries[0].started
+		if p.rec != rec {
+			rec = p.rec
+			running = slices.DeleteFunc(running, func(d *call) bool { return d.final.ok && d.final.lo <= rec })
+			left = slices.DeleteFunc(append(left, started[earlier:i]...), func(d *call) bool { return d.final.ok && d.final.hi < rec })
+			earlier = i
 		}
-		ready := b.gatesDone(r)
-		for i, c := range r.calls {
-			if len(c.tries) == 0 {
-				continue
-			}
-			p := c.tries[0].started
-			busy := 1 + r.busy(func(d *call, start place) bool {
-				return start.line < p.line && !(d.final.ok && d.final.lo <= p.rec)
-			})
-			left := r.busy(func(d *call, start place) bool {
-				return start.rec < p.rec && !(d.final.ok && d.final.hi < p.rec)
-			})
-			switch {
-			case busy > places:
-				b.report(p, "at most "+strconv.Itoa(places)+" at once", strconv.Itoa(busy), "too many calls run")
-			case r.jumped(i, p):
-				b.report(p, "request order", "another", "call c%d starts before one that was asked for earlier", c.n)
-			case p.rec > ready && left < places:
-				b.report(p, "as soon as a place is free", "later", "call c%d waited for nothing", c.n)
-			}
+		switch busy := 1 + len(running); {
+		case busy > places:
+			b.report(p, "at most "+strconv.Itoa(places)+" at once", strconv.Itoa(busy), "too many calls run")
+		case slices.Contains(jumped, c):
+			b.report(p, "request order", "another", "call c%d starts before one that was asked for earlier", c.n)
+		case rec > ready && len(left) < places:
+			b.report(p, "as soon as a place is free", "later", "call c%d waited for nothing", c.n)
+		}
+		if !(c.final.ok && c.final.lo <= rec) {
+			running = append(running, c)
 		}
 	}
 }
 
-// busy counts the calls of a batch that have started and are in the way.
-func (r *reply) busy(in func(c *call, start place) bool) int {
-	n := 0
+// jumped returns the calls of a batch that started before one that was asked for
+// earlier and may run.
+func (r *reply) jumped() (jumped []*call) {
+	last := 0 // the line by which all that may run have started
 	for _, c := range r.calls {
-		if len(c.tries) > 0 && in(c, c.tries[0].started) {
-			n++
+		line := math.MaxInt
+		if len(c.tries) > 0 {
+			line = c.tries[0].started.line
+		}
+		if line < last {
+			jumped = append(jumped, c)
+		}
+		if c.block == loop.Executed && !c.denied.found() {
+			last = max(last, line)
 		}
 	}
-	return n
-}
-
-// jumped reports whether a call before the i-th that may run had not started
-// when the i-th did.
-func (r *reply) jumped(i int, p place) bool {
-	return slices.ContainsFunc(r.calls[:i], func(c *call) bool {
-		return c.block == loop.Executed && !c.denied.found() && (len(c.tries) == 0 || c.tries[0].started.line > p.line)
-	})
+	return jumped
 }
 
 // checkToolDeadline checks that tries are cancelled when time.tool is over, and
@@ -216,7 +226,8 @@ func dueName(limit, due time.Duration) string {
 // over, and only then.
 func (b *book) checkAbandoned() {
 	grace := b.cfg.Time.Grace
-	for _, it := range b.items {
+	for i := range b.items {
+		it := &b.items[i]
 		if it.run == nil || it.eff == nil || it.eff.Kind != loop.Note || it.eff.Event != loop.EventAbandoned {
 			continue
 		}

@@ -98,33 +98,3 @@ func distort(trace loop.Trace, r *rand.Rand) loop.Trace {
 	}
 	return trace
 }
-
-// BenchmarkAudit audits a run of 1,000 turns with two calls each, with every
-// limit on and none reached.
-func BenchmarkAudit(b *testing.B) {
-	cfg := loop.Default()
-	cfg.Time.Run, cfg.Time.Model, cfg.Time.Chunk = 24*time.Hour, time.Minute, time.Second
-	cfg.Limits = loop.Limits{Turns: 5000, Calls: 5000, CallsPerTurn: 9, Tokens: 1e9, CostUSD: 1e6, Tries: 5000, Steps: 5000}
-	cfg.History.MaxMessages, cfg.History.MaxResultChars = 9000, 9000
-	m, err := loop.New(cfg, loop.Task{Text: "go"}, testTools)
-	if err != nil {
-		b.Fatal(err)
-	}
-	var trace loop.Trace
-	step := func(in loop.Input) {
-		in.At = time.Duration(len(trace)) * time.Millisecond
-		trace.Append(in, m.Step(in))
-	}
-	step(m.Begin())
-	for n := 1; n <= 1000; n++ {
-		args := func(k int) string { return fmt.Sprintf(`{"n":%d}`, 2*n+k) }
-		step(loop.Input{Kind: loop.ModelReply, Ref: loop.Ref{Kind: loop.RefModel, N: n, Try: 1}, TokensIn: 9, Calls: []loop.AskedCall{{Name: "read", Args: args(0)}, {Name: "idem", Args: args(1)}}})
-		step(loop.Input{Kind: loop.ToolResult, Ref: loop.Ref{Kind: loop.RefCall, N: 2*n - 1, Try: 1}, Text: "one"})
-		step(loop.Input{Kind: loop.ToolResult, Ref: loop.Ref{Kind: loop.RefCall, N: 2 * n, Try: 1}, Text: "two"})
-	}
-	for b.Loop() {
-		if vs := Check(cfg, loop.Task{Text: "go"}, testTools, trace); len(vs) > 0 {
-			b.Fatal(list(vs[:1]))
-		}
-	}
-}

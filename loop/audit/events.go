@@ -19,28 +19,47 @@ type event struct {
 // the trace calls for.
 func (b *book) checkEvents() {
 	want := slices.Concat(b.replyEvents(), b.requestEvents(), b.resultEvents(), b.trimEvents())
+	open := map[event][]int{} // the indices of those that no note has answered
+	for i, w := range want {
+		open[w.key()] = append(open[w.key()], i)
+	}
+	met := make([]bool, len(want))
 	known := []loop.Event{loop.EventReplacedID, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply, loop.EventBrokenStream, loop.EventTruncated, loop.EventGaveUp, loop.EventTrimmed}
-	for _, it := range b.items {
+	for i := range b.items {
+		it := &b.items[i]
 		if it.run == nil || it.eff == nil || it.eff.Kind != loop.Note || !slices.Contains(known, it.eff.Event) {
 			continue
 		}
-		i := slices.IndexFunc(want, func(w event) bool { return w.fits(it) })
+		note := event{event: it.eff.Event, ref: whole(it.eff.Ref), rec: it.rec}
+		i := -1
+		for _, key := range []event{note, note.later()} {
+			if left := open[key]; i < 0 && len(left) > 0 && want[left[0]].rec <= it.rec {
+				i, open[key] = left[0], left[1:]
+			}
+		}
 		if i < 0 {
 			b.report(it.place, "nothing", string(it.eff.Event), "nothing in the trace calls for this note")
 			continue
 		}
-		want = slices.Delete(want, i, i+1)
+		met[i] = true
 	}
-	for _, w := range want {
-		if w.must {
+	for i, w := range want {
+		if w.must && !met[i] {
 			b.report(b.input(w.rec), "the note "+string(w.event)+" "+w.ref.String(), "none", "something goes unsaid")
 		}
 	}
 }
 
-func (w event) fits(it item) bool {
-	return w.event == it.eff.Event && w.ref == whole(it.eff.Ref) && (w.rec == it.rec || w.ref.Kind == loop.RefCall && !w.must && w.rec <= it.rec)
+// key returns what a note must match to be the one that is wanted. What is said of
+// a call and need not be may come later.
+func (w event) key() event {
+	if w.ref.Kind == loop.RefCall && !w.must {
+		return w.later()
+	}
+	return event{event: w.event, ref: w.ref, rec: w.rec}
 }
+
+func (w event) later() event { return event{event: w.event, ref: w.ref, rec: -1} }
 
 func (b *book) replyEvents() []event {
 	var want []event
@@ -97,7 +116,8 @@ func (b *book) givesUp(q *request, n int) bool {
 func (b *book) trimEvents() []event {
 	var want []event
 	last := -1
-	for _, it := range b.items {
+	for i := range b.items {
+		it := &b.items[i]
 		if it.eff != nil && it.eff.Kind == loop.Put && it.eff.To > 0 && len(want) > 0 && last == it.rec {
 			want, last = want[:len(want)-1], -1 // a summary takes their place
 		}

@@ -104,7 +104,7 @@ func (b *book) toolRetry(c *call, n int) retry {
 	transient := slices.Contains(cfg.Codes, loop.Timeout)
 	switch {
 	case b.timedOut(t):
-		r.may = transient && cfg.Timeouts && (!t.abandoned || b.spec(t).Idempotent == loop.Idempotent)
+		r.may = transient && cfg.Timeouts && (!t.abandoned || t.spec.Idempotent == loop.Idempotent)
 		r.must = r.may
 	case t.in != nil:
 		_, code := b.result(t)
@@ -196,21 +196,13 @@ func (b *book) batchFinal(r *reply) span {
 	return span
 }
 
-// spec gives the tool that a try called, or an empty one.
-func (b *book) spec(t *try) *loop.ToolSpec {
-	if s := b.tools[t.name]; s != nil {
-		return s
-	}
-	return &loop.ToolSpec{}
-}
-
 // toolTime gives the time that a try may take, 0 for any.
 func (b *book) toolTime(t *try) time.Duration {
-	return cmp.Or(b.spec(t).Timeout, b.cfg.Time.Tool)
+	return cmp.Or(t.spec.Timeout, b.cfg.Time.Tool)
 }
 
 // retries gives how often a try's tool may be tried again in a call.
-func (b *book) retries(t *try) int { return cmp.Or(b.spec(t).Retries, b.cfg.Retry.Max) }
+func (b *book) retries(t *try) int { return cmp.Or(t.spec.Retries, b.cfg.Retry.Max) }
 
 // since gives the index of the first try in a row of the same tool that ends
 // with try n, counted from 1.
@@ -226,7 +218,7 @@ func (c *call) since(n int) int {
 // the tool's fallback.
 func (b *book) fallsBack(c *call, n int) bool {
 	t := c.tries[n-1]
-	other := b.tools[b.spec(t).Fallback]
+	other := b.tools[t.spec.Fallback]
 	if !b.cfg.Policy.Fallbacks || other == nil || c.standIn != "" || c.since(n) != 0 || c.reply.run.broken(t.ended.rec) || !b.replaceable(t) {
 		return false
 	}
@@ -258,7 +250,7 @@ func (b *book) replaceable(t *try) bool {
 // lost reports whether a try of a tool that is not idempotent ended with a code
 // that leaves open whether it took effect: nothing may run it again.
 func (b *book) lost(t *try, code loop.Code) bool {
-	return code == loop.Cancelled && b.spec(t).Idempotent == loop.NotIdempotent
+	return code == loop.Cancelled && t.spec.Idempotent == loop.NotIdempotent
 }
 
 // result gives what a try ended with: its text, mended where that keeps the
@@ -268,7 +260,7 @@ func (b *book) result(t *try) (string, loop.Code) {
 		return "", loop.Cancelled
 	}
 	text, code := t.in.Text, t.in.Code
-	schema := b.schema(b.spec(t).Output)
+	schema := b.schema(t.spec.Output)
 	if !b.cfg.Contracts.Output || schema == nil || code != loop.None {
 		return text, code
 	}

@@ -58,14 +58,18 @@ func (b *book) breaksSchema(t *loop.ToolSpec, args string) bool {
 
 // gatesDone gives the record from which the calls of a batch may start.
 func (b *book) gatesDone(r *reply) int {
-	rec := r.rec
+	if r.ready > 0 {
+		return r.ready
+	}
+	r.ready = r.rec
 	for _, g := range r.gates(false) {
 		if !g.answered.found() {
-			return len(b.trace)
+			r.ready = len(b.trace)
+			break
 		}
-		rec = max(rec, g.answered.rec)
+		r.ready = max(r.ready, g.answered.rec)
 	}
-	return rec
+	return r.ready
 }
 
 // hooked gives the records in which the results of a batch go into the history

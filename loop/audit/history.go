@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -16,8 +17,12 @@ import (
 // message stands elsewhere; no assistant message is without text and calls. A
 // user message may stand anywhere else.
 func CheckHistory(h []loop.Message) []string {
-	c := historyCheck{ids: make(map[string]bool, len(h))}
-	return c.check(h)
+	messages := make([]*loop.Message, len(h))
+	for i := range h {
+		messages[i] = &h[i]
+	}
+	c := historyCheck{ids: map[string]bool{}}
+	return c.check(messages)
 }
 
 // A historyCheck checks a history that grows.
@@ -31,7 +36,7 @@ type historyCheck struct {
 
 // check reads the messages that it has not seen yet, and returns what is wrong
 // with them, and with a history that ends here.
-func (c *historyCheck) check(h []loop.Message) []string {
+func (c *historyCheck) check(h []*loop.Message) []string {
 	for _, m := range h[c.n:] {
 		c.n, c.ref = c.n+1, m.Ref
 		c.message(m)
@@ -51,7 +56,7 @@ func (c *historyCheck) add(format string, args ...any) {
 	c.problems = append(c.problems, where+fmt.Sprintf(format, args...))
 }
 
-func (c *historyCheck) message(m loop.Message) {
+func (c *historyCheck) message(m *loop.Message) {
 	if m.Role == loop.ToolRole {
 		c.result(m)
 		return
@@ -69,7 +74,7 @@ func (c *historyCheck) message(m loop.Message) {
 	}
 }
 
-func (c *historyCheck) assistant(m loop.Message) {
+func (c *historyCheck) assistant(m *loop.Message) {
 	if len(m.Calls) == 0 && strings.TrimSpace(m.Text) == "" {
 		c.add("an assistant message has neither text nor calls")
 	}
@@ -85,7 +90,7 @@ func (c *historyCheck) assistant(m loop.Message) {
 	c.open = m.Calls
 }
 
-func (c *historyCheck) result(m loop.Message) {
+func (c *historyCheck) result(m *loop.Message) {
 	if len(m.Calls) > 0 {
 		c.add("a tool message has calls")
 	}
@@ -109,48 +114,65 @@ func (c *historyCheck) unanswered() {
 
 // rebuild goes through the trace with the history as it was when each item
 // came, calling visit before the item takes effect.
-func (b *book) rebuild(visit func(it item, h []loop.Message)) {
-	var h []loop.Message
-	for _, it := range b.items {
-		if it.run != nil {
+func (b *book) rebuild(visit func(it *item, h []*loop.Message)) {
+	var h []*loop.Message
+	for i := range b.items {
+		if it := &b.items[i]; it.run != nil {
 			visit(it, h)
 			h = b.apply(it, h)
 		}
 	}
 }
 
-func (b *book) apply(it item, h []loop.Message) []loop.Message {
-	switch {
-	case it.in != nil && it.user > 0:
-		return append(h, loop.Message{Ref: loop.Ref{Kind: loop.RefMessage, N: it.user}, Role: loop.User, Text: it.in.Text})
-	case it.in != nil:
-		if r := b.reply(it.line); r != nil {
-			return append(h, r.message())
-		}
-	case it.eff.Kind == loop.Put && it.eff.Ref.Kind == loop.RefMessage:
-		return slices.Insert(h, b.changes(it.eff, h), loop.Message{Ref: it.eff.Ref, Role: loop.User, Text: it.eff.Text})
-	case it.eff.Kind == loop.Put:
-		m := loop.Message{Ref: it.eff.Ref, Role: loop.ToolRole, Text: it.eff.Text}
-		if c := b.call(it.eff.Ref); c != nil {
-			m.CallID = c.id
-		}
-		return append(h, m)
-	case it.eff.Kind == loop.Drop:
-		if i := b.changes(it.eff, h); i < len(h) {
+func (b *book) apply(it *item, h []*loop.Message) []*loop.Message {
+	if it.eff != nil && it.eff.Kind == loop.Drop {
+		if i := changes(it.eff, h); i < len(h) {
 			return slices.Delete(h, i, i+1)
 		}
+		return h
 	}
-	return h
+	m := b.message(it)
+	switch {
+	case m == nil:
+		return h
+	case it.eff != nil:
+		return slices.Insert(h, changes(it.eff, h), m)
+	}
+	return append(h, m)
+}
+
+// message returns the message that an item puts into the history, or nil.
+func (b *book) message(it *item) *loop.Message {
+	if it.msg != nil {
+		return it.msg
+	}
+	switch {
+	case it.in != nil && it.user > 0:
+		it.msg = &loop.Message{Ref: loop.Ref{Kind: loop.RefMessage, N: it.user}, Role: loop.User, Text: it.in.Text}
+	case it.in != nil && it.in.Kind == loop.ModelReply:
+		if r := b.reply(it.line); r != nil {
+			it.msg = r.message()
+		}
+	case it.in != nil || it.eff.Kind != loop.Put:
+	case it.eff.Ref.Kind == loop.RefMessage:
+		it.msg = &loop.Message{Ref: it.eff.Ref, Role: loop.User, Text: it.eff.Text}
+	default:
+		it.msg = &loop.Message{Ref: it.eff.Ref, Role: loop.ToolRole, Text: it.eff.Text}
+		if c := b.call(it.eff.Ref); c != nil {
+			it.msg.CallID = c.id
+		}
+	}
+	return it.msg
 }
 
 // changes returns the index at which a put or drop changes a history: its length
 // if no message that is there does.
-func (b *book) changes(e *loop.Effect, h []loop.Message) int {
+func changes(e *loop.Effect, h []*loop.Message) int {
 	switch {
 	case e.Kind == loop.Put && e.Ref.Kind == loop.RefMessage && e.To > 0:
 		return min(len(h), e.To-1)
 	case e.Kind == loop.Drop:
-		is := func(m loop.Message) bool { return m.Ref == whole(e.Ref) }
+		is := func(m *loop.Message) bool { return m.Ref == whole(e.Ref) }
 		if last := len(h) - 1; last >= 0 && is(h[last]) {
 			return last
 		}
@@ -170,8 +192,8 @@ func (b *book) reply(line int) *reply {
 	return b.replies[i]
 }
 
-func (r *reply) message() loop.Message {
-	m := loop.Message{Ref: r.ref, Role: loop.Assistant, Text: r.in.Text}
+func (r *reply) message() *loop.Message {
+	m := &loop.Message{Ref: r.ref, Role: loop.Assistant, Text: r.in.Text}
 	for _, c := range r.calls {
 		m.Calls = append(m.Calls, loop.Call{N: c.n, ID: c.id, Name: c.name, Args: c.asked.Args})
 	}
@@ -181,13 +203,13 @@ func (r *reply) message() loop.Message {
 func (b *book) checkHistory() {
 	c := historyCheck{ids: map[string]bool{}}
 	seen := map[string]bool{}
-	b.rebuild(func(it item, h []loop.Message) {
+	b.rebuild(func(it *item, h []*loop.Message) {
 		if it.eff == nil {
 			return
 		}
 		switch it.eff.Kind {
 		case loop.Put, loop.Drop:
-			if b.changes(it.eff, h) < c.n {
+			if changes(it.eff, h) < c.n {
 				c = historyCheck{ids: map[string]bool{}} // what it has seen has changed
 			}
 		case loop.AskModel, loop.Halt:
@@ -203,7 +225,7 @@ func (b *book) checkHistory() {
 }
 
 func (b *book) checkAskedWith() {
-	b.rebuild(func(it item, h []loop.Message) {
+	b.rebuild(func(it *item, h []*loop.Message) {
 		if it.eff != nil && it.eff.Kind == loop.AskModel && it.eff.For != loop.ForSummary && it.eff.To != len(h) {
 			b.report(it.place, "to="+strconv.Itoa(len(h)), "to="+strconv.Itoa(it.eff.To),
 				"the history has another length")
@@ -272,10 +294,10 @@ func (b *book) checkPuts(r *reply) {
 
 // nextAfter gives the first new request or halt after a reply.
 func (b *book) nextAfter(r *reply) place {
-	for _, q := range r.run.requests {
-		if a := q.tries[0].asked; a.line > r.line {
-			return a
-		}
+	requests := r.run.requests
+	next := sort.Search(len(requests), func(i int) bool { return requests[i].tries[0].asked.line > r.line })
+	if next < len(requests) {
+		return requests[next].tries[0].asked
 	}
 	return r.run.halt
 }

@@ -168,11 +168,11 @@ func TestHistoryCheckGoesOn(t *testing.T) {
 		b := read(loop.Off(), loop.Task{}, nil, trace)
 		var want []Violation
 		seen := map[string]bool{}
-		b.rebuild(func(it item, h []loop.Message) {
+		b.rebuild(func(it *item, h []*loop.Message) {
 			if it.eff == nil || it.eff.Kind != loop.AskModel && it.eff.Kind != loop.Halt {
 				return
 			}
-			for _, problem := range CheckHistory(h) {
+			for _, problem := range (&historyCheck{ids: map[string]bool{}}).check(h) {
 				_, what, _ := strings.Cut(problem, ": ")
 				if !seen[what] {
 					want = append(want, Violation{Line: it.line, At: it.at, Message: problem})

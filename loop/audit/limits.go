@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -160,9 +161,10 @@ func (b *book) decideTurns(r *run, n *counts, rec int) {
 // afterQuestion gives the record in which a run goes on that would go on in
 // record rec, or -1 if a question keeps it from that.
 func (b *book) afterQuestion(r *run, rec int) int {
-	for _, q := range r.asks {
+	for _, q := range r.asksFrom(rec) {
 		switch {
 		case q.opened.rec != rec:
+			return rec
 		case q.allow:
 			return q.answered.rec
 		default:
@@ -170,6 +172,11 @@ func (b *book) afterQuestion(r *run, rec int) int {
 		}
 	}
 	return rec
+}
+
+// asksFrom returns the questions that opened in record rec or after it.
+func (r *run) asksFrom(rec int) []*pause {
+	return r.asks[sort.Search(len(r.asks), func(i int) bool { return r.asks[i].opened.rec >= rec }):]
 }
 
 // askAtLimit finds out what the user answers at the limits that keep a run from
@@ -212,8 +219,11 @@ func (b *book) askAtLimit(r *run, n *counts, full bool, rec int) {
 // questions gives the questions that follow each other from record rec on.
 func (r *run) questions(rec int) []*pause {
 	var chain []*pause
-	for _, q := range r.asks {
-		if q.opened.rec != rec {
+	for _, q := range r.asksFrom(rec) {
+		if q.opened.rec > rec {
+			break
+		}
+		if q.opened.rec < rec {
 			continue
 		}
 		if chain = append(chain, q); !q.allow {

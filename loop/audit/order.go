@@ -1,8 +1,11 @@
 package audit
 
 import (
+	"math"
 	"slices"
+	"sort"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -43,12 +46,13 @@ type numbers struct {
 
 func (b *book) checkNumbers() {
 	n := numbers{history: map[loop.Ref]bool{}}
-	for _, it := range b.items {
+	for i := range b.items {
+		it := &b.items[i]
 		switch {
 		case it.run == nil:
 		case it.eff != nil:
-			if want, ok := b.numbered(it, &n); !ok {
-				b.report(it.place, want, it.eff.Ref.String(), "the number is not new or not open")
+			if want, what, ok := b.numbered(it, &n); !ok {
+				b.report(it.place, strings.TrimSpace(want.String()+" "+what), it.eff.Ref.String(), "the number is not new or not open")
 			}
 		case it.user > 0:
 			n.user++
@@ -59,76 +63,76 @@ func (b *book) checkNumbers() {
 	}
 }
 
-// numbered checks the number of an effect, and tells what it should be.
-func (b *book) numbered(it item, n *numbers) (want string, ok bool) {
+// numbered checks the number of an effect, and returns what it should be: a number,
+// and more that can be said of it.
+func (b *book) numbered(it *item, n *numbers) (want loop.Ref, what string, ok bool) {
 	ref := it.eff.Ref
 	switch it.eff.Kind {
 	case loop.AskModel:
 		return b.askNumbered(it, n)
 	case loop.CancelModel:
 		a := b.ask(ref)
-		return "an open request", a != nil && a.ended.line >= it.line
+		return want, "an open request", a != nil && a.ended.line >= it.line
 	case loop.OpenGate:
 		n.gate++
-		want := loop.Ref{Kind: loop.RefGate, N: n.gate}
+		want = loop.Ref{Kind: loop.RefGate, N: n.gate}
 		if it.eff.At == loop.GateBeforeRun || it.eff.At == loop.GateAfterRun {
-			return want.String() + " of no call", ref == want && it.eff.Of == loop.Ref{}
+			return want, "of no call", ref == want && it.eff.Of == loop.Ref{}
 		}
 		c := b.call(it.eff.Of)
-		return want.String() + " of a call without result", ref == want && c != nil && c.pending(it.place)
+		return want, "of a call without result", ref == want && c != nil && c.pending(it.place)
 	case loop.AskUser:
 		n.question++
-		want := loop.Ref{Kind: loop.RefQuestion, N: n.question}
-		return want.String(), ref == want
+		want = loop.Ref{Kind: loop.RefQuestion, N: n.question}
+		return want, "", ref == want
 	case loop.CallTool:
 		return b.tryNumbered(it)
 	case loop.CancelTool:
 		t := b.try(ref)
-		return "a running try", t != nil && t.started.line < it.line && !(t.ended.found() && t.ended.rec < it.rec)
+		return want, "a running try", t != nil && t.started.line < it.line && !(t.ended.found() && t.ended.rec < it.rec)
 	case loop.Put:
 		return b.putNumbered(it, n)
 	case loop.Drop:
 		there := n.history[whole(ref)]
 		delete(n.history, whole(ref))
-		return "a message of the history", there
+		return want, "a message of the history", there
 	}
-	return "", true
+	return want, "", true
 }
 
-func (b *book) askNumbered(it item, n *numbers) (want string, ok bool) {
+func (b *book) askNumbered(it *item, n *numbers) (want loop.Ref, what string, ok bool) {
 	ref := it.eff.Ref
 	if ref.Try <= 1 {
 		last := b.requests[n.request]
 		n.request++
-		want := loop.Ref{Kind: loop.RefModel, N: n.request, Try: 1}
-		return want.String() + " after the request before",
-			ref == want && (last == nil || last.tries[len(last.tries)-1].ended.by(it.rec))
+		want = loop.Ref{Kind: loop.RefModel, N: n.request, Try: 1}
+		return want, "after the request before", ref == want && (last == nil || last.tries[len(last.tries)-1].ended.by(it.rec))
 	}
 	q := b.requests[ref.N]
 	if ref.Kind != loop.RefModel || q == nil {
-		return "a model request", false
+		return want, "a model request", false
 	}
 	for k, a := range q.tries {
 		if a.asked.line == it.line {
-			return loop.Ref{Kind: loop.RefModel, N: n.request, Try: k + 1}.String() + " after the try before",
-				ref.N == n.request && ref.Try == k+1 && q.tries[k-1].ended.by(it.rec)
+			want = loop.Ref{Kind: loop.RefModel, N: n.request, Try: k + 1}
+			return want, "after the try before", ref.N == n.request && ref.Try == k+1 && q.tries[k-1].ended.by(it.rec)
 		}
 	}
-	return "", false
+	return want, "", false
 }
 
-func (b *book) tryNumbered(it item) (want string, ok bool) {
+func (b *book) tryNumbered(it *item) (want loop.Ref, what string, ok bool) {
 	c := b.call(it.eff.Ref)
 	if c == nil {
-		return "a call of the reply", false
+		return want, "a call of the reply", false
 	}
 	for k, t := range c.tries {
 		if t.started.line == it.line {
-			return loop.Ref{Kind: loop.RefCall, N: c.n, Try: k + 1}.String() + " after the try before",
-				t.ref.Try == k+1 && c.pending(it.place) && (k == 0 || c.tries[k-1].ended.by(it.rec))
+			want = loop.Ref{Kind: loop.RefCall, N: c.n, Try: k + 1}
+			return want, "after the try before", t.ref.Try == k+1 && c.pending(it.place) && (k == 0 || c.tries[k-1].ended.by(it.rec))
 		}
 	}
-	return "", false
+	return want, "", false
 }
 
 // pending reports whether a call had been asked for and had no result yet.
@@ -136,17 +140,17 @@ func (c *call) pending(p place) bool {
 	return c.reply.line < p.line && (len(c.puts) == 0 || c.puts[0].line > p.line)
 }
 
-func (b *book) putNumbered(it item, n *numbers) (want string, ok bool) {
+func (b *book) putNumbered(it *item, n *numbers) (want loop.Ref, what string, ok bool) {
 	ref := it.eff.Ref
 	if ref.Kind == loop.RefMessage {
 		n.user++
-		want := loop.Ref{Kind: loop.RefMessage, N: n.user}
+		want = loop.Ref{Kind: loop.RefMessage, N: n.user}
 		n.history[ref] = true
-		return want.String(), ref == want
+		return want, "", ref == want
 	}
 	c := b.call(ref)
 	n.history[whole(ref)] = true
-	return "a call that was asked for", c != nil && ref.Try == 0 && c.reply.line < it.line
+	return want, "a call that was asked for", c != nil && ref.Try == 0 && c.reply.line < it.line
 }
 
 func (b *book) checkAsked() {
@@ -156,7 +160,8 @@ func (b *book) checkAsked() {
 			b.report(p, c.name+"("+c.sent+")", e.Name+"("+e.Args+")", "not the call that the model asked for")
 		}
 	}
-	for _, it := range b.items {
+	for i := range b.items {
+		it := &b.items[i]
 		switch {
 		case it.run == nil || it.eff == nil:
 		case it.eff.Kind == loop.CallTool && b.call(it.eff.Ref) != nil:
@@ -174,7 +179,7 @@ func (c *call) carries(args string, hooked bool) bool {
 	if hooked {
 		return args == c.sent
 	}
-	if args == c.asked.Args || args == c.args {
+	if args == c.asked.Args || args == c.args || args == c.fixed {
 		return true
 	}
 	same := sameCall("", args)
@@ -188,7 +193,7 @@ func (b *book) fellBack(c *call, try int) bool {
 	}
 	for k := 1; k < len(c.tries); k++ {
 		t, before := c.tries[k], c.tries[k-1]
-		if t.name != before.name && t.ref.Try <= try && b.spec(before).Fallback == t.name && b.fallsBack(c, k) {
+		if t.name != before.name && t.ref.Try <= try && before.spec.Fallback == t.name && b.fallsBack(c, k) {
 			return true
 		}
 	}
@@ -220,13 +225,12 @@ func (b *book) checkIgnored() {
 
 // runAt gives the run that was going when record rec came in, or nil.
 func (b *book) runAt(rec int) *run {
-	for i := len(b.runs) - 1; i >= 0; i-- {
-		if r := b.runs[i]; r.begin.rec < rec {
-			if r.halt.found() && r.halt.rec < rec {
-				return nil
-			}
-			return r
-		}
+	begun := sort.Search(len(b.runs), func(i int) bool { return b.runs[i].begin.rec >= rec })
+	if begun == 0 {
+		return nil
+	}
+	if r := b.runs[begun-1]; !r.halt.found() || r.halt.rec >= rec {
+		return r
 	}
 	return nil
 }
@@ -264,7 +268,7 @@ func (b *book) due(run *run, rec int) bool {
 	if run.broke.found() && run.broke.rec == rec {
 		return true
 	}
-	for _, q := range run.requests {
+	if q := run.requestBy(rec - 1); q != nil {
 		for k, a := range q.tries {
 			expires, limited := b.expires(a)
 			switch {
@@ -280,12 +284,35 @@ func (b *book) due(run *run, rec int) bool {
 			}
 		}
 	}
-	for _, t := range run.tries {
-		if t.started.rec < rec && b.tryDue(t, rec, at) {
-			return true
+	if r := run.replyBy(rec - 1); r != nil {
+		for _, c := range r.calls {
+			for _, t := range c.tries {
+				if t.started.rec < rec && b.tryDue(t, rec, at) {
+					return true
+				}
+			}
 		}
 	}
 	return false
+}
+
+// requestBy returns the last request that was first asked in record rec or before
+// it, or nil.
+func (r *run) requestBy(rec int) *request {
+	n := sort.Search(len(r.requests), func(i int) bool { return r.requests[i].tries[0].asked.rec > rec })
+	if n == 0 {
+		return nil
+	}
+	return r.requests[n-1]
+}
+
+// replyBy returns the last reply in record rec or before it, or nil.
+func (r *run) replyBy(rec int) *reply {
+	n := sort.Search(len(r.replies), func(i int) bool { return r.replies[i].rec > rec })
+	if n == 0 {
+		return nil
+	}
+	return r.replies[n-1]
 }
 
 func (b *book) tryDue(t *try, rec int, at time.Duration) bool {
@@ -307,7 +334,8 @@ func (b *book) tryDue(t *try, rec int, at time.Duration) bool {
 }
 
 func (b *book) checkAfterHalt() {
-	for _, it := range b.items {
+	for i := range b.items {
+		it := &b.items[i]
 		switch {
 		case it.run != nil || !b.begun(it.rec) && it.in != nil:
 		case it.eff != nil && !(it.eff.Kind == loop.Note && it.eff.Event == loop.EventIgnored):
@@ -325,8 +353,9 @@ func (b *book) checkAfterHalt() {
 // checkProgress finds the records after which the machine would wait for ever.
 func (b *book) checkProgress() {
 	for _, r := range b.runs {
+		asks := r.open()
 		for rec := r.begin.rec; rec < len(b.trace) && !r.halt.by(rec); rec++ {
-			if !b.waits(r, rec) {
+			if !(asks(rec) && !r.broken(rec)) && !b.waits(r, rec) {
 				b.report(b.input(rec), "something open, or a halt", "nothing", "the run waits for nothing and has not ended")
 				break
 			}
@@ -334,43 +363,52 @@ func (b *book) checkProgress() {
 	}
 }
 
-// waits reports whether something was open after a record.
+// open returns a function that reports whether a gate or question was open after
+// a record. It is asked for one record after another.
+func (r *run) open() func(rec int) bool {
+	opened, until := 0, 0 // how many have opened, and the record in which all of them are answered
+	return func(rec int) bool {
+		for ; opened < len(r.pauses) && r.pauses[opened].opened.rec <= rec; opened++ {
+			if p := r.pauses[opened].answered; p.found() {
+				until = max(until, p.rec)
+			} else {
+				until = math.MaxInt
+			}
+		}
+		return until > rec
+	}
+}
+
+// waits reports whether a request or a call was open after a record.
 func (b *book) waits(run *run, rec int) bool {
-	for _, p := range run.pauses {
-		if p.opened.rec <= rec && !p.answered.by(rec) && !run.broken(rec) {
+	q := run.requestBy(rec)
+	for k := 0; q != nil && k < len(q.tries); k++ {
+		next := k + 1
+		if next < len(q.tries) && q.tries[next].asked.rec <= rec {
+			continue
+		}
+		if !q.tries[k].ended.by(rec) {
 			return true
 		}
-	}
-	for i := len(run.requests) - 1; i >= 0; i-- {
-		q := run.requests[i]
-		for k := len(q.tries) - 1; k >= 0; k-- {
-			a := q.tries[k]
-			if a.asked.rec > rec {
-				continue
-			}
-			if !a.ended.by(rec) {
-				return true
-			}
-			retry := b.modelRetry(q, k+1)
-			return k+1 < len(q.tries) || retry.must || retry.may && b.trace[rec].In.At <= retry.hi || b.batchWaits(run, rec)
-		}
+		retry := b.modelRetry(q, next)
+		return next < len(q.tries) || retry.must || retry.may && b.trace[rec].In.At <= retry.hi || b.batchWaits(run, rec)
 	}
 	return b.batchWaits(run, rec)
 }
 
-// batchWaits reports whether a call of the last batch was open after a record.
+// batchWaits reports whether a call of the last batch was open after a record. It
+// looks first at the call that was open the last time.
 func (b *book) batchWaits(run *run, rec int) bool {
-	for i := len(run.replies) - 1; i >= 0; i-- {
-		r := run.replies[i]
-		if r.rec > rec {
-			continue
-		}
-		for _, c := range r.calls {
-			if b.callWaits(c, rec) {
-				return true
-			}
-		}
+	r := run.replyBy(rec)
+	if r == nil {
 		return false
+	}
+	for i := range r.calls {
+		k := (r.open + i) % len(r.calls)
+		if b.callWaits(r.calls[k], rec) {
+			r.open = k
+			return true
+		}
 	}
 	return false
 }

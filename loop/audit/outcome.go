@@ -95,8 +95,9 @@ func (b *book) count(r *run) loop.Outcome {
 // notes counts the notes of an event in a run.
 func (b *book) notes(r *run, event loop.Event) int {
 	n := 0
-	for _, it := range b.items {
-		if it.run == r && it.eff != nil && it.eff.Kind == loop.Note && it.eff.Event == event {
+	for i := range b.itemsOf(r) {
+		it := &b.itemsOf(r)[i]
+		if it.eff != nil && it.eff.Kind == loop.Note && it.eff.Event == event {
 			n++
 		}
 	}

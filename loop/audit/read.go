@@ -19,7 +19,12 @@ func read(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Tra
 	for i := range tools {
 		b.tools[tools[i].Name] = &tools[i]
 	}
-	line := 1
+	line, effects := 1, 0
+	for i := range trace {
+		effects += len(trace[i].Effects)
+		b.backwards = b.backwards || i > 0 && trace[i].In.At < trace[i-1].In.At
+	}
+	b.items, b.lines = make([]item, 0, len(trace)+effects), make([]int, 0, len(trace))
 	for i := range trace {
 		b.lines = append(b.lines, line)
 		b.readRecord(place{rec: i, line: line, at: trace[i].In.At}, &trace[i])
@@ -43,7 +48,7 @@ func (b *book) readRecord(p place, rec *loop.Record) {
 	it := item{place: p, in: &rec.In, taken: !ignores(rec)}
 	begins := rec.In.Kind == loop.UserMessage || len(b.runs) == 0 && rec.In.Kind != loop.Tick
 	if it.taken && begins && b.running() == nil {
-		b.runs = append(b.runs, &run{begin: p})
+		b.runs = append(b.runs, &run{begin: p, from: len(b.items)})
 		b.says(&it)
 	}
 	it.run = b.running()
@@ -55,15 +60,23 @@ func (b *book) readRecord(p place, rec *loop.Record) {
 			b.readInput(&it)
 		}
 	}
-	b.items = append(b.items, it)
+	b.add(it)
 	for j := range rec.Effects {
 		e := item{place: place{p.rec, p.line + 1 + j, p.at}, eff: &rec.Effects[j], run: b.running()}
-		b.items = append(b.items, e)
-		if e.run != nil {
-			b.readClosing(e.place, e.eff)
-			b.readEffect(e)
+		if it := b.add(e); it.run != nil {
+			b.readClosing(it.place, it.eff)
+			b.readEffect(it)
 		}
 	}
+}
+
+// add adds an item and returns it as it stands in the book.
+func (b *book) add(it item) *item {
+	b.items = append(b.items, it)
+	if it.run != nil {
+		it.run.to = len(b.items)
+	}
+	return &b.items[len(b.items)-1]
 }
 
 func ignores(rec *loop.Record) bool {
@@ -204,7 +217,7 @@ func (b *book) noted(rec int, event loop.Event) bool {
 	return b.has(rec, func(e *loop.Effect) bool { return e.Kind == loop.Note && e.Event == event })
 }
 
-func (b *book) readEffect(it item) {
+func (b *book) readEffect(it *item) {
 	e := it.eff
 	switch e.Kind {
 	case loop.AskModel:
@@ -235,7 +248,10 @@ func (b *book) readEffect(it item) {
 		it.run.asks, it.run.pauses = append(it.run.asks, q), append(it.run.pauses, q)
 	case loop.CallTool:
 		if c := b.call(e.Ref); c != nil {
-			t := &try{ref: e.Ref, call: c, name: e.Name, started: it.place}
+			t := &try{n: len(b.tries) + 1, ref: e.Ref, call: c, name: e.Name, spec: b.tools[e.Name], started: it.place}
+			if t.spec == nil {
+				t.spec = &loop.ToolSpec{}
+			}
 			c.tries = append(c.tries, t)
 			b.tries, it.run.tries = append(b.tries, t), append(it.run.tries, t)
 		}

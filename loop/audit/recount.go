@@ -102,11 +102,11 @@ func (b *book) recount() {
 		w := written{c.name, c.args}
 		r, known := seen[w]
 		if !known {
-			r = read{sameCall(c.name, c.args), isObject(c.args)}
+			r.same, r.object = readCall(c.name, c.args)
 			seen[w] = r
 		}
-		c.same = r.same
-		b.readFault(c, r.object)
+		c.same, c.object = r.same, r.object
+		b.readFault(c)
 	}
 	n := counts{}
 	for _, r := range b.runs {
@@ -143,12 +143,12 @@ func (b *book) trust(r *run) {
 
 // readFault finds out whether a call is of an unknown tool or has arguments that
 // are not valid.
-func (b *book) readFault(c *call, object bool) {
+func (b *book) readFault(c *call) {
 	c.loose = !clearJSON(c.args) || c.planned && c.name == ""
 	switch {
 	case c.spec == nil:
 		c.fault = loop.Unknown
-	case !object:
+	case !c.object:
 		c.fault = loop.InvalidArgs
 	case b.cfg.Contracts.Input && c.spec.Input != "":
 		schema := b.schema(c.spec.Input)
@@ -273,7 +273,7 @@ func (b *book) countRow(r *reply, n *counts) {
 
 // faulty reports whether the arguments of a call are no JSON object.
 func (r *reply) faulty() bool {
-	return slices.ContainsFunc(r.calls, func(c *call) bool { return !isObject(c.args) })
+	return slices.ContainsFunc(r.calls, func(c *call) bool { return !c.object })
 }
 
 // decideErrors counts failing turns, and gives the record in which the batch

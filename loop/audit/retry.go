@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -35,7 +34,7 @@ func (b *book) checkRetry() {
 func (b *book) checkFallback(c *call, k int) {
 	t, next := c.tries[k], c.tries[k+1]
 	switch {
-	case next.name != b.spec(t).Fallback || !b.fallsBack(c, k+1):
+	case next.name != t.spec.Fallback || !b.fallsBack(c, k+1):
 		b.report(next.started, "no call of "+next.name, next.ref.String(), "it is no fallback for the try %s", t.ref)
 	case next.started.rec != t.ended.rec || b.toolRetry(c, k+1).must:
 		b.report(next.started, "once no retry is left", "at another time", "the fallback %s", next.ref)
@@ -82,22 +81,17 @@ func (b *book) checkWait(p place, ref loop.Ref, retry retry) {
 
 func (b *book) checkTryLimit() {
 	for _, r := range b.runs {
-		for _, t := range r.tries {
-			if n := b.triesBy(r, t); b.cfg.Limits.Tries > 0 && n > b.cfg.Limits.Tries {
+		for i, t := range r.tries {
+			n := i + 1
+			if b.cfg.Scope == loop.ScopeSession {
+				n = t.n
+			}
+			if b.cfg.Limits.Tries > 0 && n > b.cfg.Limits.Tries {
 				b.report(t.started, "at most "+strconv.Itoa(b.cfg.Limits.Tries), strconv.Itoa(n), "one try too many")
 			}
 		}
 	}
 	b.goesOn(loop.StopTryLimit)
-}
-
-// triesBy counts the tries in a run's scope up to t.
-func (b *book) triesBy(r *run, t *try) int {
-	tries := r.tries
-	if b.cfg.Scope == loop.ScopeSession {
-		tries = b.tries
-	}
-	return slices.Index(tries, t) + 1
 }
 
 // expires gives the instant at which a model request runs into one of its
@@ -206,7 +200,8 @@ func (b *book) checkCutReply() {
 			b.report(r.place, "a user message that says so", "none", "the reply %s was cut off", r.ref)
 		}
 	}
-	for _, it := range b.items {
+	for i := range b.items {
+		it := &b.items[i]
 		if it.run == nil || it.eff == nil || !speaks(it.eff) {
 			continue
 		}
@@ -238,7 +233,7 @@ func (b *book) hints(rec int) bool {
 // steered reports whether a message of the loop's tells the model what the user
 // said meanwhile: it waits until the loop goes on, however often a request is
 // tried or asked again before that.
-func (b *book) steered(it item) bool {
+func (b *book) steered(it *item) bool {
 	for i := it.rec; i >= it.run.begin.rec; i-- {
 		in := &b.trace[i].In
 		if in.Kind == loop.Steer && in.Text == it.eff.Text && b.has(i, func(e *loop.Effect) bool { return e.Kind == loop.Note && e.Event == loop.EventSteered }) {

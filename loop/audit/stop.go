@@ -207,8 +207,9 @@ func endStateOf(s loop.Stop) loop.EndState {
 func (b *book) checkAlsoStopped() {
 	for _, r := range b.runs {
 		var noted []loop.Stop
-		for _, it := range b.items {
-			if it.run != r || it.eff == nil || it.eff.Kind != loop.Note || it.eff.Event != loop.EventAlsoStopped {
+		for i := range b.itemsOf(r) {
+			it := &b.itemsOf(r)[i]
+			if it.eff == nil || it.eff.Kind != loop.Note || it.eff.Event != loop.EventAlsoStopped {
 				continue
 			}
 			stop := loop.Stop(it.eff.Text)

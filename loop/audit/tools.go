@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -40,13 +41,14 @@ func (t *toolState) free(at time.Duration) bool {
 	if t.tripped() && (at < t.opensAt || t.probed) {
 		return false
 	}
-	within := 0
-	for _, start := range t.starts {
-		if start+t.Rate.Per > at {
-			within++
-		}
+	if t.Rate.Calls == 0 {
+		return true
 	}
-	return t.Rate.Calls == 0 || within < t.Rate.Calls
+	within := 0
+	for i := len(t.starts) - 1; i >= 0 && t.starts[i]+t.Rate.Per > at; i-- {
+		within++
+	}
+	return within < t.Rate.Calls
 }
 
 // let takes a call that is let through.
@@ -105,8 +107,8 @@ func (b *book) endTools(r *reply) {
 	slices.SortFunc(over, func(t, u *try) int { return cmp.Compare(t.started.line, u.started.line) })
 	for _, t := range over {
 		before := t.call.tries[slices.Index(t.call.tries, t)-1]
-		b.toolState(b.spec(before)).ended(t.started.at, true)
-		b.toolState(b.spec(t)).let(t.started.at)
+		b.toolState(before.spec).ended(t.started.at, true)
+		b.toolState(t.spec).let(t.started.at)
 	}
 	for _, c := range r.calls {
 		if c.spec != nil && len(c.puts) > 0 {
@@ -115,10 +117,10 @@ func (b *book) endTools(r *reply) {
 	}
 }
 
-func (b *book) endTool(c *call, put item) {
+func (b *book) endTool(c *call, put *item) {
 	spec, last := c.spec, c.last()
 	if last != nil {
-		spec = b.spec(last)
+		spec = last.spec
 	}
 	t := b.toolState(spec)
 	t.probed = false
@@ -133,6 +135,9 @@ func (b *book) endTool(c *call, put item) {
 
 // page gives the page that a call with these arguments reads.
 func (t *toolState) page(args string) int {
+	if len(t.pages) == 0 {
+		return 1 // nothing was offered yet
+	}
 	var fields map[string]any
 	json.Unmarshal([]byte(args), &fields)
 	page := 1
@@ -146,6 +151,9 @@ func (t *toolState) page(args string) int {
 
 // offers remembers the token that a result offers for the page after.
 func (t *toolState) offers(text string, page int) {
+	if !strings.Contains(text, "next") && !strings.Contains(text, `\u`) {
+		return // it has neither key, however that is written
+	}
 	var fields map[string]any
 	json.Unmarshal([]byte(text), &fields)
 	for _, name := range []string{"next_page", "nextToken"} {

@@ -15,7 +15,7 @@ func (b *book) checkTrimming() {
 	rec := -1
 	var drops []item
 	var want []loop.Ref // that have to be dropped from the history as it was before drops
-	b.rebuild(func(it item, h []loop.Message) {
+	b.rebuild(func(it *item, h []*loop.Message) {
 		if it.rec != rec {
 			b.uncalledFor(drops)
 			rec, drops = it.rec, nil
@@ -26,7 +26,7 @@ func (b *book) checkTrimming() {
 			if len(drops) == 0 {
 				want = b.trim(h)
 			}
-			drops = append(drops, it)
+			drops = append(drops, *it)
 		case it.eff.Kind == loop.Put && it.eff.To > 0:
 			drops = nil // a summary takes their place
 		case it.eff.Kind == loop.AskModel && it.eff.For != loop.ForSummary:
@@ -53,7 +53,7 @@ func (b *book) dropsEmpty(rec int, drop *loop.Effect) bool {
 	return r != nil && (r.sort == emptyReply || r.sort == summaryReply) && r.ref == drop.Ref
 }
 
-func (b *book) checkDrops(ask item, want []loop.Ref, drops []item) {
+func (b *book) checkDrops(ask *item, want []loop.Ref, drops []item) {
 	for _, d := range drops {
 		i := slices.Index(want, d.eff.Ref)
 		if i < 0 {
@@ -69,7 +69,7 @@ func (b *book) checkDrops(ask item, want []loop.Ref, drops []item) {
 
 // trim gives the messages that have to be dropped from a history: whole
 // groups, the oldest first, until what is left is short enough.
-func (b *book) trim(h []loop.Message) []loop.Ref {
+func (b *book) trim(h []*loop.Message) []loop.Ref {
 	cfg := b.cfg.History
 	left, kept := len(h), b.keptFrom(h)
 	var drops []loop.Ref
@@ -91,7 +91,7 @@ func (b *book) trim(h []loop.Message) []loop.Ref {
 
 // keptFrom gives the index from which on messages are always kept: the newest
 // group, and the last keep_last.
-func (b *book) keptFrom(h []loop.Message) int {
+func (b *book) keptFrom(h []*loop.Message) int {
 	kept := len(h) - 1
 	for kept > 0 && h[kept].Role == loop.ToolRole {
 		kept--
