@@ -14,21 +14,23 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// maxEnv is the size of a file of variables at most.
+// maxEnv is the largest size of a file of variables.
 const maxEnv = 64 << 10
 
 // ReadEnv reads a file of variables such as .env:
 //
-//	# what follows a # is a comment
+//	# a comment
 //	OPENAI_BASE_URL=http://127.0.0.1:8080/v1
-//	export OPENAI_API_KEY='taken as it stands'
+//	export OPENAI_API_KEY='every character counts'
 //	OPENAI_MODEL="with \" \\ \$ \n \r \t"  # other backslashes stay
 //
-// Nothing in it is executed or expanded, and nothing of it enters the process's
-// environment. A text in quotes may have several lines. Of a variable that
-// stands twice the last one counts. The error is of type [scenarios.Mistakes],
-// and shows nothing of the values; [fs.ErrNotExist] is in it if there is no
-// such file.
+// It executes and expands nothing, and sets nothing in the process's environment. A
+// text in quotes may have several lines. Of a variable that is set twice the last one
+// counts. The error is of type [scenarios.Mistakes] and never shows a value; it wraps
+// [fs.ErrNotExist] if there is no such file.
+//
+// hashicorp/go-envparse would replace 90 lines here, but silently cuts A=b#c to b, as
+// in a key or a URL, and rejects A=it's, \$ and values of several lines.
 func ReadEnv(path string) (map[string]string, error) {
 	text, err := readFile(path, maxEnv)
 	if err != nil {
@@ -49,11 +51,11 @@ func ReadEnv(path string) (map[string]string, error) {
 	return vars, nil
 }
 
-// An envReader reads one line, or as many as a quoted text has, after the other.
+// An envReader reads one variable after another.
 type envReader struct {
 	rest string
-	line int // of what was read last
-	next int // how many lines that has
+	line int // of the variable that was read last
+	next int // how many lines that variable has
 }
 
 var assignment = regexp.MustCompile(`^(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*`)
@@ -70,7 +72,7 @@ func (r *envReader) variable() (name, value string, err error) {
 	r.rest = r.rest[len(line)-len(trimmed):]
 	found := assignment.FindStringSubmatch(trimmed)
 	if found == nil {
-		return "", "", errors.New("this is no variable")
+		return "", "", errors.New("this is not a variable")
 	}
 	r.rest = r.rest[len(found[0]):]
 	value, size, err := envValue(r.rest)
@@ -81,14 +83,13 @@ func (r *envReader) variable() (name, value string, err error) {
 	return found[1], value, nil
 }
 
-// skip passes over the rest of a line, which has size bytes.
+// skip goes past the rest of a line, which has size bytes.
 func (r *envReader) skip(size int) {
 	r.next = strings.Count(r.rest[:size], "\n") + 1
 	r.rest = strings.TrimPrefix(r.rest[size:], "\n")
 }
 
-// envValue reads the value that a text begins with, and tells where its line
-// ends.
+// envValue reads the value at the beginning of a text. size is where its line ends.
 func envValue(text string) (value string, size int, err error) {
 	if text == "" || text[0] != '"' && text[0] != '\'' {
 		line, _, _ := strings.Cut(text, "\n")
@@ -112,7 +113,7 @@ func envValue(text string) (value string, size int, err error) {
 	return value, end + len(after), nil
 }
 
-// quotedText reads a text in quotes, and tells where it ends.
+// quotedText reads a text in quotes. end is the index after the closing quote.
 func quotedText(text string) (value string, end int, ok bool) {
 	quote := text[0]
 	var b strings.Builder
@@ -130,7 +131,7 @@ func quotedText(text string) (value string, end int, ok bool) {
 	return "", 0, false
 }
 
-// unescaped gives what a backslash and a character stand for.
+// unescaped returns what a backslash and a character mean.
 func unescaped(c byte) string {
 	switch c {
 	case 'n':
@@ -174,7 +175,7 @@ func capped(path string, limit int64) (string, error) {
 	if info, err := os.Stat(path); err != nil {
 		return "", err
 	} else if !info.Mode().IsRegular() { // to open a pipe could take for ever
-		return "", errors.New("is no file")
+		return "", errors.New("is not a regular file")
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -188,7 +189,7 @@ func capped(path string, limit int64) (string, error) {
 	case int64(len(text)) > limit:
 		return "", fmt.Errorf("is larger than %d bytes", limit)
 	case !utf8.Valid(text) || strings.ContainsRune(string(text), 0):
-		return "", errors.New("is no text")
+		return "", errors.New("is not a text file")
 	}
 	return string(text), nil
 }

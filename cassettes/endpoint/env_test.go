@@ -46,15 +46,15 @@ func TestReadEnv(t *testing.T) {
 func TestReadEnvMistakes(t *testing.T) {
 	const key = "sk-hunter2"
 	for text, want := range map[string]string{
-		"A=1\n" + key + "\n":          ":2:1: this is no variable",
-		"1A=" + key:                   ":1:1: this is no variable",
-		"A-B=" + key:                  ":1:1: this is no variable",
-		"export A":                    ":1:1: this is no variable",
+		"A=1\n" + key + "\n":          ":2:1: this is not a variable",
+		"1A=" + key:                   ":1:1: this is not a variable",
+		"A-B=" + key:                  ":1:1: this is not a variable",
+		"export A":                    ":1:1: this is not a variable",
 		"A='1\n2'\nB='" + key:         ":3:1: the quote ' is not closed",
 		"A=\"" + key + `\"`:           `:1:1: the quote " is not closed`,
 		"A='" + key + "'x":            ":1:1: something follows the closing quote",
-		"A=" + key + "\x00":           ": is no text",
-		"A=\xff":                      ": is no text",
+		"A=" + key + "\x00":           ": is not a text file",
+		"A=\xff":                      ": is not a text file",
 		strings.Repeat("A", 64<<10+1): ": is larger than 65536 bytes",
 	} {
 		_, err := ReadEnv(write(t, text))

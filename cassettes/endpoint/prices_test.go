@@ -121,8 +121,8 @@ func TestReadPricesMistakes(t *testing.T) {
 		"m: {in: 1, out: 2}\n---\nn: 1":          {":3:2: a second document begins here"},
 		"m: {in: 1":                              {":1:"},
 		"\"\": {in: 1, out: 2}":                  {":1:1: the name of a model must have 1 to 256 bytes"},
-		"a\x00b":                                 {": is no text"},
-		"\xff":                                   {": is no text"},
+		"a\x00b":                                 {": is not a text file"},
+		"\xff":                                   {": is not a text file"},
 		strings.Repeat("#", 16<<10+1):            {": is larger than 16384 bytes"},
 	} {
 		_, err := ReadPrices(write(t, text))
@@ -140,7 +140,7 @@ func TestReadPricesMistakes(t *testing.T) {
 	if _, err := ReadPrices(filepath.Join(t.TempDir(), "none.yaml")); err == nil || !strings.Contains(err.Error(), "none.yaml: there is no such file") {
 		t.Errorf("%v", err)
 	}
-	if _, err := ReadPrices(t.TempDir()); err == nil || !strings.HasSuffix(err.Error(), ": is no file") {
+	if _, err := ReadPrices(t.TempDir()); err == nil || !strings.HasSuffix(err.Error(), ": is not a regular file") {
 		t.Errorf("%v", err)
 	}
 }
