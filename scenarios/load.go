@@ -53,6 +53,23 @@ func Load(paths ...string) ([]*Scenario, error) {
 	return l.loaded, nil
 }
 
+// Parse reads the text of one scenario file. Messages call the file by name, whose
+// folder is the suite. The error is of type [Mistakes].
+func Parse(name, text string) (*Scenario, error) {
+	l := loader{files: map[string]bool{}, ids: map[string]*Scenario{}, variants: map[string]*Variant{}}
+	s := &source{file: name}
+	if len(text) > maxFileBytes {
+		s.whole("is too large")
+	} else {
+		s.parse(text)
+	}
+	l.add(s, path.Base(path.Dir(name)))
+	if err := l.mistakes.err(); err != nil {
+		return nil, err
+	}
+	return l.loaded[0], nil
+}
+
 type loader struct {
 	files    map[string]bool // read already
 	ids      map[string]*Scenario

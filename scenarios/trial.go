@@ -16,17 +16,17 @@ type Trial struct {
 	Scenario *Scenario
 	Variant  Variant
 	Seed     uint64
-	// Faults strike the scenario's world beside its own. What the scenario expects
-	// was written without them: the trial is judged by its label.
+	// Faults strike the scenario's world in addition to its own. What the scenario
+	// expects was written without them, so the trial is judged by its label.
 	Faults []fakes.Fault
-	// Player plays the cassette of a scenario that has one; nil: none can be
-	// played.
+	// Player plays the cassette of a scenario that has one. If it is nil, such a
+	// scenario cannot be played.
 	Player Player
 }
 
-// A Player plays cassettes: it gives what answers the model requests of one
-// trial of a scenario, and what tells afterwards whether all that was recorded
-// has been asked for.
+// A Player plays cassettes. For one trial of a scenario it returns the speaker that
+// answers the model requests, and end, which reports afterwards what of the recording
+// was not asked for.
 type Player func(s *Scenario) (speak fakes.Speaker, end func() error, err error)
 
 // A cassetteError says what is wrong with a cassette, or with what was asked of
@@ -35,8 +35,8 @@ type cassetteError struct{ error }
 
 func (e cassetteError) Unwrap() error { return e.error }
 
-// config gives what the loop runs with: the scenario's own changes apply under
-// its own variant only.
+// config returns the loop's config. The scenario's own changes apply under its own
+// variant only.
 func (t *Trial) config() *loop.Config {
 	if t.Own() {
 		return &t.Scenario.Config
@@ -57,14 +57,13 @@ func (t *Trial) asWritten() bool { return t.Own() && len(t.Faults) == 0 }
 
 func jitters(b loop.Backoff) bool { return b == loop.FullJitter || b == loop.DecorrelatedJitter }
 
-// Run makes the trial and judges it. A panic below it is caught: the trial is
-// then inconclusive.
+// Run makes the trial and judges it. A panic makes the trial inconclusive.
 func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) {
 	return t.run(ctx, t.random(), nil, false)
 }
 
-// Played gives the result of a session of the trial that was played elsewhere,
-// such as that of a live model: it is counted and not judged.
+// Played returns the result of a session of the trial that was played elsewhere, with
+// a live model say. The session is counted and not judged.
 func (t Trial) Played(runs []loop.Outcome, trace loop.Trace) *Result {
 	r := t.result(t.random())
 	r.count(runs, read(trace))
@@ -72,49 +71,42 @@ func (t Trial) Played(runs []loop.Outcome, trace loop.Trace) *Result {
 	return r
 }
 
-func (t *Trial) run(ctx context.Context, random bool, g *Goldens, first bool) (*Result, loop.Trace) {
-	r := t.result(random)
-	var trace loop.Trace
-	t.fill(ctx, r, &trace, g, first)
+// run makes the trial. g may be nil; first says that the trial has the first seed.
+func (t *Trial) run(ctx context.Context, random bool, g *Goldens, first bool) (r *Result, trace loop.Trace) {
+	r = t.result(random)
+	defer t.recovered(r)
+	script := t.Scenario.Script
+	script.Faults = append(slices.Clip(script.Faults), t.Faults...)
+	w := fakes.NewWorld(&script, t.Seed)
+	runs, err := t.play(ctx, w, &trace)
+	facts := read(trace)
+	r.count(runs, facts)
+	if err == nil && g != nil && len(t.Faults) == 0 {
+		g.judge(t, r, first, trace)
+	}
+	r.Verdict = t.judge(r, runs, facts, trace, w.Idle(), err)
 	return r, trace
 }
 
-// result gives the result of a trial that was not made yet.
+// result returns the result of a trial before it is made.
 func (t *Trial) result(random bool) *Result {
 	s := t.Scenario
 	return &Result{Type: "trial", Scenario: s.ID(), Suite: s.Suite, Label: s.Label, Variant: t.Variant.Name, Seed: t.Seed,
 		Codes: map[string]int{}, ToolMS: []Latency{}, Findings: []Finding{}, Golden: GoldenOff, Random: random, File: s.File, Line: s.Line}
 }
 
-// fill makes the trial and fills in its result and its trace. g may be nil; first
-// says that the trial has the first seed.
-func (t *Trial) fill(ctx context.Context, r *Result, trace *loop.Trace, g *Goldens, first bool) {
-	defer t.recovered(r)
-	script := t.Scenario.Script
-	script.Faults = append(slices.Clip(script.Faults), t.Faults...)
-	runs, idle, err := t.play(ctx, &script, trace)
-	facts := read(*trace)
-	r.count(runs, facts)
-	if err == nil && g != nil && len(t.Faults) == 0 {
-		g.judge(t, r, first, *trace)
-	}
-	r.Verdict = t.judge(r, runs, facts, *trace, idle, err)
-}
-
-// play plays the script. Of a cassette more may be left under another variant, or
-// with other faults, than under those that it was recorded with.
-func (t *Trial) play(ctx context.Context, script *fakes.Script, trace *loop.Trace) ([]loop.Outcome, fakes.Idle, error) {
-	w := fakes.NewWorld(script, t.Seed)
+// play plays the trial in its world. Under another variant, or with other faults, the
+// session may leave more of a cassette unplayed than the one that was recorded.
+func (t *Trial) play(ctx context.Context, w *fakes.World, trace *loop.Trace) ([]loop.Outcome, error) {
 	if t.Scenario.Cassette == "" {
-		runs, err := w.Run(ctx, *t.config(), trace)
-		return runs, w.Idle(), err
+		return w.Run(ctx, *t.config(), trace)
 	}
 	if t.Player == nil {
-		return nil, fakes.Idle{}, cassetteError{errors.New("cassettes cannot be played here")}
+		return nil, cassetteError{errors.New("cassettes cannot be played here")}
 	}
 	speak, end, err := t.Player(t.Scenario)
 	if err != nil {
-		return nil, fakes.Idle{}, cassetteError{err}
+		return nil, cassetteError{err}
 	}
 	w.Speaker = speak
 	runs, err := w.Run(ctx, *t.config(), trace)
@@ -124,10 +116,10 @@ func (t *Trial) play(ctx context.Context, script *fakes.Script, trace *loop.Trac
 	if err != nil && !errors.Is(err, loop.ErrDry) && ctx.Err() == nil {
 		err = cassetteError{err}
 	}
-	return runs, w.Idle(), err
+	return runs, err
 }
 
-// recovered is deferred: it makes a finding of a panic.
+// recovered, which is deferred, turns a panic into a finding.
 func (t *Trial) recovered(r *Result) {
 	if p := recover(); p != nil {
 		r.Verdict = Inconclusive
@@ -135,7 +127,7 @@ func (t *Trial) recovered(r *Result) {
 	}
 }
 
-// The rules of what speaks of a session that broke off.
+// The rules of findings about a session that did not finish.
 const (
 	ruleCassette    = "cassette"
 	ruleRanDry      = "ran-dry"
@@ -144,15 +136,16 @@ const (
 	rulePanic       = "panic"
 )
 
-// BrokeOff reports whether the trial's session did not come to its end: its
-// trace, if it has one, is not whole.
+// BrokeOff reports whether the trial's session did not finish: its trace, if it has
+// one, is not complete.
 func (r *Result) BrokeOff() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return slices.Contains([]string{ruleCassette, ruleRanDry, ruleInterrupted, ruleInvalid, rulePanic}, f.Rule)
 	})
 }
 
-// broke says why a session broke off, as a finding's rule and message.
+// broke returns the rule and the message of the finding about a session that did not
+// finish.
 func broke(err error) (rule, message string) {
 	var cassette cassetteError
 	switch {
