@@ -26,7 +26,7 @@ const (
 type alignment struct {
 	n, m            int
 	equal           func(a, b int) bool
-	freeOut, freeIn func(i int) bool // an edit that costs nothing: a rule or the mode allows it
+	freeOut, freeIn func(i int) bool // an edit that costs nothing: an allowance or the mode permits it
 }
 
 // A spot is a pair of places that a search has come to, behind equal lines.

@@ -68,11 +68,11 @@ const (
 // ParseAllowance reads an allowance and its reason, as DIFFERENCE: REASON. It
 // takes only what [Allowance.String] writes. The differences are
 //
-//	field LINE.KEY               what stands behind KEY in such lines
+//	field LINE.KEY               the value of KEY in such lines
 //	field LINE.KEY within 5      the same, where the numbers differ by 5 at most
-//	argument TOOL PATH           what stands at PATH in the arguments of TOOL
+//	argument TOOL PATH           the value at PATH in the arguments of TOOL, or whether it is there
 //	argument TOOL PATH within 1% the same, where the numbers differ by 1 % of the golden's at most
-//	text LINE.KEY REGEXP         every part of the text behind KEY that REGEXP matches
+//	text LINE.KEY REGEXP         every part of the text of KEY that REGEXP matches
 //	added LINE                   lines of that kind that the golden does not have
 //	missing LINE                 lines of that kind that only the golden has
 //	retries                      how often a call or a request was tried before its last try, and all times
@@ -95,9 +95,9 @@ func ParseAllowance(text string) (Allowance, error) {
 	reason, ok := strings.CutPrefix(rest, ": ")
 	switch {
 	case rest == "" || rest == ":" || rest == ": ":
-		return Allowance{}, allowanceError("behind the rule comes why, such as "+a.Difference()+": the clock is real", "the rule has no reason")
+		return Allowance{}, allowanceError("say why behind it, such as "+a.Difference()+": the clock is real", "the allowance has no reason")
 	case !ok:
-		return Allowance{}, allowanceError("behind the rule come a colon, a space and the reason", "the rule ends before %s", shown(rest))
+		return Allowance{}, allowanceError("a colon, a space and the reason follow it", "the allowance ends before %s", shown(rest))
 	case reason != strings.TrimSpace(reason):
 		return Allowance{}, allowanceError("", "the reason begins or ends with white space")
 	case utf8.RuneCountInString(reason) > maxReason:

@@ -70,7 +70,7 @@ func (e *entry) ref() *loop.Ref {
 	return &e.input.Ref
 }
 
-// is reports whether a line is of the kind that a rule names: *, a word, or
+// is reports whether a line is of the kind that an allowance names: *, a word, or
 // note.EVENT.
 func (e *entry) is(kind string) bool {
 	word, event, ofEvent := strings.Cut(kind, ".")

@@ -134,7 +134,7 @@ func (p *parser) parse(size int) error {
 		return p.fail("check it out with LF: *.golden text eol=lf in .gitattributes", "the lines end with CR LF")
 	}
 	if first != magic {
-		return p.fail("the first line is "+magic, "is no golden: it begins with %s", shown(first))
+		return p.fail("the first line is "+magic, "is not a golden: it begins with %s", shown(first))
 	}
 	for _, name := range fields {
 		if err := p.field(name); err != nil {

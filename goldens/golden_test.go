@@ -50,14 +50,14 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// What is no golden is told with its line, and how to mend it.
+// The error of a broken golden names the line, and how to mend it.
 func TestBrokenHeaders(t *testing.T) {
 	whole := header + "\n" + walk
 	edited := func(old, new string) string { return strings.Replace(whole, old, new, 1) }
 	for _, c := range []struct{ text, want string }{
-		{"", `x:1: is no golden: it begins with ""; the first line is # agentbench golden v1`},
-		{"# agentbench golden v2\n", `x:1: is no golden: it begins with "# agentbench golden v2"; the first line is # agentbench golden v1`},
-		{"\x1b]0;evil\a\n", `x:1: is no golden: it begins with "\x1b]0;evil\a"; the first line is # agentbench golden v1`},
+		{"", `x:1: is not a golden: it begins with ""; the first line is # agentbench golden v1`},
+		{"# agentbench golden v2\n", `x:1: is not a golden: it begins with "# agentbench golden v2"; the first line is # agentbench golden v1`},
+		{"\x1b]0;evil\a\n", `x:1: is not a golden: it begins with "\x1b]0;evil\a"; the first line is # agentbench golden v1`},
 		{strings.ReplaceAll(whole, "\n", "\r\n"), "x:1: the lines end with CR LF; check it out with LF: *.golden text eol=lf in .gitattributes"},
 		{edited("# variant: hpd-agent\n", ""), `x:3: expected # variant: and not "# seed: 18446744073709551615"; the header is scenario, variant, seed, mode, then any number of allow, then an empty line`},
 		{edited("loops/walk", "walk"), `x:2: the scenario must be suite/name and not "walk"; such as stuck-loops/same-call-forever`},
@@ -73,8 +73,8 @@ func TestBrokenHeaders(t *testing.T) {
 		{strings.TrimSuffix(header, "\n"), "x:6: the file ends before the empty line behind the header"},
 		{header + "# allow: retries: x", "x:7: the file ends before the empty line behind the header"},
 		{edited("\n\n", "\nhello\n"), `x:6: expected # allow: or an empty line and not "hello"; an empty line stands between the header and the trace`},
-		{edited("\n\n", "\n# allow: retries\n\n"), `x:6: the rule has no reason; behind the rule comes why, such as retries: the clock is real`},
-		{edited("\n\n", "\n# allow: retries: why not\n# allow: retry: b\n\n"), `x:7: there is no rule "retry: b"; the rules are field LINE.KEY [within AMOUNT], argument TOOL PATH [within AMOUNT], text LINE.KEY REGEXP, added LINE, missing LINE, retries`},
+		{edited("\n\n", "\n# allow: retries\n\n"), `x:6: the allowance has no reason; say why behind it, such as retries: the clock is real`},
+		{edited("\n\n", "\n# allow: retries: why not\n# allow: retry: b\n\n"), `x:7: there is no allowance "retry: b"; the allowances are field LINE.KEY [within AMOUNT], argument TOOL PATH [within AMOUNT], text LINE.KEY REGEXP, added LINE, missing LINE, retries`},
 		{edited("\n\n", "\n"+strings.Repeat("# allow: retries: x\n", 101)+"\n"), `x:106: more than 100 allowances`},
 		{strings.Repeat("x", maxBytes+1), "x: a golden has at most 4194304 bytes"},
 	} {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Every line of a trace has a word that rules know, and every field of a line
+// Every line of a trace has a word that allowances know, and every field of a line
 // but its kind and number a key.
 func TestKeysAreComplete(t *testing.T) {
 	var trace loop.Trace
@@ -25,7 +25,7 @@ func TestKeysAreComplete(t *testing.T) {
 	}
 	slices.Sort(words)
 	if words = slices.Compact(words); !slices.Equal(words, lineWords) {
-		t.Errorf("the words of a trace are %q, and rules know %q", words, lineWords)
+		t.Errorf("the words of a trace are %q, and allowances know %q", words, lineWords)
 	}
 	for _, part := range []struct {
 		of    any

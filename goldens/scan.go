@@ -11,13 +11,13 @@ import (
 // follows it.
 func scanAllowance(text string) (a Allowance, rest string, err error) {
 	if len(text) > maxAllowance {
-		return a, "", allowanceError("", "the rule has more than %d bytes", maxAllowance)
+		return a, "", allowanceError("", "the allowance has more than %d bytes", maxAllowance)
 	}
 	s := scanner{rest: text}
 	a = s.allowance()
 	read := text[:len(text)-len(s.rest)]
 	if s.err == nil && a.Difference() != read {
-		s.fail("write it as "+a.Difference(), "the rule %s is not in its canonical form", shown(read))
+		s.fail("write it as "+a.Difference(), "the allowance %s is not in its canonical form", shown(read))
 	}
 	return a, s.rest, s.err
 }
@@ -79,7 +79,7 @@ func (s *scanner) allowance() (a Allowance) {
 		for _, f := range forms {
 			all = append(all, f.form)
 		}
-		s.fail("the rules are "+strings.Join(all, ", "), "there is no rule %s", shown(string(word)+s.rest))
+		s.fail("the allowances are "+strings.Join(all, ", "), "there is no allowance %s", shown(string(word)+s.rest))
 		return a
 	}
 	switch a.kind = word; a.kind {
@@ -95,7 +95,7 @@ func (s *scanner) allowance() (a Allowance) {
 	case allowText:
 		s.field(&a)
 		if !isTextKey(a.key) {
-			s.fail("the texts are "+list(textKeys()), "what stands behind %s is no text", a.key)
+			s.fail("the texts are "+list(textKeys()), "the value of %s is not a text", a.key)
 		}
 		s.space("a regular expression")
 		a.pattern = s.regexp()
@@ -217,7 +217,7 @@ func (s *scanner) within(a *Allowance) {
 	}
 	switch isTime := isTimeKey(a.key); {
 	case a.kind == allowField && !isNumberKey(a.key):
-		s.fail("the numbers are "+list(numberKeys()), "what stands behind %s is no number", a.key)
+		s.fail("the numbers are "+list(numberKeys()), "the value of %s is not a number", a.key)
 	case isTime && a.within.unit == "":
 		s.fail("such as 0.5s or 10%", "%s is a time: the amount needs a unit", a.key)
 	case !isTime && a.within.unit == "s":

@@ -60,7 +60,7 @@ func (f folder) Open(name string) (fs.File, error) {
 }
 
 // Name gives the name of a golden in its store. The error says why there can be
-// none: the scenario is no suite/name, or one of the parts cannot be part of a
+// none: the scenario is not suite/name, or one of the parts cannot be part of a
 // file's name.
 func Name(scenario, variant string) (string, error) {
 	suite, name, err := split(scenario)
@@ -124,7 +124,7 @@ func (s *Store) List() ([]string, error) {
 }
 
 // Read reads the golden of that name. The error is [fs.ErrNotExist] if there is
-// none, and a [SyntaxError] if it is no golden, or that of another name.
+// none, and a [SyntaxError] if it is not a golden, or that of another name.
 func (s *Store) Read(name string) (*Golden, error) {
 	file, err := s.files.Open(name)
 	if err != nil {

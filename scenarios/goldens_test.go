@@ -144,7 +144,7 @@ func TestRunWithGoldens(t *testing.T) {
 	write(t, dir, "loops/one.yaml", valid)
 	write(t, dir, "goldens/loops/one.hpd-agent.golden", "junk\n")
 	r = step("broken", &Goldens{}, "mismatch fail golden")
-	if got := r.Findings[0].Message; !strings.Contains(got, "one.hpd-agent.golden:1: is no golden") {
+	if got := r.Findings[0].Message; !strings.Contains(got, "one.hpd-agent.golden:1: is not a golden") {
 		t.Errorf("the finding says %q", got)
 	}
 	made = &Goldens{Update: true}
