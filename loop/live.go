@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -12,19 +11,20 @@ import (
 	"time"
 )
 
-// This is the only file of the package that reads a clock or starts a
-// goroutine. What it talks to stands in model.go, tool.go
-// and live_options.go.
+// The live world is the part of the package that reads a clock and starts
+// goroutines. It stands in this file, live_pending.go (one thing that is under
+// way) and live_arrivals.go (what has come); what it talks to stands in
+// model.go, tool.go and live_options.go.
 
-// The causes for which the live world cancels the context of a model, tool or
-// approver.
+// The causes with which the live world cancels the context of a model, tool or
+// person.
 var (
 	ErrTimeout   = errors.New("this try took too long")      // time.tool, model, first_token or chunk
 	ErrDeadline  = errors.New("the run deadline has passed") // time.run
 	ErrCancelled = errors.New("the caller gave up")          // the context of Run is done
 )
 
-// causes are the texts of the cancel effects.
+// causes maps the texts of the cancel effects to causes.
 var causes = map[string]error{
 	textTimeout:      ErrTimeout,
 	textModelTimeout: ErrTimeout,
@@ -36,11 +36,11 @@ var causes = map[string]error{
 
 // RunLive runs a task with a model and tools to the end of the session, and
 // returns the outcome of its last run. When ctx is done the run ends within
-// time.grace, as [StopCancelled] and without an error. The error joins what is
-// wrong with config and tools.
+// time.grace, as [StopCancelled] and without an error, whatever model and tools
+// do meanwhile. The error joins all mistakes in config and tools.
 //
-// It is short for [New], [NewLive] and [Run]. Who wants a trace, or the history
-// afterwards, calls these three, with [Recording] round the world.
+// It is short for [New], [NewLive] and [Run]. Call these three to get a trace,
+// with [Recording] around the world, or to read the history afterwards.
 func RunLive(ctx context.Context, config Config, task Task, model Model, tools []Tool, opts LiveOptions) (Outcome, error) {
 	if model == nil {
 		return Outcome{}, errors.New("model: must not be nil")
@@ -54,12 +54,12 @@ func RunLive(ctx context.Context, config Config, task Task, model Model, tools [
 }
 
 // A Live is the live world of one session: it asks a model and calls tools, in
-// goroutines, by the clock, which begins at the instant of the first input that
-// Do is told of.
+// goroutines and by the wall clock. Its clock starts with the first input that
+// Do gets.
 //
-// Of the context that [Run] is given, models and tools see the values. That it
-// is done they learn from the machine, a moment later and with a cause, so that
-// nothing they then return can be taken for a failure of their own.
+// Models and tools see the values of the context that [Run] gets, but not its
+// end: the machine passes that on a moment later and with a cause, so that what
+// they return then does not count as a failure of their own.
 type Live struct {
 	planner Planner
 	model   Model
@@ -67,22 +67,23 @@ type Live struct {
 	specs   []ToolSpec
 	opts    LiveOptions
 
-	// Of the goroutine that calls Do and Next.
+	// Only the goroutine that calls Do and Next uses these.
+	timer *time.Timer // of sleep
+
+	mu        sync.Mutex
+	start     time.Time
 	over      *Outcome // of the run that has halted, nil while one is under way
 	cancelled bool     // the Cancel input has been queued
-
-	mu      sync.Mutex
-	start   time.Time
-	queue   []Input                         // what has come and was not yielded, in the order of its instants
-	open    map[Ref]context.CancelCauseFunc // what may still be answered
-	arrived chan struct{}                   // holds a token when the queue has grown
+	arrivals  arrivals
+	open      map[Ref]*pending
+	arrived   chan struct{} // holds a token when something has come
 }
 
 // NewLive makes the live world of a session with this task.
 func NewLive(task Task, model Model, tools []Tool, opts LiveOptions) *Live {
 	l := &Live{
 		planner: task.Planner, model: model, tools: make(map[string]Tool, len(tools)), opts: opts,
-		open: map[Ref]context.CancelCauseFunc{},
+		open: map[Ref]*pending{},
 	}
 	for _, t := range tools {
 		spec := t.Spec()
@@ -92,8 +93,8 @@ func NewLive(task Task, model Model, tools []Tool, opts LiveOptions) *Live {
 	return l
 }
 
-// Tools gives the specs of the tools, as [New] takes them.
-func (l *Live) Tools() []ToolSpec { return slices.Clone(l.specs) }
+// Tools returns the specs of the tools, as [New] takes them.
+func (l *Live) Tools() []ToolSpec { return slices.Clip(slices.Clone(l.specs)) }
 
 // Do carries out effects.
 func (l *Live) Do(ctx context.Context, in Input, effects []Effect) {
@@ -102,14 +103,12 @@ func (l *Live) Do(ctx context.Context, in Input, effects []Effect) {
 	if l.arrived == nil {
 		l.start, l.arrived = time.Now().Add(-in.At), make(chan struct{}, 1)
 	}
-	ctx = context.WithoutCancel(ctx)
 	for i := range effects {
 		switch e := &effects[i]; e.Kind {
 		case AskModel:
 			l.askModel(ctx, e)
 		case CancelModel:
-			l.cancel(e.Ref, causes[e.Text])
-			delete(l.open, e.Ref)
+			l.giveUp(e.Ref, causes[e.Text])
 		case OpenGate:
 			l.openGate(ctx, e)
 		case AskUser:
@@ -117,7 +116,9 @@ func (l *Live) Do(ctx context.Context, in Input, effects []Effect) {
 		case CallTool:
 			l.callTool(ctx, in.At, e)
 		case CancelTool:
-			l.cancel(e.Ref, causes[e.Text])
+			if p := l.open[e.Ref]; p != nil {
+				p.ctx.cancel(causes[e.Text])
+			}
 		case Halt:
 			l.halt(in.Kind, e.Outcome)
 		}
@@ -126,22 +127,28 @@ func (l *Live) Do(ctx context.Context, in Input, effects []Effect) {
 
 func (l *Live) askModel(ctx context.Context, e *Effect) {
 	ref := e.Ref
-	req := ModelRequest{Ref: ref, For: e.For, System: e.System, History: slices.Clone(e.History)}
+	req := ModelRequest{Ref: ref, For: e.For, System: e.System, History: copyMessages(nil, e.History)}
 	if (e.For == ForReply || e.For == ForGrace) && l.planner == PlannerNative {
 		req.Tools = l.Tools()
 	}
-	for i := range req.History {
-		req.History[i].Calls = slices.Clone(req.History[i].Calls)
-	}
-	delta := func(text string) { l.deliver(Input{Kind: ModelDelta, Ref: ref, Text: text}) }
-	l.answer(ctx, Input{Kind: ModelFailure, Ref: ref}, func(ctx context.Context) Input {
-		r, err := l.model.Reply(ctx, req, delta)
+	l.arrivals.stream = stream{ref: ref}
+	p := new(pending)
+	l.begin(ctx, p, Input{Kind: ModelFailure, Ref: ref}, func(ctx context.Context) Input {
+		r, err := l.model.Reply(ctx, req, p.delta)
 		if err != nil {
 			return modelFailure(ref, err)
 		}
 		return Input{Kind: ModelReply, Ref: ref, Text: r.Text, Calls: slices.Clone(r.Calls), Finish: r.Finish,
 			TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: r.Cost}
 	})
+}
+
+func copyMessages(to, from []Message) []Message {
+	for _, m := range from {
+		m.Calls = slices.Clone(m.Calls)
+		to = append(to, m)
+	}
+	return to
 }
 
 func modelFailure(ref Ref, err error) Input {
@@ -154,7 +161,7 @@ func modelFailure(ref Ref, err error) Input {
 
 func (l *Live) openGate(ctx context.Context, e *Effect) {
 	ref, at := e.Ref, HookPoint{At: e.At, Call: e.Of.N, Tool: e.Name, Args: e.Args, Code: e.Code, Text: e.Text}
-	l.answer(ctx, Input{Kind: GateAnswer, Ref: ref}, func(ctx context.Context) Input {
+	l.begin(ctx, new(pending), Input{Kind: GateAnswer, Ref: ref}, func(ctx context.Context) Input {
 		in := Input{Kind: GateAnswer, Ref: ref, Allow: true}
 		switch {
 		case at.At == GatePermission && l.opts.Approve != nil:
@@ -173,7 +180,7 @@ func (l *Live) openGate(ctx context.Context, e *Effect) {
 
 func (l *Live) askUser(ctx context.Context, e *Effect) {
 	ref, question := e.Ref, e.Text
-	l.answer(ctx, Input{Kind: UserReply, Ref: ref}, func(ctx context.Context) Input {
+	l.begin(ctx, new(pending), Input{Kind: UserReply, Ref: ref}, func(ctx context.Context) Input {
 		if l.opts.Ask == nil {
 			return Input{Kind: UserReply, Ref: ref}
 		}
@@ -183,16 +190,16 @@ func (l *Live) askUser(ctx context.Context, e *Effect) {
 }
 
 func (l *Live) callTool(ctx context.Context, at time.Duration, e *Effect) {
-	if e.Budget > 0 {
-		ctx = announced{ctx, l.start.Add(at + e.Budget)}
-	}
 	ref, name, args := e.Ref, e.Name, e.Args
 	if strings.TrimSpace(args) == "" {
 		args = "{}"
 	}
-	used := new(rollUp)
-	ctx = context.WithValue(ctx, rollUpKey{}, used)
-	l.answer(ctx, Input{Kind: ToolResult, Ref: ref, Code: ToolBug}, func(ctx context.Context) Input {
+	p := new(pending)
+	p.ctx.try = true
+	if e.Budget > 0 {
+		p.ctx.deadline = l.start.Add(at + e.Budget)
+	}
+	l.begin(ctx, p, Input{Kind: ToolResult, Ref: ref, Code: ToolBug}, func(ctx context.Context) Input {
 		t := l.tools[name]
 		if t == nil {
 			return Input{Kind: ToolResult, Ref: ref, Code: NotFound, Text: "the world has no tool " + name}
@@ -202,11 +209,12 @@ func (l *Live) callTool(ctx context.Context, at time.Duration, e *Effect) {
 		if in.Text, err = t.Call(ctx, args); err != nil {
 			in.Code, in.Text = toolFailure(ctx, err)
 		}
-		used.into(&in)
+		p.ctx.used.into(&in)
 		return in
 	})
 }
 
+// toolFailure returns the code and the text of a call that ended with an error.
 func toolFailure(ctx context.Context, err error) (code Code, text string) {
 	var typed *ToolError
 	late := errors.Is(err, context.DeadlineExceeded)
@@ -225,77 +233,25 @@ func toolFailure(ctx context.Context, err error) (code Code, text string) {
 	return ToolBug, err.Error()
 }
 
-// announced is a context that names a deadline and does not keep it.
-type announced struct {
-	context.Context
-	deadline time.Time
+// close closes what is answered or given up: nothing that comes for it counts
+// any more.
+func (l *Live) close(p *pending) {
+	p.open.Store(false)
+	delete(l.open, p.Ref)
 }
 
-func (a announced) Deadline() (time.Time, bool) { return a.deadline, true }
-
-// answer opens what crashed answers, and runs f to answer it. Where f panics,
-// crashed is the answer.
-func (l *Live) answer(ctx context.Context, crashed Input, f func(context.Context) Input) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	l.open[crashed.Ref] = cancel
-	go func() {
-		in := crashed
-		in.Text = "ended without an answer" // where f calls runtime.Goexit
-		defer func() {
-			if p := recover(); p != nil {
-				in.Text = "panic: " + fmt.Sprint(p)
-			}
-			cancel(nil)
-			l.deliver(in)
-		}()
-		in = f(ctx)
-	}()
-}
-
-// deliver queues an answer to what is open; any other is dropped.
-func (l *Live) deliver(in Input) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, open := l.open[in.Ref]; !open {
-		return
+// giveUp cancels what nobody waits for any more, and drops what it said so far.
+func (l *Live) giveUp(ref Ref, cause error) {
+	if ref == l.arrivals.stream.ref {
+		l.arrivals.stream = stream{}
 	}
-	if in.Kind != ModelDelta {
-		delete(l.open, in.Ref)
-	}
-	l.push(in)
-}
-
-// Say hands the machine something that the user says while a run is under way:
-// a [Steer] input. It may be called from any goroutine. Before the session
-// begins and after it has ended it reports false.
-func (l *Live) Say(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.arrived == nil || l.over != nil {
-		return false
-	}
-	l.push(Input{Kind: Steer, Text: text})
-	return true
-}
-
-// push stamps and queues an input. Both happen under the lock, so that the
-// queue is in the order of its instants.
-func (l *Live) push(in Input) {
-	in.At = time.Since(l.start)
-	l.queue = append(l.queue, in)
-	select {
-	case l.arrived <- struct{}{}:
-	default:
+	if p := l.open[ref]; p != nil {
+		l.close(p)
+		p.ctx.cancel(cause)
 	}
 }
 
-func (l *Live) cancel(ref Ref, cause error) {
-	if cancel := l.open[ref]; cancel != nil {
-		cancel(cause)
-	}
-}
-
-// halt forgets a gate or question that the run did not wait for. Tools that
+// halt gives up a gate or question that the run did not wait for. Tools that
 // were abandoned stay open: a late result is an input like any other.
 func (l *Live) halt(after InputKind, out *Outcome) {
 	last := *out
@@ -306,21 +262,49 @@ func (l *Live) halt(after InputKind, out *Outcome) {
 	}
 	for ref := range l.open {
 		if ref.Kind != RefCall {
-			l.cancel(ref, cause)
-			delete(l.open, ref)
+			l.giveUp(ref, cause)
 		}
 	}
 }
 
-// Next yields the next input. An instant is that of the arrival; a tick's is
+// Say passes on a text that the user says while a run is under way, as a
+// [Steer] input. Any goroutine may call it. It reports whether the loop takes
+// the text: not before the session begins, between two runs or after the end,
+// nor while more than a MiB of text waits. Texts that wait together become one
+// input, with line breaks between them.
+func (l *Live) Say(text string) bool {
+	l.mu.Lock()
+	said := l.arrived != nil && l.over == nil && l.arrivals.steer(text, l.now())
+	l.mu.Unlock()
+	if said {
+		l.notify()
+	}
+	return said
+}
+
+// now returns the instant on the session's clock.
+func (l *Live) now() time.Duration { return time.Since(l.start) }
+
+// notify ends a sleep.
+func (l *Live) notify() {
+	select {
+	case l.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// Next yields the next input. Its instant is that of the arrival; a tick's is
 // wake, however late it comes.
 func (l *Live) Next(ctx context.Context, wake time.Duration, armed bool) (Input, error) {
+	if !armed {
+		wake = never
+	}
 	if l.over != nil && !l.followUp(ctx) {
-		l.close()
+		l.end()
 		return Input{}, io.EOF
 	}
 	for {
-		in, wait, err := l.poll(ctx, wake, armed)
+		in, wait, err := l.poll(ctx, wake)
 		if wait == 0 {
 			return in, err
 		}
@@ -337,31 +321,33 @@ func (l *Live) followUp(ctx context.Context) bool {
 	if !ok || ctx.Err() != nil {
 		return false
 	}
-	l.over = nil
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.push(Input{Kind: UserMessage, Text: text})
+	l.over = nil
+	l.arrivals.push(&arrival{Input: Input{Kind: UserMessage, At: l.now(), Text: text}})
 	return true
 }
 
-// poll gives the next input if there is one. If not, wait is how long none can
-// be due: never, where only an answer can end it.
-func (l *Live) poll(ctx context.Context, wake time.Duration, armed bool) (in Input, wait time.Duration, err error) {
+// poll returns the next input if there is one. If not, it returns how long none
+// can be due: never, if only an arrival can end the wait.
+//
+// The end of ctx comes next, whatever deltas wait: they are dropped. Answers
+// that came before it was noticed keep their place.
+func (l *Live) poll(ctx context.Context, wake time.Duration) (in Input, wait time.Duration, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if ctx.Err() != nil && !l.cancelled {
 		l.cancelled = true
-		l.push(Input{Kind: Cancel})
+		l.arrivals.stream = stream{}
+		l.arrivals.push(&arrival{Input: Input{Kind: Cancel, At: l.now()}})
 	}
-	now := time.Since(l.start)
-	switch {
-	case len(l.queue) > 0 && (!armed || l.queue[0].At < wake):
-		in = l.queue[0]
-		l.queue = slices.Delete(l.queue, 0, 1)
+	if in, ok := l.arrivals.take(wake); ok {
 		return in, 0, nil
-	case armed && wake <= now:
+	}
+	switch now := l.now(); {
+	case wake <= now:
 		return Input{At: wake, Kind: Tick}, 0, nil
-	case armed:
+	case wake < never:
 		return Input{}, wake - now, nil
 	case len(l.open) == 0:
 		return Input{}, 0, io.EOF
@@ -377,9 +363,12 @@ func (l *Live) sleep(ctx context.Context, wait time.Duration) {
 	}
 	var due <-chan time.Time
 	if wait != never {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		due = timer.C
+		if l.timer == nil {
+			l.timer = time.NewTimer(wait)
+		} else {
+			l.timer.Reset(wait)
+		}
+		due = l.timer.C
 	}
 	select {
 	case <-l.arrived:
@@ -388,10 +377,13 @@ func (l *Live) sleep(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// close ends the session: what comes from now on is dropped.
-func (l *Live) close() {
+// end ends the session: what comes from now on is dropped.
+func (l *Live) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, p := range l.open {
+		p.open.Store(false)
+	}
 	clear(l.open)
-	l.queue = nil
+	l.arrivals = arrivals{}
 }

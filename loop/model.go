@@ -9,15 +9,16 @@ import (
 
 // A Model answers requests.
 type Model interface {
-	// Reply answers one request. It runs in a goroutine of its own, and ctx is
-	// cancelled when the loop gives the request up, with one of [ErrTimeout],
-	// [ErrDeadline] and [ErrCancelled] as [context.Cause]; the answer is
-	// dropped then. A retry does not wait for a Reply that ignores this.
+	// Reply answers one request. It runs in a goroutine of its own. When the
+	// loop gives the request up it cancels ctx, with one of [ErrTimeout],
+	// [ErrDeadline] and [ErrCancelled] as [context.Cause], and drops the answer.
+	// A retry does not wait for a Reply that ignores this.
 	//
-	// A model that streams tells delta of each piece as it comes, "" for a
-	// piece without text: the machine sees by it that the model is alive, and
-	// takes the reply itself from what is returned. delta never blocks and may
-	// be called from any goroutine, also when it is too late.
+	// A model that streams passes each piece of text to delta as it comes, ""
+	// for a piece without text. It shows the loop that the model is alive; the
+	// reply itself is what Reply returns. delta never blocks, and any goroutine
+	// may call it, also when it is too late. Pieces that come faster than the
+	// loop takes them are joined; of those, text beyond a MiB is dropped.
 	//
 	// A failure with an HTTP status is a [*ModelError]. Any other error, and a
 	// panic, is a lost connection. Reply itself must not retry.
