@@ -1,6 +1,6 @@
 # What can be made. Every recipe is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help test race race-live bench fuzz golden lint tidy examples run
+.PHONY: help test quick figures race race-live bench fuzz golden lint tidy examples run
 
 GO ?= go
 FUZZTIME ?= 10s
@@ -10,6 +10,12 @@ help: ## list the targets
 
 test: ## all tests of all modules of the workspace
 	$(GO) test -timeout 20m work
+
+quick: ## the tests to run while you work: no long ones, no client library
+	$(GO) test -short -tags nolive work
+
+figures: ## the figures that docs and presets hold, measured anew; UPDATE=1 writes them
+	$(GO) test -tags figures -timeout 20m -run 'Matrix|Recommended' ./scenarios
 
 race: ## all tests under the race detector, but for those of race-live
 	$(GO) test -race -tags nolive -timeout 30m $$($(GO) list -tags nolive work | grep -v /cassettes/openai)
@@ -28,11 +34,11 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 	done; test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 golden: ## rewrite what tests compare with; read the diff before you commit it
-	UPDATE=1 $(GO) test work
+	UPDATE=1 $(GO) test -tags figures work
 
 lint: ## format, vet and module tidiness
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w ."; exit 1; }
-	$(GO) vet work
+	$(GO) vet -tags figures work
 	.ci/tidy -diff
 
 tidy: ## go mod tidy in every module

@@ -1,3 +1,5 @@
+//go:build figures
+
 package scenarios
 
 import (
@@ -54,7 +56,7 @@ func alternatives(t *testing.T) []Variant {
 }
 
 // The figures in the comment of recommended are those of the suites as they
-// are. UPDATE=1 writes them anew: read what became of them.
+// are. UPDATE=1 make figures writes them anew: read what became of them.
 func TestRecommendedFigures(t *testing.T) {
 	want := suiteFigures(t)
 	text, err := os.ReadFile(recommendedFile)
@@ -70,7 +72,7 @@ func TestRecommendedFigures(t *testing.T) {
 		return
 	}
 	if os.Getenv("UPDATE") == "" {
-		t.Fatalf("%s is stale; UPDATE=1 go test ./scenarios -run Recommended writes\n%s", recommendedFile, want)
+		t.Fatalf("%s is stale; UPDATE=1 make figures writes\n%s", recommendedFile, want)
 	}
 	if err := os.WriteFile(recommendedFile, []byte(before+suitesBegin+want+suitesEnd+after), 0o644); err != nil {
 		t.Fatal(err)

@@ -1,3 +1,5 @@
+//go:build figures
+
 package scenarios_test
 
 import (
@@ -20,7 +22,7 @@ import (
 const realRuns = "../../shared/data/trajectories"
 
 // The figures on recorded runs in the comment of recommended are those that a
-// replay gives. UPDATE=1 writes them anew: read what became of them.
+// replay gives. UPDATE=1 make figures writes them anew: read what became of them.
 func TestRecommendedReplay(t *testing.T) {
 	if _, err := os.Stat(realRuns); err != nil {
 		t.Skipf("the recorded runs are not here: %v", err)
@@ -40,7 +42,7 @@ func TestRecommendedReplay(t *testing.T) {
 		return
 	}
 	if os.Getenv("UPDATE") == "" {
-		t.Fatalf("%s is stale; UPDATE=1 go test ./scenarios -run Recommended writes\n%s", file, want)
+		t.Fatalf("%s is stale; UPDATE=1 make figures writes\n%s", file, want)
 	}
 	if err := os.WriteFile(file, []byte(strings.Replace(string(text), got+end, want+end, 1)), 0o644); err != nil {
 		t.Fatal(err)
