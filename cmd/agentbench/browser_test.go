@@ -93,6 +93,9 @@ func folded(t *testing.T, f *reports.Fold, results ...*scenarios.Result) *report
 // browser opens pages in a Chromium without a window.
 func browser(t *testing.T) context.Context {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds of CPU")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
