@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"reflect"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // JSON gives the variant's config as a JSON object with the keys of a variant's
@@ -16,7 +17,7 @@ func (v *Variant) JSON() json.RawMessage { return appendConfig(nil, reflect.Valu
 // appendConfig writes a value of a config.
 func appendConfig(b []byte, v reflect.Value) []byte {
 	if d, ok := v.Interface().(time.Duration); ok {
-		return appendJSONText(b, shortDuration(d))
+		return appendJSONText(b, text.Exact(d))
 	}
 	if m, ok := v.Interface().(encoding.TextMarshaler); ok {
 		text, _ := m.MarshalText() // a config's texts can always be written
@@ -50,16 +51,4 @@ func appendConfig(b []byte, v reflect.Value) []byte {
 		return strconv.AppendFloat(b, v.Float(), 'f', -1, 64)
 	}
 	return strconv.AppendInt(b, v.Int(), 10)
-}
-
-// shortDuration writes 5m0s as 5m.
-func shortDuration(d time.Duration) string {
-	s := d.String()
-	if short, ok := strings.CutSuffix(s, "m0s"); ok {
-		s = short + "m"
-	}
-	if short, ok := strings.CutSuffix(s, "h0m"); ok {
-		s = short + "h"
-	}
-	return s
 }

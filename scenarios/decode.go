@@ -209,7 +209,7 @@ func (s *source) mismatch(n ast.Node, what, want string) {
 	}
 	hint := ""
 	if _, single := n.(ast.ScalarNode); single && want == "a list" {
-		hint = "a list stands in brackets, such as [" + printable(clip(n.GetToken().Value)) + "]"
+		hint = "a list stands in brackets, such as [" + clip(n.GetToken().Value) + "]"
 	}
 	s.fail(n, fmt.Sprintf("%s must be %s, not %s", what, want, describe(n)), hint)
 }
@@ -229,15 +229,6 @@ func describe(n ast.Node) string {
 		return quoted(n.Value.Value)
 	}
 	return clip(n.GetToken().Value)
-}
-
-// clip cuts what is shown of a number or another bare word.
-func clip(s string) string {
-	const most = 40
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
 }
 
 // text reads a text. A number or a truth value is none: 1.10 and yes are not

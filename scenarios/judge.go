@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -121,7 +122,7 @@ func (e *Expect) judge(r *Result, f facts) {
 		}
 	}
 	if e.Time != nil && (f.end < e.Time.Min || f.end > e.Time.Max) {
-		mismatch(r, "time", e.Time.String(), shortDuration(f.end))
+		mismatch(r, "time", e.Time.String(), text.Exact(f.end))
 	}
 	for _, event := range e.Must {
 		if !f.events[event] {
@@ -160,7 +161,7 @@ func (r Range) String() string {
 // String gives 3s, or 3s..5s.
 func (r TimeRange) String() string {
 	if r.Min == r.Max {
-		return shortDuration(r.Min)
+		return text.Exact(r.Min)
 	}
-	return shortDuration(r.Min) + ".." + shortDuration(r.Max)
+	return text.Exact(r.Min) + ".." + text.Exact(r.Max)
 }

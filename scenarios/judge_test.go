@@ -227,7 +227,7 @@ func TestPanic(t *testing.T) {
 		defer trial.recovered(&r)
 		panic("a tool\x1b[2J broke")
 	}()
-	if r.Verdict != Inconclusive || rules(&r) != "panic: the trial panicked: a tool\ufffd[2J broke" {
+	if r.Verdict != Inconclusive || rules(&r) != "panic: the trial panicked: a tool\\x1b[2J broke" {
 		t.Errorf("%s: %s", r.Verdict, rules(&r))
 	}
 }

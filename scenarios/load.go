@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // A folder is a suite, except variantFolder.
@@ -97,7 +99,7 @@ func (l *loader) embedded() {
 func (l *loader) path(root string) {
 	info, err := os.Stat(root)
 	if err != nil {
-		l.whole(root, plainError(err).Error())
+		l.whole(root, text.Reason(err))
 		return
 	}
 	if !info.IsDir() {
@@ -108,7 +110,7 @@ func (l *loader) path(root string) {
 	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			l.whole(name, plainError(err).Error())
+			l.whole(name, text.Reason(err))
 		case name != root && strings.HasPrefix(d.Name(), "."), d.IsDir() && name != root && d.Name() == variantFolder:
 			if d.IsDir() {
 				return fs.SkipDir
@@ -120,7 +122,7 @@ func (l *loader) path(root string) {
 		return nil
 	})
 	if err != nil {
-		l.whole(root, plainError(err).Error())
+		l.whole(root, text.Reason(err))
 	}
 	if !found {
 		l.whole(root, "there is no scenario in this folder or below it: a scenario is a .yaml file")

@@ -241,18 +241,6 @@ func TestWindowsFile(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	words := []string{"turns", "tries", "calls", "result", "result_chars", "first_token"}
-	for got, want := range map[string]string{
-		"turn": "turns", "tunrs": "turns", "Turns": "turns", "firsttoken": "first_token", "first-token": "first_token",
-		"res": "result result_chars", "banana": "", "": "", strings.Repeat("x", 1000): "",
-	} {
-		if near := strings.Join(nearest(got, words), " "); near != want {
-			t.Errorf("%.20q: got %q, want %q", got, near, want)
-		}
-	}
-}
-
 // appendAny writes a value as JSON.
 func appendAny(v any) []byte {
 	b, _ := json.Marshal(v)

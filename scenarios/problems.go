@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // A Mistake is one thing that is wrong with a file.
@@ -28,7 +29,7 @@ type Mistakes []*Mistake
 // and a line that begins with hint.
 func (m *Mistake) Error() string {
 	var b strings.Builder
-	b.WriteString(printable(m.File))
+	b.WriteString(text.Line(m.File))
 	if m.Line > 0 {
 		fmt.Fprintf(&b, ":%d:%d", m.Line, m.Column)
 	}
@@ -67,101 +68,45 @@ const excerptWidth = 100
 
 // excerpt shows a line with a caret under a column, and what stands round the
 // column if the line is long.
-func excerpt(text string, line, column int) string {
-	runes := []rune(printable(text))
-	caret := min(column-1, len(runes))
-	if start := caret - excerptWidth*2/3; start > 0 && len(runes) > excerptWidth {
-		runes, caret = append([]rune("…"), runes[start:]...), caret-start+1
+func excerpt(content string, line, column int) string {
+	caret, dots := offset(content, column-1), ""
+	if start := column - 1 - excerptWidth*2/3; start > 0 && utf8.RuneCountInString(content) > excerptWidth {
+		from := offset(content, start)
+		content, caret, dots = content[from:], caret-from, "…"
 	}
-	if len(runes) > excerptWidth {
-		runes = append(runes[:excerptWidth:excerptWidth], '…')
-	}
+	before := utf8.RuneCountInString(dots + text.Escape(content[:caret]))
+	shown := text.Clip(dots+content, max(excerptWidth, before+1))
 	number := fmt.Sprintf("%4d", line)
-	return fmt.Sprintf("%s | %s\n%s | %s^", number, strings.TrimRight(string(runes), " "),
-		strings.Repeat(" ", len(number)), strings.Repeat(" ", caret))
+	return fmt.Sprintf("%s | %s\n%s | %s^", number, strings.TrimRight(shown, " "), strings.Repeat(" ", len(number)), strings.Repeat(" ", before))
 }
 
-// printable replaces what could move a terminal's cursor or hide text, one
-// character for one.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t':
-			return ' '
-		case unicode.IsPrint(r):
-			return r
+// offset is the byte at which the character with the index n begins, the end of
+// s if it has no more.
+func offset(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
 		}
-		return utf8.RuneError
-	}, s)
+		n--
+	}
+	return len(s)
 }
 
 // quoted shows a text in a message, cut to what one takes in at a glance.
-func quoted(s string) string {
-	const most = 40
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most]) + "…"
-	}
-	return fmt.Sprintf("%q", s)
-}
+func quoted(s string) string { return text.Quote(s, 40) }
 
-// hintWord says which of the words may have been meant.
+// clip is quoted for a number or another bare word.
+func clip(s string) string { return text.Clip(s, 40) }
+
+// hintWord says which of the words may have been meant, or all of them if they
+// are few.
 func hintWord(got string, words []string) string {
 	const most = 16
-	if near := nearest(got, words); len(near) > 0 {
-		return "did you mean " + strings.Join(near, " or ") + "?"
+	if near := text.DidYouMean(got, words); near != "" {
+		return near
 	}
 	if len(words) == 0 || len(words) > most {
 		return ""
 	}
-	return "there are " + strings.Join(words, ", ")
-}
-
-// nearest gives the words that need the fewest edits, three at most, and none
-// where more than a third of the word would have to change. A word's beginning
-// is one edit away from it.
-func nearest(got string, words []string) []string {
-	got = strings.ToLower(got)
-	best := max(1, len(got)/3)
-	var near []string
-	for _, w := range words {
-		n := distance(got, strings.ToLower(w))
-		if len(got) > 2 && strings.HasPrefix(strings.ToLower(w), got) {
-			n = min(n, 1)
-		}
-		switch {
-		case n < best:
-			best, near = n, []string{w}
-		case n == best && len(near) < 3:
-			near = append(near, w)
-		}
-	}
-	return near
-}
-
-// distance counts the letters to put in, take out, replace or swap with their
-// neighbour to make b of a (optimal string alignment). Words far longer than
-// any key are not compared.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return max(len(a), len(b))
-	}
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			edit := 1
-			if a[i-1] == b[j-1] {
-				edit = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+edit)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
+	return "there are " + text.Line(strings.Join(words, ", "))
 }

@@ -64,7 +64,7 @@ func ReadResults(r io.Reader, name string, header func(*Header) error, each func
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
 		return fmt.Errorf("%s:%d: the line is longer than %d bytes", name, n+1, maxLine)
 	} else if err != nil {
-		return fmt.Errorf("%s:%d: %w", name, n+1, plainError(err))
+		return fmt.Errorf("%s:%d: %s", name, n+1, text.Reason(err))
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func decodeLine(line []byte, v any) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Errorf("the line is no JSON: at byte %d: %s", syntax.Offset, printable(syntax.Error()))
+		return fmt.Errorf("the line is no JSON: at byte %d: %s", syntax.Offset, text.Line(syntax.Error()))
 	case errors.As(err, &kind):
 		return fmt.Errorf("%s cannot be a %s", kind.Field, kind.Value)
 	}

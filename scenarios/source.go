@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
@@ -55,7 +56,7 @@ func (open opener) read(name, shown string) *source {
 func (open opener) text(name string) (string, error) {
 	file, err := open(name)
 	if err != nil {
-		return "", plainError(err)
+		return "", errors.New(text.Reason(err))
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.IsDir() {
@@ -63,25 +64,12 @@ func (open opener) text(name string) (string, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
-		return "", plainError(err)
+		return "", errors.New(text.Reason(err))
 	}
 	if len(data) > maxFileBytes {
 		return "", fmt.Errorf("is larger than %d bytes", maxFileBytes)
 	}
 	return string(data), nil
-}
-
-// plainError takes the operation and the path off an error, since both are
-// known to its reader.
-func plainError(err error) error {
-	var p *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("there is no such file or folder")
-	case errors.As(err, &p):
-		return p.Err
-	}
-	return err
 }
 
 // lineEnds makes one line end of the three that YAML has.
@@ -244,14 +232,14 @@ func openBlock(open []level, column int) []level {
 func (s *source) syntax(err error) {
 	var e yaml.Error
 	if !errors.As(err, &e) || e.GetToken() == nil {
-		s.whole("is no YAML: " + printable(err.Error()))
+		s.whole("is no YAML: " + text.Line(err.Error()))
 		return
 	}
 	at, message := e.GetToken().Position, e.GetMessage()
 	if strings.Contains(message, "\t") {
 		message = "a tab may not stand here"
 	}
-	s.add(at.Line, at.Column, printable(message), syntaxHint(message))
+	s.add(at.Line, at.Column, text.Line(message), syntaxHint(message))
 }
 
 // syntaxHint explains the parser's most frequent complaints.

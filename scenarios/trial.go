@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -123,7 +124,7 @@ func (t *Trial) play(ctx context.Context, w *fakes.World, trace *loop.Trace) ([]
 func (t *Trial) recovered(r *Result) {
 	if p := recover(); p != nil {
 		r.Verdict = Inconclusive
-		r.find(rulePanic, "", "the trial panicked: "+printable(fmt.Sprint(p)))
+		r.find(rulePanic, "", "the trial panicked: "+text.Line(fmt.Sprint(p)))
 	}
 }
 

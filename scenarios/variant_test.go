@@ -213,15 +213,6 @@ func TestVariantJSON(t *testing.T) {
 	}
 }
 
-func TestShortDuration(t *testing.T) {
-	for d, want := range map[time.Duration]string{0: "0s", 5 * time.Minute: "5m", 90 * time.Second: "1m30s", 2 * time.Hour: "2h",
-		time.Hour + time.Second: "1h0m1s", 10 * time.Hour: "10h", 10 * time.Minute: "10m", 10800 * time.Millisecond: "10.8s"} {
-		if got := shortDuration(d); got != want {
-			t.Errorf("%v: got %s, want %s", int64(d), got, want)
-		}
-	}
-}
-
 // The run deadline of a preset lies below the harness ceiling, so that a
 // runaway of new calls, which no detector knows, ends by it: at 2.2 s a turn
 // 1,000 requests take 2,200 s.

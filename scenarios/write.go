@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -46,12 +45,7 @@ func (s *Scenario) YAML(comment string) []byte {
 	var b []byte
 	for line := range strings.SplitSeq(strings.TrimSpace(comment), "\n") {
 		b = append(b, "# "...)
-		for _, r := range line {
-			if unicode.IsGraphic(r) {
-				b = utf8.AppendRune(b, r)
-			}
-		}
-		b = append(b, '\n')
+		b = append(append(b, text.Escape(line)...), '\n')
 	}
 	return appendBlock(b, m, "")
 }

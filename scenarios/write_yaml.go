@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // This file writes YAML: as much of it as scenarios need.
@@ -174,7 +175,7 @@ func appendRune(b []byte, r rune) []byte {
 		return append(b, `\t`...)
 	}
 	switch {
-	case unicode.IsGraphic(r) && (r == ' ' || !unicode.IsSpace(r)):
+	case !text.Hidden(r):
 		return append(b, string(r)...)
 	case r > 0xffff:
 		return fmt.Appendf(b, `\U%08X`, r)
