@@ -61,18 +61,32 @@ func (q *queue) pop() loop.Input {
 
 // drop removes every input that answers ref.
 func (q *queue) drop(ref loop.Ref) {
-	q.remove(func(in *loop.Input) bool { return in.Ref == ref })
+	q.remove(func(e *entry) bool { return e.in.Ref == ref })
+}
+
+// dropFirst removes the earliest of the inputs that which holds for.
+func (q *queue) dropFirst(which func(*loop.Input) bool) {
+	first := -1
+	for i := range q.heap {
+		if which(&q.heap[i].in) && (first < 0 || q.heap[i].before(&q.heap[first])) {
+			first = i
+		}
+	}
+	if first >= 0 {
+		made := q.heap[first].made
+		q.remove(func(e *entry) bool { return e.made == made })
+	}
 }
 
 // dropKind removes every input of a kind.
 func (q *queue) dropKind(kind loop.InputKind) {
-	q.remove(func(in *loop.Input) bool { return in.Kind == kind })
+	q.remove(func(e *entry) bool { return e.in.Kind == kind })
 }
 
-func (q *queue) remove(which func(*loop.Input) bool) {
+func (q *queue) remove(which func(*entry) bool) {
 	kept := q.heap[:0]
 	for i := range q.heap {
-		if !which(&q.heap[i].in) {
+		if !which(&q.heap[i]) {
 			kept = append(kept, q.heap[i])
 		}
 	}

@@ -24,15 +24,24 @@ type Delta struct {
 	Text string        // "" = a piece without text
 }
 
+// A question is something to ask of a [Speaker] or of people. ref is what the
+// answer answers, zero for the next user message.
+type question struct {
+	ref loop.Ref
+	ask func(ctx context.Context)
+}
+
 // later puts off what blocks until Next, because Do must not.
-func (w *World) later(f func(ctx context.Context)) { w.waiting = append(w.waiting, f) }
+func (w *World) later(ref loop.Ref, ask func(ctx context.Context)) {
+	w.waiting = append(w.waiting, question{ref, ask})
+}
 
 // settle does what was put off.
 func (w *World) settle(ctx context.Context) {
 	for len(w.waiting) > 0 && w.broken == nil && ctx.Err() == nil {
-		f := w.waiting[0]
+		q := w.waiting[0]
 		w.waiting = w.waiting[1:]
-		f(ctx)
+		q.ask(ctx)
 	}
 }
 
@@ -46,7 +55,7 @@ func (w *World) askSpeaker(e *loop.Effect) {
 	if (e.For == loop.ForReply || e.For == loop.ForGrace) && w.script.Planner == loop.PlannerNative {
 		req.Tools = w.specs
 	}
-	w.later(func(ctx context.Context) {
+	w.later(ref, func(ctx context.Context) {
 		said := Said{After: DefaultModelLatency}
 		if !w.forestalled(ref) {
 			var err error
@@ -98,7 +107,7 @@ func (w *World) askPeople(e *loop.Effect) bool {
 	default:
 		return false
 	}
-	w.later(func(ctx context.Context) {
+	w.later(e.Ref, func(ctx context.Context) {
 		ask(ctx)
 		in.At = w.now
 		w.queue.push(in)
@@ -112,7 +121,7 @@ func (w *World) followUp(last loop.Outcome) bool {
 	if w.People.FollowUp == nil || w.bounded || last.Stop == loop.StopCancelled {
 		return false
 	}
-	w.later(func(ctx context.Context) {
+	w.later(loop.Ref{}, func(ctx context.Context) {
 		text, ok := w.People.FollowUp(ctx, last)
 		w.over = !ok
 		if ok {

@@ -3,6 +3,7 @@ package fakes
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -44,9 +45,10 @@ type World struct {
 	script  *Script
 	user    User
 	specs   []loop.ToolSpec
-	waiting []func(context.Context) // what Next has to ask first
+	waiting []question // what Next has to ask first
 
 	queue    queue
+	told     bool // of steps made before: see Remember
 	now      time.Duration
 	turn     int    // the number of the newest request
 	asked    int    // calls asked for in replies
@@ -106,6 +108,9 @@ func (w *World) Outcomes() []loop.Outcome { return w.outcomes }
 
 // Do carries out what the machine asks for. See [loop.World].
 func (w *World) Do(_ context.Context, in loop.Input, effects []loop.Effect) {
+	if in.Kind == 0 && w.told {
+		return // Remember has taken it up
+	}
 	w.now = in.At
 	switch in.Kind {
 	case loop.ModelReply:
@@ -118,17 +123,36 @@ func (w *World) Do(_ context.Context, in loop.Input, effects []loop.Effect) {
 	}
 }
 
-// Remember tells the world a step that was made before, in another process say:
-// the world takes note of it as Do does, and the answers to its effects come with
-// the next step that it is told.
+// Remember tells the world a step that has been made already, in another process
+// for example. The world takes up what the step asks for as Do does, and gives
+// each answer at its own instant, unless a later step that it is told holds it.
 func (w *World) Remember(in loop.Input, effects []loop.Effect) {
-	switch {
-	case in.Ref.Kind != loop.RefNone:
-		w.queue.drop(in.Ref)
-	case in.Kind == loop.UserMessage, in.Kind == loop.Cancel:
-		w.queue.dropKind(in.Kind)
-	}
+	w.told = true
+	w.forget(&in)
 	w.Do(context.Background(), in, effects)
+}
+
+// forget drops what the world still has to say and has said already: in.
+func (w *World) forget(in *loop.Input) {
+	switch {
+	case in.Kind == loop.ModelDelta:
+		w.queue.dropFirst(func(e *loop.Input) bool { return e.Kind == in.Kind && e.Ref == in.Ref })
+	case in.Ref.Kind != loop.RefNone:
+		w.drop(in.Ref)
+	case in.Kind == loop.UserMessage:
+		w.queue.dropKind(in.Kind)
+		w.waiting = nil
+	case in.Kind == loop.Cancel:
+		w.queue.dropKind(in.Kind)
+		w.bounded = w.bounded || in.Cause == loop.ByCeiling
+	}
+}
+
+// drop drops every answer to ref, and whatever the world would still ask others
+// to answer it.
+func (w *World) drop(ref loop.Ref) {
+	w.queue.drop(ref)
+	w.waiting = slices.DeleteFunc(w.waiting, func(q question) bool { return q.ref == ref })
 }
 
 func (w *World) carry(e *loop.Effect) {
@@ -138,7 +162,7 @@ func (w *World) carry(e *loop.Effect) {
 	case loop.CallTool:
 		w.call(e)
 	case loop.CancelModel:
-		w.queue.drop(e.Ref)
+		w.drop(e.Ref)
 	case loop.CancelTool:
 		w.cancelTool(e)
 	case loop.OpenGate:
@@ -156,6 +180,7 @@ func (w *World) carry(e *loop.Effect) {
 func (w *World) halt(e *loop.Effect) {
 	w.outcomes = append(w.outcomes, *e.Outcome)
 	w.halted = true
+	w.waiting = nil // what the run no longer waits for
 	if left := w.messages < len(w.user.Messages); !left || e.Outcome.Stop.EndState() != loop.Done {
 		w.over = left || !w.followUp(*e.Outcome)
 		return

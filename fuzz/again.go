@@ -3,7 +3,6 @@ package fuzz
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -113,72 +112,53 @@ func quoted(s string) string {
 	return s
 }
 
-// checkResumed: a session that breaks off after any turn and is resumed by a
-// fresh machine in a fresh world goes on as it would have gone. Which turn, the
-// seed says.
+// checkResumed: a session that breaks off after any step and is resumed by a
+// fresh machine in a fresh world goes on as it would have gone. The seed says
+// after which step.
 func checkResumed(p *play) (string, bool) {
-	var turns []int // records after which a session may have been saved
-	for i := range p.trace {
-		if i+1 < len(p.trace) && endsTurn(&p.trace[i]) {
-			turns = append(turns, i)
-		}
-	}
-	if len(turns) == 0 {
+	if len(p.trace) < 2 {
 		return "", false
 	}
-	at := turns[int(mix(p.Seed)%uint64(len(turns)))]
-	if slices.ContainsFunc(p.trace[:at+1], answersForWorld) {
+	at := int(mix(p.Seed) % uint64(len(p.trace)-1))
+	saved := p.trace[:at+1]
+	if p.lost(saved) {
 		return "", false
 	}
 	m, err := loop.New(p.Config, p.task(), p.Script.Specs())
 	if err != nil {
 		return err.Error(), true
 	}
-	rest := &continued{strayWorld: newWorld(p.Case)}
-	if _, err := session.Resume(context.Background(), m, rest, p.trace[:at+1]); err != nil {
+	var rest loop.Trace
+	if _, err := session.Resume(context.Background(), m, loop.Recording(newWorld(p.Case), &rest), saved); err != nil {
 		return fmt.Sprintf("resumed after record %d: %v", at+1, err), true
 	}
-	if d := p.differs(at+1, rest.trace); d >= 0 {
+	if d := p.differs(at+1, rest); d >= 0 {
 		return fmt.Sprintf("resumed after record %d, the trace is another: ", at+1) +
-			difference(recordText(p.trace, d), recordText(rest.trace, d-at-1)), true
+			difference(recordText(p.trace, d), recordText(rest, d-at-1)), true
 	}
 	return "", true
 }
 
-// answersForWorld reports whether an input that nobody asked for has answered what
-// was open. The world's own answer, which still comes, is ignored then; a world
-// that is made anew does not know of it.
-func answersForWorld(r loop.Record) bool {
-	ignored := len(r.Effects) == 1 && r.Effects[0].Event == loop.EventIgnored
-	return r.In.Text == strayText && !ignored && (r.In.Kind == loop.ModelFailure || r.In.Kind == loop.ModelReply || r.In.Kind == loop.ToolResult)
-}
-
-// endsTurn reports whether a step ends with a turn: the loop asks the model, or
-// halts.
-func endsTurn(r *loop.Record) bool {
-	for i := range r.Effects {
-		if k := r.Effects[i].Kind; k == loop.AskModel || k == loop.Halt {
-			return true
+// lost reports whether a call that must not run twice has no result yet. A
+// resumed session ends it with an error.
+func (p *play) lost(saved loop.Trace) bool {
+	once := map[string]bool{}
+	for _, spec := range p.Script.Specs() {
+		once[spec.Name] = spec.Idempotent == loop.NotIdempotent
+	}
+	running := map[loop.Ref]bool{}
+	for i := range saved {
+		if saved[i].In.Kind == loop.ToolResult {
+			delete(running, saved[i].In.Ref)
+		}
+		for _, e := range saved[i].Effects {
+			switch {
+			case e.Kind == loop.CallTool && once[e.Name]:
+				running[e.Ref] = true
+			case e.Event == loop.EventAbandoned:
+				delete(running, e.Ref)
+			}
 		}
 	}
-	return false
-}
-
-// A continued world keeps the trace of what follows a resumption. The first step
-// only carries out what the saved trace ended with.
-type continued struct {
-	*strayWorld
-	trace   loop.Trace
-	resumed bool
-}
-
-func (w *continued) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
-	if !w.resumed {
-		w.resumed = true
-		w.halted = effects[0].Kind == loop.Halt
-		w.World.Do(ctx, in, effects)
-		return
-	}
-	w.trace.Append(in, effects)
-	w.strayWorld.Do(ctx, in, effects)
+	return len(running) > 0
 }

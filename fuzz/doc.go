@@ -64,9 +64,9 @@
 //
 // same-trace: the same case played again gives the same trace.
 //
-// resumed: a session that breaks off after any turn (the seed says which) and is
+// resumed: a session that breaks off after any step (the seed says which) and is
 // resumed from its trace by a fresh machine in a fresh world goes on as the
-// unbroken one did.
+// unbroken one did. A case with a call open that must not run twice is left out.
 //
 // recovers: in a recoverable world every run ends as DONE.
 //

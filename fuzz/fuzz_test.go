@@ -147,7 +147,7 @@ func TestRegressions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range all {
-		for seed := range uint64(20) { // which turn a session is resumed after depends on it
+		for seed := range uint64(20) { // which step a session is resumed after depends on it
 			if v := Check(FromScenario(s, seed)); v.Breach != nil {
 				t.Errorf("%s with seed %d breaks %+v", s.File, seed, *v.Breach)
 			}

@@ -76,7 +76,9 @@ func newWorld(c *Case) *strayWorld {
 }
 
 func (w *strayWorld) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
-	w.step(in, effects)
+	if in.Kind != 0 { // else Remember knows
+		w.step(in, effects)
+	}
 	w.World.Do(ctx, in, effects)
 }
 

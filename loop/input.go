@@ -2,7 +2,8 @@ package loop
 
 import "time"
 
-// An InputKind says what the world told the machine.
+// An InputKind says what the world told the machine. The zero InputKind is not
+// an input; see [World] for where it occurs.
 type InputKind uint8
 
 // The closed set of inputs. For each, the fields of [Input] that it uses beside

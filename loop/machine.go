@@ -145,6 +145,16 @@ func (m *Machine) runs() bool {
 	return !m.cfg.Time.PauseForUser || m.phase != gating && m.phase != questioning
 }
 
+// Tool returns the spec of a tool of the session; ok is false if there is none
+// of that name.
+func (m *Machine) Tool(name string) (spec ToolSpec, ok bool) {
+	t := m.tools[name]
+	if t == nil {
+		return ToolSpec{}, false
+	}
+	return *t.ToolSpec, true
+}
+
 // Halted reports whether the last run has ended and none has begun since.
 func (m *Machine) Halted() bool { return m.phase == halted }
 

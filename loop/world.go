@@ -13,6 +13,10 @@ import (
 type World interface {
 	// Do is told what the machine was given and what it asks for in answer. It
 	// does not block, and keeps nothing of effects.
+	//
+	// An in without a Kind is not a step: a resumed session hands over, once and
+	// first of all, the effects of its saved steps that still wait for an answer
+	// (see [Continue]). Nobody works on them, so the world starts on them anew.
 	Do(ctx context.Context, in Input, effects []Effect)
 
 	// Next yields the next input. Where armed is true it never yields one at or
@@ -34,8 +38,10 @@ func Run(ctx context.Context, m *Machine, w World) (Outcome, error) {
 	return Continue(ctx, m, w, in, m.Step(in))
 }
 
-// Continue drives a machine on after a step that has been made already: in is
-// what it was given, effects what is still to be carried out.
+// Continue drives a machine on after steps that have been made already. effects
+// are those that the world still has to carry out, and in is the input of their
+// step; or, where they come from several steps, an input without a Kind that
+// only tells the time of the last one.
 func Continue(ctx context.Context, m *Machine, w World, in Input, effects []Effect) (Outcome, error) {
 	for {
 		w.Do(ctx, in, effects)
@@ -53,15 +59,31 @@ func Continue(ctx context.Context, m *Machine, w World, in Input, effects []Effe
 	}
 }
 
-// Recording wraps a world and appends all that passes to t.
-func Recording(w World, t *Trace) World { return &recorder{World: w, trace: t} }
+// Recording wraps a world and appends each step to t. The result has the method
+// Remember of the package session if w has it.
+func Recording(w World, t *Trace) World {
+	r := &recorder{World: w, trace: t}
+	if told, ok := w.(rememberer); ok {
+		return struct {
+			*recorder
+			rememberer
+		}{r, told}
+	}
+	return r
+}
 
 type recorder struct {
 	World
 	trace *Trace
 }
 
+type rememberer interface {
+	Remember(in Input, effects []Effect)
+}
+
 func (r *recorder) Do(ctx context.Context, in Input, effects []Effect) {
-	r.trace.Append(in, effects)
+	if in.Kind != 0 {
+		r.trace.Append(in, effects)
+	}
 	r.World.Do(ctx, in, effects)
 }

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,78 +9,65 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Saving wraps a world so that the session is saved after each turn: whenever
-// the loop asks the model or halts. The first error of the store ends the
-// session: Next returns it.
-func Saving(w loop.World, store Store, session string) loop.World {
-	return &saving{World: w, store: store, session: session}
-}
-
-type saving struct {
-	loop.World
-	store   Store
-	session string
-	pending loop.Trace
-	err     error
-}
-
-func (s *saving) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
-	s.pending.Append(in, effects)
-	for _, e := range effects {
-		if (e.Kind == loop.AskModel || e.Kind == loop.Halt) && s.err == nil {
-			s.err = s.store.Append(s.session, s.pending)
-			s.pending = nil
-		}
+// Resume goes on with a session from its saved trace, and drives it to its end
+// as [loop.Run] does. m must be fresh and made from the same config, task and
+// tools; a machine that does anything else than the trace says is a
+// [DriftError]. An empty trace begins the session, and a session that has
+// halted is over unless the world has another message of the user.
+//
+// Any trace that [Saving] has stored can be resumed, and resumed again. What was
+// open when it broke off is done anew: the model is asked again, gates and
+// questions are asked again, calls run again. But the call of a tool that is
+// [loop.NotIdempotent] does not: it ends at once with [loop.Cancelled] and a text
+// that says that it may have taken effect. The clock of the session stands still
+// in between.
+func Resume(ctx context.Context, m *loop.Machine, w loop.World, t loop.Trace) (loop.Outcome, error) {
+	if len(t) == 0 {
+		return loop.Run(ctx, m, w)
 	}
-	if s.err == nil {
-		s.World.Do(ctx, in, effects)
+	r, err := refold(m, w, t)
+	if err != nil {
+		return m.Outcome(), err
 	}
+	return loop.Continue(ctx, m, &resumed{World: w, lost: r.lost}, loop.Input{At: r.at}, r.open)
 }
 
-func (s *saving) Next(ctx context.Context, wake time.Duration, armed bool) (loop.Input, error) {
-	if s.err != nil {
-		return loop.Input{}, fmt.Errorf("saving session %q: %w", s.session, s.err)
-	}
-	return s.World.Next(ctx, wake, armed)
-}
-
-// A Rememberer is a world whose answers depend on what was said before.
-// [Resume] tells it the steps that the trace holds.
+// A Rememberer is a world whose answers depend on what was said before, such as
+// [github.com/agentbench-go/agentbench/fakes.World].
 type Rememberer interface {
-	// Remember tells the world a step that has been made already. What it asks
-	// for is answered by the next step that is told.
+	// Remember tells the world a step of the saved trace. [Resume] calls it for
+	// each step in order, before Do hands over the effects that are still open.
+	// Calls that do not run again are left out of effects.
 	Remember(in loop.Input, effects []loop.Effect)
 }
 
-// A DriftError says that a machine did not do what it had done: its config,
-// task, tools or version is another.
+// A DriftError says that a machine does not do what it did when the trace was
+// saved: its config, task, tools or version differ.
 type DriftError struct {
 	Step      int // in the trace, counted from 1
 	Want, Got loop.Record
 }
 
 func (e *DriftError) Error() string {
-	return fmt.Sprintf("the session does not go as it went: step %d was\n%sand is now\n%s", e.Step, e.Want, e.Got)
+	return fmt.Sprintf("the session cannot be resumed: step %d differs. Was the config, the task, a tool or the version of the program changed?\nsaved:\n%snow:\n%s",
+		e.Step, e.Want, e.Got)
 }
 
-// Resume goes on with a session from its saved trace, in a world that knows
-// nothing of it, and drives it to its end as [loop.Run] does. m must be fresh
-// and made from the same config, task and tools; a machine that does otherwise
-// than the trace says is a [DriftError]. An empty trace begins the session.
-func Resume(ctx context.Context, m *loop.Machine, w loop.World, t loop.Trace) (loop.Outcome, error) {
-	if len(t) == 0 {
-		return loop.Run(ctx, m, w)
-	}
-	open, err := refold(m, w, t)
-	if err != nil {
-		return m.Outcome(), err
-	}
-	return loop.Continue(ctx, m, w, loop.Input{At: t[len(t)-1].In.At, Kind: loop.Tick}, open)
+// textLost is the result of a call that must not run twice.
+const textLost = "the session broke off while this call ran: it may have taken effect; it was not run again"
+
+// refolded is what a saved trace leaves open.
+type refolded struct {
+	at      time.Duration     // the instant of the last step
+	waiting map[loop.Ref]bool // what no step answers
+	open    []loop.Effect     // for the world to carry out
+	lost    []loop.Input      // the results of calls that do not run again
 }
 
-// refold feeds the machine what went in, compares what comes out, and gives the
-// effects of the last step that still wait for the world.
-func refold(m *loop.Machine, w loop.World, t loop.Trace) (open []loop.Effect, err error) {
+// refold feeds m the inputs of t, compares the effects, and tells them to w if
+// it is a [Rememberer].
+func refold(m *loop.Machine, w loop.World, t loop.Trace) (*refolded, error) {
+	r := &refolded{at: t[len(t)-1].In.At, waiting: unanswered(t)}
 	world, _ := w.(Rememberer)
 	for i, want := range t {
 		effects := m.Step(want.In)
@@ -90,20 +76,99 @@ func refold(m *loop.Machine, w loop.World, t loop.Trace) (open []loop.Effect, er
 		if got[0].String() != want.String() {
 			return nil, &DriftError{Step: i + 1, Want: want, Got: got[0]}
 		}
-		done := effects
-		if i == len(t)-1 {
-			done = slices.DeleteFunc(slices.Clone(effects), waits)
-			open = slices.DeleteFunc(effects, func(e loop.Effect) bool { return !waits(e) })
+		var told []loop.Effect
+		for _, e := range effects {
+			if !r.waiting[e.Ref] {
+				told = append(told, e)
+			} else if !r.loses(m, &e) {
+				told = append(told, e)
+				r.hand(e, want.In.At)
+			}
 		}
 		if world != nil {
-			world.Remember(want.In, done)
+			world.Remember(want.In, told)
 		}
 	}
-	if len(open) == 0 {
-		return nil, errors.New("the trace does not end with a turn")
+	if m.Halted() {
+		out := m.Outcome()
+		r.open = append(r.open, loop.Effect{Kind: loop.Halt, Outcome: &out})
 	}
-	return open, nil
+	return r, nil
 }
 
-// waits reports whether the world has to do something after a turn.
-func waits(e loop.Effect) bool { return e.Kind == loop.AskModel || e.Kind == loop.Halt }
+// loses reports whether an effect belongs to a call that does not run again, and
+// notes the result of that call.
+func (r *refolded) loses(m *loop.Machine, e *loop.Effect) bool {
+	if e.Kind == loop.CallTool {
+		if spec, _ := m.Tool(e.Name); spec.Idempotent == loop.NotIdempotent {
+			r.lost = append(r.lost, loop.Input{At: r.at, Kind: loop.ToolResult, Ref: e.Ref, Code: loop.Cancelled, Text: textLost})
+			return true
+		}
+	}
+	return e.Kind == loop.CancelTool && slices.ContainsFunc(r.lost, func(in loop.Input) bool { return in.Ref == e.Ref })
+}
+
+// hand keeps an effect for the world if the world has to carry it out. at is the
+// instant of its step.
+func (r *refolded) hand(e loop.Effect, at time.Duration) {
+	switch e.Kind {
+	case loop.AskModel:
+		e.History = slices.Clone(e.History) // the machine's own is valid until the next step
+	case loop.CallTool:
+		if e.Budget > 0 {
+			e.Budget = max(e.Budget-(r.at-at), 1)
+		}
+	case loop.CancelTool, loop.OpenGate, loop.AskUser:
+	default:
+		return
+	}
+	r.open = append(r.open, e)
+}
+
+// unanswered returns the numbers of what the steps of a trace ask for and none of
+// them answers.
+func unanswered(t loop.Trace) map[loop.Ref]bool {
+	open := map[loop.Ref]bool{}
+	for i := range t {
+		if in := &t[i].In; in.Kind != loop.ModelDelta && !ignored(&t[i]) {
+			delete(open, in.Ref)
+		}
+		for j := range t[i].Effects {
+			switch e := &t[i].Effects[j]; e.Kind {
+			case loop.AskModel, loop.OpenGate, loop.AskUser, loop.CallTool:
+				open[e.Ref] = true
+			case loop.CancelModel:
+				delete(open, e.Ref)
+			case loop.Note:
+				if e.Event == loop.EventAbandoned {
+					delete(open, e.Ref)
+				}
+			case loop.Halt:
+				clear(open)
+			}
+		}
+	}
+	return open
+}
+
+// ignored reports whether the machine ignored the input of a step.
+func ignored(r *loop.Record) bool {
+	return slices.ContainsFunc(r.Effects, func(e loop.Effect) bool {
+		return e.Kind == loop.Note && e.Event == loop.EventIgnored && e.Ref == r.In.Ref
+	})
+}
+
+// resumed is a world in which some calls of the session have ended already.
+type resumed struct {
+	loop.World
+	lost []loop.Input
+}
+
+func (r *resumed) Next(ctx context.Context, wake time.Duration, armed bool) (loop.Input, error) {
+	if len(r.lost) > 0 {
+		in := r.lost[0]
+		r.lost = r.lost[1:]
+		return in, nil
+	}
+	return r.World.Next(ctx, wake, armed)
+}
