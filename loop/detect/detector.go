@@ -17,6 +17,9 @@ import (
 // The failure that it stops, the counter that it keeps, when that starts anew
 // and where it must not fire follow from the fields; docs/detectors.md works
 // through the usual ones.
+//
+// A new dimension is a field here with its check in validateFields, and what it does
+// in watcher.go or count.go. YAML, the JSON Schema and explain take it from the field.
 type Detector struct {
 	// Name is the stop that it gives.
 	Name string `yaml:"name"`
@@ -72,6 +75,32 @@ type Detector struct {
 	Firings []Act `yaml:"firings"`
 	// AfterFiring says whether the records stay.
 	AfterFiring AfterFiring `yaml:"after_firing"`
+}
+
+// validateFields checks each dimension by itself.
+func (d *Detector) validateFields(v *validation) {
+	oneOf(v, "record", d.Record, "", PerCall, PerTurn, PerReply)
+	for i, c := range d.Counts {
+		oneOf(v, fmt.Sprintf("counts[%d]", i), c, All, Failed, Unknown, Invalid, Denied, Empty, TextOnly)
+	}
+	for i, k := range d.Key {
+		oneOf(v, fmt.Sprintf("key[%d]", i), k, Tool, Args, RawArgs, Result, Error, Text)
+	}
+	v.count("error_chars", d.ErrorChars)
+	oneOf(v, "order", d.Order, "", Kept, AnyOrder)
+	oneOf(v, "match", d.Match, "", Streak, Window, Cycle)
+	oneOf(v, "ends", d.Ends, "", EndsTurn, EndsNext, EndsTool, EndsBatch, EndsNever)
+	if p := d.Period; p != (Period{}) && (p.Min < 1 || p.Max < p.Min || p.Max > 50) {
+		v.add("period", "must be a range from 1 to 50 such as 2..4, not %d..%d", p.Min, p.Max)
+	}
+	v.count("memory", d.Memory)
+	v.count("distinct_args", d.DistinctArgs)
+	oneOf(v, "acts", d.Acts, "", BeforeCall, AfterBatch)
+	for i, r := range d.Reset {
+		oneOf(v, fmt.Sprintf("reset[%d]", i), r, OnSuccess, OnToolSuccess, OnResultChange, OnUserMessage)
+	}
+	oneOf(v, "vetoed", d.Vetoed, "", AsOther, AsSame, NotRecorded)
+	oneOf(v, "after_firing", d.AfterFiring, "", Keep, Clear)
 }
 
 // A Unit is what a detector makes a record of.

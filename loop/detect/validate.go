@@ -19,28 +19,7 @@ func (d *Detector) Validate() []Problem {
 	if d.Name == "" {
 		v.add("name", "must not be empty")
 	}
-	oneOf(&v, "record", d.Record, "", PerCall, PerTurn, PerReply)
-	for i, c := range d.Counts {
-		oneOf(&v, fmt.Sprintf("counts[%d]", i), c, All, Failed, Unknown, Invalid, Denied, Empty, TextOnly)
-	}
-	for i, k := range d.Key {
-		oneOf(&v, fmt.Sprintf("key[%d]", i), k, Tool, Args, RawArgs, Result, Error, Text)
-	}
-	v.count("error_chars", d.ErrorChars)
-	oneOf(&v, "order", d.Order, "", Kept, AnyOrder)
-	oneOf(&v, "match", d.Match, "", Streak, Window, Cycle)
-	oneOf(&v, "ends", d.Ends, "", EndsTurn, EndsNext, EndsTool, EndsBatch, EndsNever)
-	if p := d.Period; p != (Period{}) && (p.Min < 1 || p.Max < p.Min || p.Max > 50) {
-		v.add("period", "must be a range from 1 to 50 such as 2..4, not %d..%d", p.Min, p.Max)
-	}
-	v.count("memory", d.Memory)
-	v.count("distinct_args", d.DistinctArgs)
-	oneOf(&v, "acts", d.Acts, "", BeforeCall, AfterBatch)
-	for i, r := range d.Reset {
-		oneOf(&v, fmt.Sprintf("reset[%d]", i), r, OnSuccess, OnToolSuccess, OnResultChange, OnUserMessage)
-	}
-	oneOf(&v, "vetoed", d.Vetoed, "", AsOther, AsSame, NotRecorded)
-	oneOf(&v, "after_firing", d.AfterFiring, "", Keep, Clear)
+	d.validateFields(&v)
 	d.validateActs(&v)
 	d.validateReach(&v)
 	d.validateUse(&v)

@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-// describeDetectors says in a line each what the detectors of a config do.
+// describeDetectors says in one line each what the detectors of a config do.
 func describeDetectors(all []detect.Detector) []string {
 	if len(all) == 0 {
 		return []string{"no detectors"}
@@ -20,8 +23,8 @@ func describeDetectors(all []detect.Detector) []string {
 	return lines
 }
 
-// describeDetector says what a detector counts, when it looks and what it does.
-// What is as usual is not said.
+// describeDetector says what a detector counts, when it looks and what it does. It
+// leaves out what is usual.
 func describeDetector(d *detect.Detector) string {
 	parts := []string{
 		fmt.Sprintf("%s: %s with the same %s", d.Name, recordsOf(d), keyOf(d)),
@@ -38,13 +41,30 @@ func describeDetector(d *detect.Detector) string {
 	add(d.Full, "silent until there are %d", d.Memory)
 	add(d.Acts == detect.AfterBatch, "looks after the batch")
 	for _, r := range d.Reset {
-		parts = append(parts, "starts anew at "+resetWords[r])
+		parts = append(parts, "starts anew at "+cmp.Or(resetWords[r], string(r)))
 	}
 	add(d.Vetoed == detect.AsSame, "a vetoed call counts as well")
 	add(d.Vetoed == detect.NotRecorded, "a vetoed call is not there")
 	parts = append(parts, rungsOf(d))
 	add(d.AfterFiring == detect.Clear, "then the count starts anew")
-	return strings.Join(parts, "; ")
+	return strings.Join(append(parts, undescribed(d)...), "; ")
+}
+
+// described lists the keys of a detector that describeDetector has words for.
+var described = []string{"name", "record", "tools", "counts", "key", "ignore_args", "error_chars", "order", "match", "ends", "period", "memory",
+	"full", "distinct_args", "once_per_turn", "acts", "prior_only", "reset", "vetoed", "do", "firings", "after_firing"}
+
+// undescribed shows the other keys as they stand in a variant, so that a detector is
+// shown whole before anybody has found words for a new key.
+func undescribed(d *detect.Detector) []string {
+	var out []string
+	v := reflect.ValueOf(d).Elem()
+	for i := range v.NumField() {
+		if key := v.Type().Field(i).Tag.Get("yaml"); !v.Field(i).IsZero() && !slices.Contains(described, key) {
+			out = append(out, fmt.Sprintf("%s: %v", key, v.Field(i)))
+		}
+	}
+	return out
 }
 
 var resetWords = map[detect.Reset]string{
@@ -91,7 +111,7 @@ func keyOf(d *detect.Detector) string {
 	}
 	var names []string
 	for _, p := range key {
-		name := partWords[p]
+		name := cmp.Or(partWords[p], string(p))
 		switch {
 		case (p == detect.Args || p == detect.RawArgs) && len(d.IgnoreArgs) > 0:
 			name += " (without " + strings.Join(d.IgnoreArgs, ", ") + ")"
@@ -144,8 +164,10 @@ func endsOf(e detect.Ends) string {
 		return "the next one with another key, or the end of the batch,"
 	case detect.EndsNever:
 		return "nothing"
+	case detect.EndsTurn, "":
+		return "a turn without one"
 	}
-	return "a turn without one"
+	return string(e)
 }
 
 // rungsOf says at which count it does what.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -56,5 +57,19 @@ func TestChangedDetectors(t *testing.T) {
 	to.Detectors = nil
 	if got := changes(loop.Default(), to); !slices.Equal(got, []string{"no detectors"}) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A key that has no words yet is shown as it stands in a variant.
+func TestDescribeDetectorWithoutWords(t *testing.T) {
+	all := described
+	t.Cleanup(func() { described = all })
+	d := detect.Detector{Name: "near", Memory: 7, OncePerTurn: true, Do: []detect.Rung{{At: 2, Act: detect.Stop}}}
+	if got := undescribed(&d); len(got) > 0 {
+		t.Errorf("there are no words for %q", got)
+	}
+	described = []string{"name", "do", "once_per_turn"}
+	if got := describeDetector(&d); !strings.HasSuffix(got, "; memory: 7") {
+		t.Errorf("got %s", got)
 	}
 }
