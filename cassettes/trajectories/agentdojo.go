@@ -3,6 +3,8 @@ package trajectories
 import (
 	"encoding/json"
 	"errors"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
 // agentDojo is JSON Lines as exported from the benchmark AgentDojo: one run a
@@ -20,7 +22,7 @@ var agentDojo = format{
 // line.
 func isAgentDojo(raw json.RawMessage) bool {
 	var keys map[string]json.RawMessage
-	return isObject(raw) && json.Unmarshal(raw, &keys) == nil && (keys["success"] != nil || keys["benchmark"] != nil)
+	return wire.IsObject(raw) && json.Unmarshal(raw, &keys) == nil && (keys["success"] != nil || keys["benchmark"] != nil)
 }
 
 func readAgentDojo(raw json.RawMessage) (*Trajectory, error) {
@@ -32,10 +34,10 @@ func readAgentDojo(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	if run.Messages == nil && run.Index == nil && isObject(run.Metadata) {
+	if run.Messages == nil && run.Index == nil && wire.IsObject(run.Metadata) {
 		return nil, nil // the first line
 	}
-	if !isArray(run.Messages) {
+	if !wire.IsArray(run.Messages) {
 		return nil, errors.New("it has no array messages")
 	}
 	messages, err := readMessages(run.Messages)
@@ -43,14 +45,14 @@ func readAgentDojo(raw json.RawMessage) (*Trajectory, error) {
 		return nil, err
 	}
 	r := &Trajectory{}
-	if given(run.Index) {
-		r.Name = "index=" + scalar(run.Index)
+	if wire.Given(run.Index) {
+		r.Name = "index=" + wire.String(run.Index)
 	}
 	var metadata struct {
 		Model   string
 		Success *bool
 	}
-	if given(run.Metadata) && json.Unmarshal(run.Metadata, &metadata) != nil {
+	if wire.Given(run.Metadata) && json.Unmarshal(run.Metadata, &metadata) != nil {
 		return nil, errors.New(`its metadata should be {"model": text, "success": true or false}`)
 	}
 	r.Model = metadata.Model

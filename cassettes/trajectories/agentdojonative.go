@@ -3,6 +3,8 @@ package trajectories
 import (
 	"encoding/json"
 	"errors"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
 // agentDojoNative is what the benchmark AgentDojo logs itself: a JSON object a
@@ -13,7 +15,7 @@ var agentDojoNative = format{
 	name:  "agentdojo-native",
 	looks: `{"suite_name": …, "pipeline_name": …, "messages": [messages], "evaluation": {"utility": true}}`,
 	fits: func(keys map[string]json.RawMessage) bool {
-		return isArray(keys["messages"]) && keys["suite_name"] != nil && keys["pipeline_name"] != nil
+		return wire.IsArray(keys["messages"]) && keys["suite_name"] != nil && keys["pipeline_name"] != nil
 	},
 	read: single(readAgentDojoNative),
 }
@@ -31,14 +33,14 @@ func readAgentDojoNative(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	if !isArray(run.Messages) {
+	if !wire.IsArray(run.Messages) {
 		return nil, errors.New("it has no array messages")
 	}
 	messages, err := readMessages(run.Messages)
 	if err != nil {
 		return nil, err
 	}
-	r := &Trajectory{Name: scalar(run.RunID), Model: scalar(run.Pipeline)}
+	r := &Trajectory{Name: wire.String(run.RunID), Model: wire.String(run.Pipeline)}
 	for _, utility := range []*bool{run.Utility, run.Evaluation.Utility} {
 		if utility != nil {
 			r.Label = labelOf(*utility)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // Find expands paths into the files to read: a file stands for itself, a folder
@@ -42,7 +44,7 @@ func (f *finder) add(path string) {
 	case strings.ContainsAny(path, "*?["):
 		f.glob(path)
 	default:
-		f.problem(path, "%v", withoutPath(err))
+		f.problem(path, "%s", text.Reason(err))
 	}
 }
 
@@ -58,7 +60,7 @@ func (f *finder) folder(root string) {
 		skip := path != root && hidden(path)
 		switch {
 		case err != nil:
-			f.problem(path, "%v", withoutPath(err))
+			f.problem(path, "%s", text.Reason(err))
 		case d.IsDir() && skip:
 			return fs.SkipDir
 		case d.Type().IsRegular() && !skip && isTrajectory(d.Name()):
@@ -68,7 +70,7 @@ func (f *finder) folder(root string) {
 		return nil
 	})
 	if err != nil {
-		f.problem(root, "%v", withoutPath(err))
+		f.problem(root, "%s", text.Reason(err))
 	} else if !found {
 		f.problem(root, "no %s or %s file in this folder", strings.Join(extensions[:len(extensions)-1], ", "), extensions[len(extensions)-1])
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
 // A format is a way in which trajectories are written.
@@ -56,7 +58,7 @@ func formatOf(raw json.RawMessage) *format {
 		return &openAIChat
 	}
 	var keys map[string]json.RawMessage
-	if !isObject(raw) || json.Unmarshal(raw, &keys) != nil {
+	if !wire.IsObject(raw) || json.Unmarshal(raw, &keys) != nil {
 		return nil
 	}
 	for _, f := range formats {
@@ -69,7 +71,7 @@ func formatOf(raw json.RawMessage) *format {
 
 // isMessages reports whether raw is an array that begins with a message.
 func isMessages(raw json.RawMessage) bool {
-	if !isArray(raw) {
+	if !wire.IsArray(raw) {
 		return false
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -86,8 +88,6 @@ func expected() string {
 	}
 	return strings.Join(all, ", ")
 }
-
-func isArray(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }
 
 func labelOf(success bool) Label {
 	if success {

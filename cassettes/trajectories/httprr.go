@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 const httpRRHead = "httprr trace v1"
@@ -55,7 +56,7 @@ func cutExchange(data []byte) (x wire.Exchange, rest []byte, err error) {
 	request, errA := strconv.ParseUint(a, 10, 31)
 	response, errB := strconv.ParseUint(b, 10, 31)
 	if errA != nil || errB != nil || !whole {
-		return x, nil, fmt.Errorf("%s are no two sizes in bytes", quote(string(sizes)))
+		return x, nil, fmt.Errorf("%s are no two sizes in bytes", text.Quote(string(sizes), 40))
 	}
 	if uint64(len(rest)) < request+response {
 		return x, nil, fmt.Errorf("the file ends %d bytes too early", request+response-uint64(len(rest)))
@@ -66,17 +67,17 @@ func cutExchange(data []byte) (x wire.Exchange, rest []byte, err error) {
 	}
 	words := strings.Fields(line)
 	if len(words) != 3 {
-		return x, nil, fmt.Errorf("%s is no first line of a request", quote(line))
+		return x, nil, fmt.Errorf("%s is no first line of a request", text.Quote(line, 40))
 	}
 	x.Method, x.URL = words[0], words[1]
 	if line, x.Response, err = cutHead(rest[request : request+response]); err != nil {
 		return x, nil, fmt.Errorf("its response %w", err)
 	}
 	if words = strings.Fields(line); len(words) < 2 {
-		return x, nil, fmt.Errorf("%s is no first line of a response", quote(line))
+		return x, nil, fmt.Errorf("%s is no first line of a response", text.Quote(line, 40))
 	}
 	if x.Status, err = strconv.Atoi(words[1]); err != nil {
-		return x, nil, fmt.Errorf("%s is no status", quote(words[1]))
+		return x, nil, fmt.Errorf("%s is no status", text.Quote(words[1], 40))
 	}
 	return x, rest[request+response:], nil
 }

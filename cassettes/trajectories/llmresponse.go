@@ -20,18 +20,18 @@ var llmResponse = format{
 }
 
 func isLLMResponse(keys map[string]json.RawMessage) bool {
-	kind := scalar(keys["type"])
+	kind := wire.String(keys["type"])
 	switch {
-	case isArray(keys["choices"]), isArray(keys["candidates"]):
+	case wire.IsArray(keys["choices"]), wire.IsArray(keys["candidates"]):
 		return true
 	case kind == "message_start", kind == "response.created":
 		return true
-	case scalar(keys["object"]) == "response" && isArray(keys["output"]):
+	case wire.String(keys["object"]) == "response" && wire.IsArray(keys["output"]):
 		return true
-	case kind == "message" && scalar(keys["role"]) == "assistant" && keys["stop_reason"] != nil:
+	case kind == "message" && wire.String(keys["role"]) == "assistant" && keys["stop_reason"] != nil:
 		return true
 	}
-	return isObject(keys["error"]) && len(keys) <= 2
+	return wire.IsObject(keys["error"]) && len(keys) <= 2
 }
 
 // isEventStream looks at the first line that says anything.

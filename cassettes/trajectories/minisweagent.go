@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -20,7 +21,7 @@ var miniSWEAgent = format{
 	name:  "mini-swe-agent",
 	looks: `{"trajectory_format": "mini-swe-agent-1", "info": …, "messages": [messages]}`,
 	fits: func(keys map[string]json.RawMessage) bool {
-		return isArray(keys["messages"]) && strings.HasPrefix(scalar(keys["trajectory_format"]), "mini-swe-agent")
+		return wire.IsArray(keys["messages"]) && strings.HasPrefix(wire.String(keys["trajectory_format"]), "mini-swe-agent")
 	},
 	read: single(readMiniSWEAgent),
 }
@@ -40,14 +41,14 @@ func readMiniSWEAgent(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	if !isArray(run.Messages) {
+	if !wire.IsArray(run.Messages) {
 		return nil, errors.New("it has no array messages")
 	}
 	messages, err := readMessages(run.Messages)
 	if err != nil {
 		return nil, err
 	}
-	r := &Trajectory{Name: scalar(run.InstanceID), Model: scalar(run.Info.Config.Model.Name)}
+	r := &Trajectory{Name: wire.String(run.InstanceID), Model: wire.String(run.Info.Config.Model.Name)}
 	bashCalls(messages)
 	r.assemble(messages)
 	return r, nil
@@ -58,31 +59,31 @@ var bashBlock = regexp.MustCompile("(?s)```bash\\s*\\n(.*?)\\n```")
 
 // bashCalls makes calls of the blocks in replies, and results of the user
 // messages that answer them.
-func bashCalls(messages []message) {
+func bashCalls(messages []wire.Message) {
 	blocks, acted := 0, false
 	for i := range messages {
 		m := &messages[i]
 		switch {
-		case m.role == assistant && len(m.calls) == 0:
+		case m.Role == wire.Assistant && len(m.Calls) == 0:
 			var commands []string
-			for _, b := range bashBlock.FindAllStringSubmatch(m.text, -1) {
+			for _, b := range bashBlock.FindAllStringSubmatch(m.Text, -1) {
 				commands = append(commands, b[1])
 			}
 			blocks, acted = len(commands), true
-			m.calls = []*Call{bash(strings.Join(commands, "\n"))}
-		case m.role == user && acted:
-			m.role, m.code = tool, bashCode(m.text, blocks)
+			m.Calls = []wire.Call{bash(strings.Join(commands, "\n"))}
+		case m.Role == wire.User && acted:
+			m.Role, m.Code = wire.Tool, bashCode(m.Text, blocks)
 		}
 	}
 }
 
 // bash is a call that runs a command.
-func bash(command string) *Call {
+func bash(command string) wire.Call {
 	var args bytes.Buffer
 	e := json.NewEncoder(&args)
 	e.SetEscapeHTML(false)
 	e.Encode(map[string]string{"command": command})
-	return &Call{Name: "bash", Args: strings.TrimSpace(args.String())}
+	return wire.Call{Name: "bash", Args: strings.TrimSpace(args.String())}
 }
 
 // bashCode gives the code of what mini-swe-agent says after a reply with so

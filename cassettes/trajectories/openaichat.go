@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // openAIChat is a plain conversation with the OpenAI chat API: an array of
@@ -13,12 +16,12 @@ import (
 var openAIChat = format{
 	name:  "openai-chat",
 	looks: `[{"role": …, "content": …}, …] or {"messages": [messages]}, one a file or one a line`,
-	fits:  func(keys map[string]json.RawMessage) bool { return isArray(keys["messages"]) },
+	fits:  func(keys map[string]json.RawMessage) bool { return wire.IsArray(keys["messages"]) },
 	read:  single(readOpenAIChat),
 }
 
 func readOpenAIChat(raw json.RawMessage) (*Trajectory, error) {
-	if isArray(raw) {
+	if wire.IsArray(raw) {
 		messages, err := readMessages(raw)
 		if err != nil {
 			return nil, err
@@ -34,17 +37,17 @@ func readOpenAIChat(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &chat); err != nil {
 		return nil, wrongType(err)
 	}
-	if !isArray(chat.Messages) {
+	if !wire.IsArray(chat.Messages) {
 		return nil, errors.New("it has no array messages")
 	}
-	r := &Trajectory{Name: scalar(chat.Name), Model: scalar(chat.Model), Label: Label(scalar(chat.Label))}
+	r := &Trajectory{Name: wire.String(chat.Name), Model: wire.String(chat.Model), Label: Label(wire.String(chat.Label))}
 	if r.Name == "" {
-		r.Name = scalar(chat.ID)
+		r.Name = wire.String(chat.ID)
 	}
 	switch r.Label {
 	case Unlabelled, Success, Failure:
 	default:
-		return nil, fmt.Errorf("its label is %s (want success or failure)", quote(string(r.Label)))
+		return nil, fmt.Errorf("its label is %s (want success or failure)", text.Quote(string(r.Label), 40))
 	}
 	messages, err := readMessages(chat.Messages)
 	if err != nil {

@@ -1,10 +1,12 @@
 package trajectories
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -14,7 +16,7 @@ var openHands = format{
 	name:  "openhands",
 	looks: `{"history": [events], "success": true} a line`,
 	fits: func(keys map[string]json.RawMessage) bool {
-		return isArray(keys["history"]) && (firstHas(keys["history"], "action") || firstHas(keys["history"], "observation"))
+		return wire.IsArray(keys["history"]) && (firstHas(keys["history"], "action") || firstHas(keys["history"], "observation"))
 	},
 	read: single(readOpenHands),
 }
@@ -40,14 +42,14 @@ func readOpenHands(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	if !isArray(run.History) {
+	if !wire.IsArray(run.History) {
 		return nil, errors.New("it has no array history")
 	}
 	r, err := readOpenHandsEvents(run.History)
 	if err != nil {
 		return nil, err
 	}
-	r.Name = scalar(run.InstanceID)
+	r.Name = wire.String(run.InstanceID)
 	if run.Success != nil {
 		r.Label = labelOf(*run.Success)
 	}
@@ -78,14 +80,7 @@ type ohEvent struct {
 type ohCall struct {
 	Name     string          `json:"function_name"`
 	ID       json.RawMessage `json:"tool_call_id"`
-	Response struct {
-		Model   json.RawMessage `json:"model"`
-		Choices []struct {
-			Message struct {
-				Calls []wireCall `json:"tool_calls"`
-			} `json:"message"`
-		} `json:"choices"`
-	} `json:"model_response"`
+	Response json.RawMessage `json:"model_response"` // a chat completion
 }
 
 func readOpenHandsEvents(raw json.RawMessage) (*Trajectory, error) {
@@ -97,14 +92,14 @@ func readOpenHandsEvents(raw json.RawMessage) (*Trajectory, error) {
 		return nil, fmt.Errorf("it has %d events, and the limit is %d", len(items), maxMessages)
 	}
 	r := &Trajectory{}
-	var messages []message
+	var messages []wire.Message
 	for i, item := range items {
 		var e ohEvent
 		if err := json.Unmarshal(item, &e); err != nil {
 			return nil, fmt.Errorf("event %d of %d: %w", i+1, len(items), wrongType(err))
 		}
 		if e.Call != nil && r.Model == "" {
-			r.Model = scalar(e.Call.Response.Model)
+			_, r.Model, _ = wire.ChatCompletion(e.Call.Response)
 		}
 		if m, ok := e.message(item, len(messages) == 0); ok {
 			messages = append(messages, m)
@@ -116,63 +111,62 @@ func readOpenHandsEvents(raw json.RawMessage) (*Trajectory, error) {
 
 // message gives what an event says. first says that nothing was said before:
 // older events do not tell who speaks, and the user begins.
-func (e *ohEvent) message(raw json.RawMessage, first bool) (message, bool) {
+func (e *ohEvent) message(raw json.RawMessage, first bool) (wire.Message, bool) {
 	args := ohArgs(raw, e.Args)
 	switch e.Action {
 	case "message":
-		m := message{role: assistant, text: firstOf(args.Content, e.Content, e.Message)}
+		m := wire.Message{Role: wire.Assistant, Text: cmp.Or(args.Content, e.Content, e.Message)}
 		if e.Source == "user" || e.Source == "" && first {
-			m.role = user
+			m.Role = wire.User
 		}
 		return m, true
 	case "finish", "reject":
-		return message{role: assistant, text: firstOf(e.Message, args.Thought)}, true
+		return wire.Message{Role: wire.Assistant, Text: cmp.Or(e.Message, args.Thought)}, true
 	case "system", "change_agent_state", "recall", "null":
-		return message{}, false
+		return wire.Message{}, false
 	case "":
 		return e.result()
 	}
 	if e.Source == "user" || e.Source == "environment" {
-		return message{}, false
+		return wire.Message{}, false
 	}
-	return message{role: assistant, text: args.Thought, calls: []*Call{e.call(args.rest)}}, true
+	return wire.Message{Role: wire.Assistant, Text: args.Thought, Calls: []wire.Call{e.call(args.rest)}}, true
 }
 
 // result gives what an observation answers.
-func (e *ohEvent) result() (message, bool) {
+func (e *ohEvent) result() (wire.Message, bool) {
 	switch e.Observation {
 	case "", "null", "agent_state_changed", "recall":
-		return message{}, false
+		return wire.Message{}, false
 	}
-	m := message{role: tool, text: e.Content}
+	m := wire.Message{Role: wire.Tool, Text: e.Content}
 	if e.Call != nil {
-		m.id = scalar(e.Call.ID)
+		m.ID = wire.String(e.Call.ID)
 	}
 	failed := e.Observation == "error"
 	for _, code := range []*int{e.ExitCode, e.Extras.ExitCode, e.Extras.Metadata.ExitCode} {
 		failed = failed || code != nil && *code != 0
 	}
 	if failed {
-		m.code = loop.ToolBug
+		m.Code = loop.ToolBug
 	}
 	return m, true
 }
 
 // call gives the model's call where the event has it, else the action with
 // these arguments.
-func (e *ohEvent) call(args string) *Call {
+func (e *ohEvent) call(args string) wire.Call {
 	if e.Call == nil {
-		return &Call{Name: e.Action, Args: args}
+		return wire.Call{Name: e.Action, Args: args}
 	}
-	id := scalar(e.Call.ID)
-	for _, choice := range e.Call.Response.Choices {
-		for _, w := range choice.Message.Calls {
-			if c, err := w.read(); err == nil && c.ID == id {
-				return c
-			}
+	id := wire.String(e.Call.ID)
+	reply, _, _ := wire.ChatCompletion(e.Call.Response)
+	for _, c := range reply.Calls {
+		if c.ID == id {
+			return c
 		}
 	}
-	return &Call{ID: id, Name: firstOf(e.Call.Name, e.Action), Args: args}
+	return wire.Call{ID: id, Name: cmp.Or(e.Call.Name, e.Action), Args: args}
 }
 
 // ohArguments are what an action is made of.
@@ -185,27 +179,17 @@ type ohArguments struct {
 // none, the event itself.
 func ohArgs(event, args json.RawMessage) (a ohArguments) {
 	var keys map[string]json.RawMessage
-	if !isObject(args) {
+	if !wire.IsObject(args) {
 		args = event
 	}
 	if json.Unmarshal(args, &keys) != nil {
 		return a
 	}
-	a.Thought, a.Content = scalar(keys["thought"]), scalar(keys["content"])
+	a.Thought, a.Content = wire.String(keys["thought"]), wire.String(keys["content"])
 	for _, key := range []string{"action", "thought", "keep_prompt", "is_confirmed", "confirmation_state", "action_risk", "blocking", "hidden"} {
 		delete(keys, key)
 	}
 	rest, _ := json.Marshal(keys)
 	a.rest = string(rest)
 	return a
-}
-
-// firstOf gives the first text that says anything.
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }

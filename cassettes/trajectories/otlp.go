@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
 // otlp is OpenTelemetry's GenAI spans in OTLP's JSON, as an export request a
@@ -19,7 +21,7 @@ import (
 var otlp = format{
 	name:  "otlp",
 	looks: `{"resourceSpans": [{"scopeSpans": [{"spans": [spans]}]}]}, one a file or one a line`,
-	fits:  func(keys map[string]json.RawMessage) bool { return isArray(keys["resourceSpans"]) },
+	fits:  func(keys map[string]json.RawMessage) bool { return wire.IsArray(keys["resourceSpans"]) },
 	read:  readOTLP, joined: true,
 }
 
@@ -78,7 +80,7 @@ func (v *otlpValue) json() json.RawMessage {
 		}
 		plain = fields
 	case v.Int != nil:
-		return json.RawMessage(scalar(v.Int))
+		return json.RawMessage(wire.String(v.Int))
 	case v.Double != nil:
 		return v.Double
 	case v.Bool != nil:
@@ -92,13 +94,13 @@ func (v *otlpValue) json() json.RawMessage {
 }
 
 // text gives an attribute as text: a text itself, anything else as JSON.
-func (s *otlpSpan) text(key string) string { return arguments(s.attrs[key]) }
+func (s *otlpSpan) text(key string) string { return wire.String(s.attrs[key]) }
 
 func (s *otlpSpan) operation() string { return s.text("gen_ai.operation.name") }
 
 // prepare reads the span's time and attributes.
 func (s *otlpSpan) prepare() {
-	s.at, _ = strconv.ParseUint(scalar(s.Start), 10, 64)
+	s.at, _ = strconv.ParseUint(wire.String(s.Start), 10, 64)
 	s.attrs = map[string]json.RawMessage{}
 	for i := range s.Attributes {
 		s.attrs[s.Attributes[i].Key] = s.Attributes[i].Value.json()
@@ -159,7 +161,7 @@ func readTrace(spans []*otlpSpan) *Trajectory {
 	r := &Trajectory{Name: "trace=" + spans[0].TraceID}
 	t := traceReader{answered: map[string]bool{}}
 	for _, s := range spans {
-		r.Model = firstOf(r.Model, s.text("gen_ai.response.model"), s.text("gen_ai.request.model"))
+		r.Model = cmp.Or(r.Model, s.text("gen_ai.response.model"), s.text("gen_ai.request.model"))
 		switch s.operation() {
 		case "chat", "generate_content", "text_completion":
 			t.chat(s)

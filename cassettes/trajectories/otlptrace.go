@@ -4,17 +4,18 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
 // A traceReader makes messages of the spans of one trace, which come in the
 // order of their beginning.
 type traceReader struct {
-	messages []message
+	messages []wire.Message
 	users    int             // messages of the user so far
 	turn     int             // where the last reply is in messages, if said
 	said     bool            // there was a reply
-	results  []message       // of the last reply's calls
+	results  []wire.Message  // of the last reply's calls
 	answered map[string]bool // ids of calls that have a span of their own
 }
 
@@ -67,14 +68,14 @@ func (t *traceReader) chat(s *otlpSpan) {
 	}
 	t.flush()
 	t.begin()
-	reply := message{role: assistant}
+	reply := wire.Message{Role: wire.Assistant}
 	for _, m := range output {
-		reply.add(m.Parts)
+		addParts(&reply, m.Parts)
 	}
 	t.say(reply)
 }
 
-func (t *traceReader) say(m message) {
+func (t *traceReader) say(m wire.Message) {
 	t.turn, t.said = len(t.messages), true
 	t.messages = append(t.messages, m)
 }
@@ -83,14 +84,14 @@ func (t *traceReader) say(m message) {
 func (t *traceReader) begin() {
 	if t.users == 0 {
 		t.users++
-		t.messages = append(t.messages, message{role: user})
+		t.messages = append(t.messages, wire.Message{Role: wire.User})
 	}
 }
 
 func (t *traceReader) system(parts []json.RawMessage) {
-	m := message{role: system}
-	m.add(parts)
-	if m.text != "" {
+	m := wire.Message{Role: wire.System}
+	addParts(&m, parts)
+	if m.Text != "" {
 		t.messages = append(t.messages, m)
 	}
 }
@@ -99,7 +100,7 @@ func (t *traceReader) system(parts []json.RawMessage) {
 func (t *traceReader) input(messages []otlpMessage) {
 	users := 0
 	for _, said := range messages {
-		var m message
+		var m wire.Message
 		switch said.Role {
 		case "system", "developer":
 			if !t.said {
@@ -109,8 +110,8 @@ func (t *traceReader) input(messages []otlpMessage) {
 		case "user":
 			if users++; users > t.users {
 				t.flush()
-				m.role = user
-				m.add(said.Parts)
+				m.Role = wire.User
+				addParts(&m, said.Parts)
 				t.messages = append(t.messages, m)
 				t.users = users
 			}
@@ -126,24 +127,24 @@ func (t *traceReader) responses(parts []json.RawMessage) {
 		if json.Unmarshal(raw, &p) != nil || p.Type != "tool_call_response" {
 			continue
 		}
-		id, text := scalar(p.ID), p.Response
+		id, text := wire.String(p.ID), p.Response
 		if text == nil {
 			text = p.Result
 		}
 		for i := range t.results { // a span without its content
-			if r := &t.results[i]; r.id == id && r.text == "" {
-				r.text = plainText(text)
+			if r := &t.results[i]; r.ID == id && r.Text == "" {
+				r.Text = wire.Text(text)
 			}
 		}
 		if t.said && id != "" && !t.answered[id] {
 			t.answered[id] = true
-			t.results = append(t.results, message{role: tool, id: id, text: plainText(text)})
+			t.results = append(t.results, wire.Message{Role: wire.Tool, ID: id, Text: wire.Text(text)})
 		}
 	}
 }
 
-// add adds the texts and calls of parts.
-func (m *message) add(parts []json.RawMessage) {
+// addParts adds the texts and calls of parts to a message.
+func addParts(m *wire.Message, parts []json.RawMessage) {
 	for _, raw := range parts {
 		var p otlpPart
 		if json.Unmarshal(raw, &p) != nil {
@@ -151,12 +152,12 @@ func (m *message) add(parts []json.RawMessage) {
 		}
 		switch p.Type {
 		case "text":
-			if m.text != "" {
-				m.text += "\n"
+			if m.Text != "" {
+				m.Text += "\n"
 			}
-			m.text += plainText(p.Content)
+			m.Text += wire.Text(p.Content)
 		case "tool_call":
-			m.calls = append(m.calls, &Call{ID: scalar(p.ID), Name: p.Name, Args: arguments(p.Arguments)})
+			m.Calls = append(m.Calls, wire.Call{ID: wire.String(p.ID), Name: p.Name, Args: wire.String(p.Arguments)})
 		}
 	}
 }
@@ -166,16 +167,16 @@ func (m *message) add(parts []json.RawMessage) {
 func (t *traceReader) tool(s *otlpSpan) {
 	if !t.said {
 		t.begin()
-		t.say(message{role: assistant})
+		t.say(wire.Message{Role: wire.Assistant})
 	}
 	reply := &t.messages[t.turn]
 	id := s.text("gen_ai.tool.call.id")
-	known := slices.ContainsFunc(reply.calls, func(c *Call) bool { return id != "" && c.ID == id })
+	known := slices.ContainsFunc(reply.Calls, func(c wire.Call) bool { return id != "" && c.ID == id })
 	if !known {
-		reply.calls = append(reply.calls, &Call{ID: id, Name: s.text("gen_ai.tool.name"), Args: s.text("gen_ai.tool.call.arguments")})
+		reply.Calls = append(reply.Calls, wire.Call{ID: id, Name: s.text("gen_ai.tool.name"), Args: s.text("gen_ai.tool.call.arguments")})
 	}
 	t.answered[id] = true
-	t.results = append(t.results, message{role: tool, id: id, text: s.text("gen_ai.tool.call.result"), code: spanCode(s)})
+	t.results = append(t.results, wire.Message{Role: wire.Tool, ID: id, Text: s.text("gen_ai.tool.call.result"), Code: spanCode(s)})
 }
 
 // spanCode gives the code of a call: error.type where it is one, and a tool's
@@ -188,7 +189,7 @@ func spanCode(s *otlpSpan) loop.Code {
 	return loop.ToolBug
 }
 
-func (t *traceReader) end() []message {
+func (t *traceReader) end() []wire.Message {
 	t.flush()
 	return t.messages
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // What is read is bounded: the bytes of a file and of one record in it, how
@@ -62,7 +64,7 @@ func (p *Problem) Error() string {
 func Read(path, format string) ([]*Trajectory, []*Problem) {
 	r := reader{file: filepath.ToSlash(path), format: named(format), names: map[string]bool{}}
 	if r.format == nil && format != "" {
-		r.problem(0, "unknown format %s (want %s)", quote(format), strings.Join(Formats(), ", "))
+		r.problem(0, "unknown format %s (want %s)", text.Quote(format, 40), strings.Join(Formats(), ", "))
 	} else if data, err := readFile(path); err != nil {
 		r.problem(0, "%v", err)
 	} else {
@@ -83,28 +85,17 @@ func named(name string) *format {
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, errors.New(text.Reason(err))
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:
-		return nil, withoutPath(err)
+		return nil, errors.New(text.Reason(err))
 	case len(data) > maxFile:
 		return nil, fmt.Errorf("larger than %d MiB: split it", maxFile>>20)
 	}
 	return data, nil
-}
-
-func withoutPath(err error) error {
-	var p *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("no such file")
-	case errors.As(err, &p):
-		return p.Err
-	}
-	return err
 }
 
 type reader struct {
@@ -259,15 +250,15 @@ func describe(r record) string {
 		return why
 	}
 	switch c := r.raw[0]; {
-	case isArray(r.raw) && len(bytes.TrimSpace(r.raw[1:])) == 1:
+	case wire.IsArray(r.raw) && len(bytes.TrimSpace(r.raw[1:])) == 1:
 		return "an empty array"
-	case isArray(r.raw):
+	case wire.IsArray(r.raw):
 		return "an array"
 	case c == '"':
 		return "a text"
-	case !isObject(r.raw) && c >= 'a':
+	case !wire.IsObject(r.raw) && c >= 'a':
 		return string(r.raw) // true, false, null
-	case !isObject(r.raw):
+	case !wire.IsObject(r.raw):
 		return "a number"
 	}
 	var keys map[string]json.RawMessage
@@ -277,7 +268,7 @@ func describe(r record) string {
 	const most = 6
 	var names []string
 	for k := range keys {
-		names = append(names, quote(k))
+		names = append(names, text.Quote(k, 40))
 	}
 	slices.Sort(names)
 	if len(names) > most {

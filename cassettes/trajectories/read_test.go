@@ -183,7 +183,7 @@ user "Weather in Bern?\n[image_url]"
 				}
 				for i, r := range trajectories {
 					want := c.want[i]
-					want.sketch = text(want.sketch)
+					want.sketch = block(want.sketch)
 					got := trajectory{r.Name, r.Model, r.Line, r.Label, r.System, r.Messages, sketch(r)}
 					if got != want || r.File != path {
 						t.Errorf("%s: got %+v\nwant %+v", r.File, got, want)
@@ -283,7 +283,7 @@ func TestReadProblems(t *testing.T) {
 }
 
 func TestReadMissingFileAndFolder(t *testing.T) {
-	if _, problems := Read("testdata/none.json", ""); len(problems) != 1 || problems[0].Error() != "testdata/none.json: no such file" {
+	if _, problems := Read("testdata/none.json", ""); len(problems) != 1 || problems[0].Error() != "testdata/none.json: there is no such file or folder" {
 		t.Errorf("missing file: %v", problems)
 	}
 	if _, problems := Read("testdata", ""); len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), "testdata: ") {
@@ -346,7 +346,7 @@ func TestFind(t *testing.T) {
 		{"a glob of folders", []string{"run?"}, []string{"runs/a.json", "runs/b.jsonl", "runs/deep/c.JSON", "runs/deep/f.traj"}, nil},
 		{"a name that looks like a glob", []string{"one [1].json"}, []string{"one [1].json"}, nil},
 		{"what is not there", []string{"none", "none/*.json", "runs/a.json", "[", "docs"}, []string{"runs/a.json"}, []string{
-			"none: no such file", "none/*.json: no file matches", "[: bad pattern: a bracket is not closed", "docs: no *.json, *.jsonl, *.traj, *.yaml, *.yml, *.httprr, *.sse or *.chunks.txt file in this folder"}},
+			"none: there is no such file or folder", "none/*.json: no file matches", "[: bad pattern: a bracket is not closed", "docs: no *.json, *.jsonl, *.traj, *.yaml, *.yml, *.httprr, *.sse or *.chunks.txt file in this folder"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files, problems := Find(c.paths)

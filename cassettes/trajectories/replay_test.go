@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/detect"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -20,29 +21,29 @@ import (
 // "= text" (results of the calls before, in order; "= !text" an error).
 func chat(t *testing.T, messages ...string) *Trajectory {
 	t.Helper()
-	var decoded []message
+	var decoded []wire.Message
 	for _, m := range messages {
 		text, isUser := strings.CutPrefix(m, "user: ")
 		result, isResult := strings.CutPrefix(m, "= ")
 		switch {
 		case isUser:
-			decoded = append(decoded, message{role: user, text: text})
+			decoded = append(decoded, wire.Message{Role: wire.User, Text: text})
 		case isResult:
-			r := message{role: tool, text: result}
+			r := wire.Message{Role: wire.Tool, Text: result}
 			if text, failed := strings.CutPrefix(result, "!"); failed {
-				r.text, r.code = text, loop.ToolBug
+				r.Text, r.Code = text, loop.ToolBug
 			}
 			decoded = append(decoded, r)
 		case strings.HasSuffix(m, ")"):
-			call := message{role: assistant}
+			call := wire.Message{Role: wire.Assistant}
 			for _, c := range strings.SplitAfter(m, ")") {
 				if name, args, ok := strings.Cut(strings.TrimSuffix(c, ")"), "("); ok {
-					call.calls = append(call.calls, &Call{Name: strings.TrimPrefix(name, " "), Args: args})
+					call.Calls = append(call.Calls, wire.Call{Name: strings.TrimPrefix(name, " "), Args: args})
 				}
 			}
 			decoded = append(decoded, call)
 		default:
-			decoded = append(decoded, message{role: assistant, text: m})
+			decoded = append(decoded, wire.Message{Role: wire.Assistant, Text: m})
 		}
 	}
 	r := &Trajectory{Name: "r", File: "x.json", Line: 3}

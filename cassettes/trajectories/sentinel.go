@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -44,10 +45,10 @@ func readSentinel(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &steps); err != nil {
 		return nil, wrongType(err)
 	}
-	var messages []message
+	var messages []wire.Message
 	for i := range steps {
 		if i == 0 {
-			messages = append(messages, message{role: user, text: steps[0].Task})
+			messages = append(messages, wire.Message{Role: wire.User, Text: steps[0].Task})
 		}
 		messages = append(messages, steps[i].messages()...)
 	}
@@ -59,24 +60,24 @@ func readSentinel(raw json.RawMessage) (*Trajectory, error) {
 
 // messages gives the reply of a step and the results of its calls. The text of
 // a step with calls only repeats them.
-func (s *sentinelStep) messages() []message {
+func (s *sentinelStep) messages() []wire.Message {
 	events := s.Events
 	if len(events) == 0 && s.Action == "tool_call" {
 		events = eventsIn(s.Text, s.Error)
 	}
 	if len(events) == 0 {
-		return []message{{role: assistant, text: s.Text}}
+		return []wire.Message{{Role: wire.Assistant, Text: s.Text}}
 	}
-	messages := []message{{role: assistant}}
+	messages := []wire.Message{{Role: wire.Assistant}}
 	for _, e := range events {
-		id := scalar(e.ID)
-		messages[0].calls = append(messages[0].calls, &Call{ID: id, Name: e.Name, Args: arguments(e.Args)})
+		id := wire.String(e.ID)
+		messages[0].Calls = append(messages[0].Calls, wire.Call{ID: id, Name: e.Name, Args: wire.String(e.Args)})
 		if e.Result == nil {
 			continue
 		}
-		m := message{role: tool, id: id, text: plainText(e.Result)}
+		m := wire.Message{Role: wire.Tool, ID: id, Text: wire.Text(e.Result)}
 		if e.IsError {
-			m.code = loop.ToolBug
+			m.Code = loop.ToolBug
 		}
 		messages = append(messages, m)
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
 // A record is one piece of a file, as it stands there.
@@ -24,7 +26,7 @@ func split(data []byte) []record {
 	}
 	var records []record
 	for _, p := range pieces {
-		if isArray(p.raw) && !isMessages(p.raw) {
+		if wire.IsArray(p.raw) && !isMessages(p.raw) {
 			records = append(records, elements(p)...)
 		} else {
 			records = append(records, p)

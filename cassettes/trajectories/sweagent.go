@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -19,7 +20,7 @@ var sweAgent = format{
 	name:  "swe-agent",
 	looks: `{"history": [messages], "trajectory": [{"action": …, "observation": …}, …]}`,
 	fits: func(keys map[string]json.RawMessage) bool {
-		return isArray(keys["history"]) && (isArray(keys["trajectory"]) || firstHas(keys["history"], "role"))
+		return wire.IsArray(keys["history"]) && (wire.IsArray(keys["trajectory"]) || firstHas(keys["history"], "role"))
 	},
 	read: single(readSWEAgent),
 }
@@ -47,7 +48,7 @@ func readSWEAgent(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	if !isArray(run.History) {
+	if !wire.IsArray(run.History) {
 		return nil, errors.New("it has no array history")
 	}
 	if len(run.Trajectory) > maxMessages {
@@ -68,7 +69,7 @@ func readSWEAgent(raw json.RawMessage) (*Trajectory, error) {
 
 // readHistory decodes messages whose results name their calls in a list, and
 // some of which belong to a demonstration.
-func readHistory(raw json.RawMessage) ([]message, error) {
+func readHistory(raw json.RawMessage) ([]wire.Message, error) {
 	messages, err := readMessages(raw)
 	if err != nil {
 		return nil, err
@@ -83,31 +84,31 @@ func readHistory(raw json.RawMessage) ([]message, error) {
 	for i := range messages {
 		m := &messages[i]
 		if more[i].IsDemo {
-			m.role, m.calls = system, nil
+			m.Role, m.Calls = wire.System, nil
 		}
-		if m.role == tool && m.id == "" && len(more[i].IDs) > 0 {
-			m.id = more[i].IDs[0]
+		if m.Role == wire.Tool && m.ID == "" && len(more[i].IDs) > 0 {
+			m.ID = more[i].IDs[0]
 		}
 	}
 	return messages, nil
 }
 
 // beforeReply gives the messages before the first one of the assistant.
-func beforeReply(messages []message) []message {
+func beforeReply(messages []wire.Message) []wire.Message {
 	for i := range messages {
-		if messages[i].role == assistant {
+		if messages[i].Role == wire.Assistant {
 			return messages[:i:i]
 		}
 	}
 	return messages
 }
 
-func stepMessages(steps []sweStep) (messages []message) {
+func stepMessages(steps []sweStep) (messages []wire.Message) {
 	for _, s := range steps {
-		messages = append(messages, message{role: assistant, text: s.Thought, calls: []*Call{bash(s.Action)}})
+		messages = append(messages, wire.Message{Role: wire.Assistant, Text: s.Thought, Calls: []wire.Call{bash(s.Action)}})
 		if s.Observation != nil {
-			said := plainText(s.Observation)
-			messages = append(messages, message{role: tool, text: said, code: sweCode(said)})
+			said := wire.Text(s.Observation)
+			messages = append(messages, wire.Message{Role: wire.Tool, Text: said, Code: sweCode(said)})
 		}
 	}
 	return messages

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
 // tau2 is what the benchmark tau2-bench writes: one JSON object with the
@@ -14,7 +16,7 @@ var tau2 = format{
 	name:  "tau2",
 	looks: `{"info": …, "simulations": [{"messages": [messages], "reward_info": {"reward": 1}}, …]}`,
 	fits: func(keys map[string]json.RawMessage) bool {
-		return isArray(keys["simulations"]) && isObject(keys["info"])
+		return wire.IsArray(keys["simulations"]) && wire.IsObject(keys["info"])
 	},
 	read: readTau2,
 }
@@ -49,7 +51,7 @@ func readTau2(raw json.RawMessage) (all []*Trajectory, err error) {
 			err = errors.Join(err, fmt.Errorf("simulation %d of %d: %w", i+1, len(file.Simulations), one))
 			continue
 		}
-		r.Model = scalar(file.Info.Agent.LLM)
+		r.Model = wire.String(file.Info.Agent.LLM)
 		all = append(all, r)
 	}
 	return all, err
@@ -64,7 +66,7 @@ func readTau2Simulation(raw json.RawMessage) (*Trajectory, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Trajectory{Name: fmt.Sprintf("task=%s,trial=%s", scalar(run.TaskID), scalar(run.Trial))}
+	r := &Trajectory{Name: fmt.Sprintf("task=%s,trial=%s", wire.String(run.TaskID), wire.String(run.Trial))}
 	if run.RewardInfo != nil && run.RewardInfo.Reward != nil {
 		r.Label = labelOf(*run.RewardInfo.Reward == 1)
 	}

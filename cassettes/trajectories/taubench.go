@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
 // tauBench is what the benchmark tau-bench writes: one JSON array of runs, each
@@ -12,7 +14,7 @@ import (
 var tauBench = format{
 	name:  "tau-bench",
 	looks: `[{"traj": [messages], "reward": 1}, …]`,
-	fits:  func(keys map[string]json.RawMessage) bool { return isArray(keys["traj"]) },
+	fits:  func(keys map[string]json.RawMessage) bool { return wire.IsArray(keys["traj"]) },
 	read:  single(readTauBench),
 }
 
@@ -26,16 +28,16 @@ func readTauBench(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	if !isArray(run.Traj) {
+	if !wire.IsArray(run.Traj) {
 		return nil, errors.New("it has no array traj")
 	}
 	messages, err := readMessages(run.Traj)
 	if err != nil {
 		return nil, err
 	}
-	r := &Trajectory{Name: fmt.Sprintf("task=%s,trial=%s", scalar(run.TaskID), scalar(run.Trial))}
+	r := &Trajectory{Name: fmt.Sprintf("task=%s,trial=%s", wire.String(run.TaskID), wire.String(run.Trial))}
 	var reward float64
-	if given(run.Reward) && json.Unmarshal(run.Reward, &reward) == nil {
+	if wire.Given(run.Reward) && json.Unmarshal(run.Reward, &reward) == nil {
 		r.Label = labelOf(reward == 1)
 	}
 	r.assemble(messages)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -16,7 +17,7 @@ var toolathlon = format{
 	name:  "toolathlon",
 	looks: `{"pass": true, "messages": [messages]}`,
 	fits: func(keys map[string]json.RawMessage) bool {
-		return isArray(keys["messages"]) && keys["pass"] != nil
+		return wire.IsArray(keys["messages"]) && keys["pass"] != nil
 	},
 	read: single(readToolathlon),
 }
@@ -29,7 +30,7 @@ func readToolathlon(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	if !isArray(run.Messages) {
+	if !wire.IsArray(run.Messages) {
 		return nil, errors.New("it has no array messages")
 	}
 	messages, err := readMessages(run.Messages)
@@ -37,10 +38,10 @@ func readToolathlon(raw json.RawMessage) (*Trajectory, error) {
 		return nil, err
 	}
 	for i := range messages {
-		if m := &messages[i]; m.role == tool {
-			m.text = unwrapped(m.text)
-			if toolathlonError.MatchString(m.text) {
-				m.code = loop.ToolBug
+		if m := &messages[i]; m.Role == wire.Tool {
+			m.Text = unwrapped(m.Text)
+			if toolathlonError.MatchString(m.Text) {
+				m.Code = loop.ToolBug
 			}
 		}
 	}
@@ -57,10 +58,10 @@ func readToolathlon(raw json.RawMessage) (*Trajectory, error) {
 func unwrapped(text string) string {
 	raw := json.RawMessage(text)
 	var parts []struct{ Type, Text *string }
-	if isObject(raw) {
+	if wire.IsObject(raw) {
 		raw = json.RawMessage("[" + text + "]")
 	}
-	if !isArray(raw) || json.Unmarshal(raw, &parts) != nil || len(parts) == 0 {
+	if !wire.IsArray(raw) || json.Unmarshal(raw, &parts) != nil || len(parts) == 0 {
 		return text
 	}
 	for _, p := range parts {
@@ -68,10 +69,10 @@ func unwrapped(text string) string {
 			return text
 		}
 	}
-	return plainText(raw)
+	return wire.Text(raw)
 }
 
 // toolathlonError is how results of failed calls begin. Words of errors further
 // on do not count: a page, a log or a source file may hold them.
 var toolathlonError = regexp.MustCompile(`^\s*(?:(?i:error\b|failed to |access denied|security violation|traceback \(most recent)|` +
-	`Tool \S+ not found in agent|\{"(?:object":"error"|status":(?:[45]\d\d,"object":"error"|"error")))|(?i:\breturn code: -?[1-9])`)
+	`Tool \S+ not found in agent|\{"(?:object":"error"|status":(?:[45]\d\d,"object":"error"|"error")))|(?i:\breturn Code: -?[1-9])`)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
-	"github.com/agentbench-go/agentbench/loop"
 )
 
 // A leftOut counts the exchanges of a file that are part of no trajectory, by
@@ -41,17 +40,14 @@ func readTraffic(exchanges []wire.Exchange) ([]*Trajectory, error) {
 
 func ofConversation(name string, c *wire.Conversation) *Trajectory {
 	r := &Trajectory{Name: name, Model: c.Model}
-	var messages []message
+	var messages []wire.Message
 	if c.System != "" {
-		messages = append(messages, message{role: system, text: c.System})
+		messages = append(messages, wire.Message{Role: wire.System, Text: c.System})
 	}
 	if !hasUser(c.Messages) { // a system prompt alone, or an answer alone
-		messages = append(messages, message{role: user})
+		messages = append(messages, wire.Message{Role: wire.User})
 	}
-	for i := range c.Messages {
-		messages = append(messages, ofMessage(&c.Messages[i]))
-	}
-	r.assemble(messages)
+	r.assemble(append(messages, c.Messages...))
 	return r
 }
 
@@ -62,23 +58,4 @@ func hasUser(messages []wire.Message) bool {
 		}
 	}
 	return false
-}
-
-func ofMessage(w *wire.Message) message {
-	m := message{text: w.Text, id: w.ID, tokensIn: w.TokensIn, tokensOut: w.TokensOut}
-	switch w.Role {
-	case wire.User:
-		m.role = user
-	case wire.Assistant:
-		m.role = assistant
-	case wire.Tool:
-		m.role = tool
-	}
-	if w.Failed {
-		m.code = loop.ToolBug
-	}
-	for _, c := range w.Calls {
-		m.calls = append(m.calls, &Call{ID: c.ID, Name: c.Name, Args: c.Args})
-	}
-	return m
 }

@@ -242,7 +242,7 @@ user ""
 					t.Errorf("model %q, want %q", r.Model, c.model)
 				}
 			}
-			if diff := cmp.Diff(text(c.want), got.String()); diff != "" {
+			if diff := cmp.Diff(block(c.want), got.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

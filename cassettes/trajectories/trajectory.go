@@ -3,6 +3,7 @@ package trajectories
 import (
 	"strings"
 
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -80,42 +81,22 @@ type Result struct {
 	Code loop.Code
 }
 
-// A message is one message of a source, decoded.
-type message struct {
-	role  role
-	text  string
-	calls []*Call // of the agent, or of the user
-	id    string  // of a result: the call it says it answers
-	code  loop.Code
-
-	tokensIn, tokensOut int64 // of the agent's
-}
-
-type role uint8
-
-const (
-	system role = iota
-	user
-	assistant
-	tool
-)
-
 // assemble builds the session from its messages.
-func (r *Trajectory) assemble(messages []message) {
+func (r *Trajectory) assemble(messages []wire.Message) {
 	b := builder{traj: r, said: map[*string][]string{}}
 	for _, m := range messages {
-		switch m.role {
-		case system:
-			b.say(&r.System, m.text)
+		switch m.Role {
+		case wire.System:
+			b.say(&r.System, m.Text)
 			continue // it interrupts nobody
-		case user:
+		case wire.User:
 			b.user(m)
-		case assistant:
+		case wire.Assistant:
 			b.assistant(m)
-		case tool:
+		case wire.Tool:
 			b.result(m)
 		}
-		b.last = m.role
+		b.last = m.Role
 	}
 	for to, texts := range b.said {
 		*to = strings.Join(texts, "\n")
@@ -126,7 +107,7 @@ func (r *Trajectory) assemble(messages []message) {
 type builder struct {
 	traj *Trajectory
 	run  *Run                 // the last one, nil before the first user message
-	last role                 // who spoke last
+	last wire.Role            // who spoke last
 	turn int                  // number of the message with calls that came last
 	open []openCall           // unanswered calls, in order
 	said map[*string][]string // what each text of the trajectory is made of
@@ -143,16 +124,16 @@ type openCall struct {
 // unanswered.
 const maxOpen = 1000
 
-func (b *builder) user(m message) {
-	b.await(m.calls)
-	if len(m.calls) > 0 && m.text == "" {
+func (b *builder) user(m wire.Message) {
+	b.await(m.Calls)
+	if len(m.Calls) > 0 && m.Text == "" {
 		return
 	}
 	if b.run != nil && len(b.run.Turns) == 0 {
-		b.say(&b.run.User, m.text)
+		b.say(&b.run.User, m.Text)
 		return
 	}
-	b.begin(m.text)
+	b.begin(m.Text)
 }
 
 // say adds a text below what is there.
@@ -168,24 +149,23 @@ func (b *builder) begin(text string) {
 	b.traj.Runs = append(b.traj.Runs, b.run)
 }
 
-func (b *builder) assistant(m message) {
+func (b *builder) assistant(m wire.Message) {
 	if b.run == nil {
-		if len(m.calls) == 0 {
-			b.traj.Leading = append(b.traj.Leading, m.text)
+		if len(m.Calls) == 0 {
+			b.traj.Leading = append(b.traj.Leading, m.Text)
 			return
 		}
 		b.begin("")
 	}
 	t := b.lastTurn()
-	if t == nil || len(t.Calls) > 0 && b.last != assistant {
+	if t == nil || len(t.Calls) > 0 && b.last != wire.Assistant {
 		t = &Turn{}
 		b.run.Turns = append(b.run.Turns, t)
 	}
-	b.say(&t.Text, m.text)
-	t.Calls = append(t.Calls, m.calls...)
-	t.TokensIn += m.tokensIn
-	t.TokensOut += m.tokensOut
-	b.await(m.calls)
+	b.say(&t.Text, m.Text)
+	t.Calls = append(t.Calls, b.await(m.Calls)...)
+	t.TokensIn += m.TokensIn
+	t.TokensOut += m.TokensOut
 }
 
 func (b *builder) lastTurn() *Turn {
@@ -195,24 +175,28 @@ func (b *builder) lastTurn() *Turn {
 	return nil
 }
 
-func (b *builder) await(calls []*Call) {
-	if len(calls) == 0 {
-		return
+// await lets calls wait for their results, and gives them.
+func (b *builder) await(asked []wire.Call) (calls []*Call) {
+	if len(asked) == 0 {
+		return nil
 	}
 	b.turn++
-	for _, c := range calls {
-		b.open = append(b.open, openCall{c, b.turn})
+	for _, c := range asked {
+		call := &Call{ID: c.ID, Name: c.Name, Args: c.Args}
+		calls = append(calls, call)
+		b.open = append(b.open, openCall{call, b.turn})
 	}
 	b.open = b.open[max(0, len(b.open)-maxOpen):]
+	return calls
 }
 
-func (b *builder) result(m message) {
-	i := b.answered(m.id)
+func (b *builder) result(m wire.Message) {
+	i := b.answered(m.ID)
 	if i < 0 {
 		b.traj.Dropped++
 		return
 	}
-	b.open[i].Result = &Result{Text: m.text, Code: m.code}
+	b.open[i].Result = &Result{Text: m.Text, Code: m.Code}
 	b.open = append(b.open[:i], b.open[i+1:]...)
 }
 

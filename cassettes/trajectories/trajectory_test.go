@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
 // sketch writes a trajectory down: a line for each message of the user, and
@@ -37,7 +39,7 @@ func sketch(r *Trajectory) string {
 	return b.String()
 }
 
-func text(s string) string { return strings.TrimLeft(s, "\n") }
+func block(s string) string { return strings.TrimLeft(s, "\n") }
 
 func TestAssemble(t *testing.T) {
 	const (
@@ -181,8 +183,8 @@ user "bye"
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := sketch(r); got != text(c.want) {
-				t.Errorf("got:\n%swant:\n%s", got, text(c.want))
+			if got := sketch(r); got != block(c.want) {
+				t.Errorf("got:\n%swant:\n%s", got, block(c.want))
 			}
 			if r.Messages != len(c.messages) {
 				t.Errorf("%d messages, want %d", r.Messages, len(c.messages))
@@ -194,12 +196,13 @@ user "bye"
 // Only so many calls wait for a result; a hostile trajectory cannot make pairing
 // slow.
 func TestOpenCallsAreBounded(t *testing.T) {
-	calls := make([]*Call, maxOpen+1)
-	for i := range calls {
-		calls[i] = &Call{ID: fmt.Sprint(i), Name: "f"}
+	asked := make([]wire.Call, maxOpen+1)
+	for i := range asked {
+		asked[i] = wire.Call{ID: fmt.Sprint(i), Name: "f"}
 	}
 	r := &Trajectory{}
-	r.assemble([]message{{role: assistant, calls: calls}, {role: tool, id: "0"}, {role: tool, id: "1"}})
+	r.assemble([]wire.Message{{Role: wire.Assistant, Calls: asked}, {Role: wire.Tool, ID: "0"}, {Role: wire.Tool, ID: "1"}})
+	calls := r.Runs[0].Turns[0].Calls
 	if calls[0].Result != nil || calls[1].Result == nil || r.Dropped != 1 {
 		t.Errorf("first call %v, second %v, %d dropped; want the first given up, the second answered and one dropped",
 			calls[0].Result, calls[1].Result, r.Dropped)

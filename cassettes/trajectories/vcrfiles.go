@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // goVCR is what go-vcr records, its file versions 1 and 2.
@@ -26,7 +27,7 @@ var vcrPy = format{
 	name:  "vcrpy",
 	looks: "a YAML or JSON file with interactions, whose requests have a uri",
 	fits: func(keys map[string]json.RawMessage) bool {
-		return isCassette(keys) || isObject(keys["request"]) && isObject(keys["response"])
+		return isCassette(keys) || wire.IsObject(keys["request"]) && wire.IsObject(keys["response"])
 	},
 	text: func(data []byte) bool { return isCassetteYAML(data) && hasURI.Match(data) },
 	read: readCassette,
@@ -40,7 +41,7 @@ var (
 
 func isCassetteYAML(data []byte) bool { return cassetteHead.Match(data) }
 
-func isCassette(keys map[string]json.RawMessage) bool { return isArray(keys["interactions"]) }
+func isCassette(keys map[string]json.RawMessage) bool { return wire.IsArray(keys["interactions"]) }
 
 func firstRequestHas(keys map[string]json.RawMessage, key string) bool {
 	var first []struct{ Request map[string]json.RawMessage }
@@ -50,7 +51,7 @@ func firstRequestHas(keys map[string]json.RawMessage, key string) bool {
 func readCassette(raw json.RawMessage) ([]*Trajectory, error) {
 	var doc any
 	var err error
-	if isObject(raw) {
+	if wire.IsObject(raw) {
 		err = json.Unmarshal(raw, &doc)
 	} else {
 		doc, err = readYAML(raw)
@@ -63,7 +64,7 @@ func readCassette(raw json.RawMessage) ([]*Trajectory, error) {
 		top = map[string]any{"interactions": []any{top}}
 	}
 	if v, ok := top["version"]; ok && fmt.Sprint(v) != "1" && fmt.Sprint(v) != "2" {
-		return nil, fmt.Errorf("its version is %s (want 1 or 2)", quote(fmt.Sprint(v)))
+		return nil, fmt.Errorf("its version is %s (want 1 or 2)", text.Quote(fmt.Sprint(v), 40))
 	}
 	items, ok := top["interactions"].([]any)
 	if !ok && top["interactions"] != nil {

@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // anthropic is Anthropic's Messages API.
@@ -32,53 +35,65 @@ func anthropicRequest(body json.RawMessage) (*request, bool) {
 	if json.Unmarshal(body, &r) != nil || r.Messages == nil {
 		return nil, false
 	}
-	req := &request{model: scalar(r.Model)}
-	req.system.add(text(r.System))
+	req := &request{model: String(r.Model)}
+	req.system.add(Text(r.System))
 	for _, m := range r.Messages {
-		role := User
-		if m.Role == "assistant" {
-			role = Assistant
-		}
-		if !isArray(m.Content) {
-			req.messages = append(req.messages, Message{Role: role, Text: text(m.Content)})
-			continue
-		}
-		said, ok := ofBlocks(role, m.Content)
-		if !ok {
-			return nil, false
-		}
-		req.messages = append(req.messages, said...)
+		req.messages = append(req.messages, AnthropicMessages(m.Role, m.Content)...)
 	}
 	return req, true
 }
 
-// ofBlocks gives the messages in a content: results, and what is said beside
-// them as one message each time.
-func ofBlocks(role Role, content json.RawMessage) (messages []Message, ok bool) {
-	var blocks []json.RawMessage
-	if json.Unmarshal(content, &blocks) != nil {
-		return nil, false
+// AnthropicMessages decodes a message of the Anthropic API, whose role is
+// assistant or the user's: the results in its content, and then what is said
+// beside them as one message.
+func AnthropicMessages(role string, content json.RawMessage) (messages []Message) {
+	m := Message{Role: User}
+	if role == "assistant" {
+		m.Role = Assistant
 	}
-	for _, raw := range blocks {
+	if !IsArray(content) {
+		m.Text = Text(content)
+		return []Message{m}
+	}
+	var said texts
+	spoke := false
+	for _, raw := range list(content) {
 		var b block
-		if isObject(raw) && json.Unmarshal(raw, &b) != nil {
-			return nil, false
+		if IsObject(raw) && json.Unmarshal(raw, &b) != nil {
+			b = block{} // of another shape: its JSON is what it says
 		}
-		m := Message{Role: role}
 		switch {
 		case b.Type == "tool_result":
-			messages = append(messages, Message{Role: Tool, ID: b.ToolUseID, Text: text(b.Content), Failed: b.IsError})
+			messages = append(messages, b.result())
 			continue
-		case b.Type == "tool_use" && role == Assistant:
-			m.Calls = []Call{{ID: b.ID, Name: b.Name, Args: arguments(b.Input)}}
-		case role == Assistant && b.Type != "text" && b.Type != "":
+		case b.Type == "tool_use" && m.Role == Assistant:
+			m.Calls = append(m.Calls, b.call())
+		case m.Role == Assistant && b.Type != "text" && b.Type != "":
 			continue // what it thought, and what the server did
 		default:
-			m.Text, _ = partText(raw)
+			text, ok := partText(raw)
+			if !ok {
+				continue
+			}
+			said.add(text)
 		}
+		spoke = true
+	}
+	if spoke {
+		m.Text = said.String()
 		messages = append(messages, m)
 	}
-	return join(messages, role), true
+	return messages
+}
+
+func (b *block) call() Call { return Call{ID: b.ID, Name: b.Name, Args: String(b.Input)} }
+
+func (b *block) result() Message {
+	m := Message{Role: Tool, ID: b.ToolUseID, Text: Text(b.Content)}
+	if b.IsError {
+		m.Code = loop.ToolBug
+	}
+	return m
 }
 
 type anthropicUsage struct {
@@ -132,7 +147,7 @@ func anthropicReply(payloads []json.RawMessage) (*reply, Reason) {
 	streamed := map[int]*streamedBlock{}
 	for _, raw := range payloads {
 		var p anthropicPayload
-		if given(keysOf(raw)["error"]) {
+		if Given(keysOf(raw)["error"]) {
 			return nil, ErrorAnswer
 		}
 		if json.Unmarshal(raw, &p) != nil {
@@ -149,7 +164,7 @@ func anthropicReply(payloads []json.RawMessage) (*reply, Reason) {
 			streamed[p.Index].text.WriteString(p.Delta.Text)
 			streamed[p.Index].input.WriteString(p.Delta.Input)
 		case p.Type == "message_delta":
-			whole.Stop = first(p.Delta.Stop, whole.Stop)
+			whole.Stop = cmp.Or(p.Delta.Stop, whole.Stop)
 			p.Usage.addTo(&whole.Usage)
 		}
 	}
@@ -168,14 +183,14 @@ func (b *streamedBlock) whole() block {
 }
 
 func (m *anthropicMessage) reply() *reply {
-	r := &reply{id: m.ID, model: scalar(m.Model), finish: m.Stop}
+	r := &reply{id: m.ID, model: String(m.Model), finish: m.Stop}
 	var said texts
 	for _, b := range m.Content {
 		switch b.Type {
 		case "text":
 			said.add(b.Text)
 		case "tool_use":
-			r.calls = append(r.calls, Call{ID: b.ID, Name: b.Name, Args: arguments(b.Input)})
+			r.calls = append(r.calls, b.call())
 		}
 	}
 	r.text = said.String()

@@ -110,7 +110,7 @@ func events(body []byte) (all []json.RawMessage, ok bool) {
 // Answers cuts what may be several answers of an API into one body each: an
 // array of whole answers has one an element. All else is one answer.
 func Answers(body []byte) [][]byte {
-	if !isArray(body) {
+	if !IsArray(body) {
 		return [][]byte{body}
 	}
 	parts, _ := payloads(body)
@@ -131,5 +131,5 @@ func isWhole(keys map[string]json.RawMessage) bool {
 	if len(choices) > 0 {
 		return keysOf(choices[0])["message"] != nil
 	}
-	return scalar(keys["type"]) == "message" || scalar(keys["object"]) == "response" || keys["error"] != nil
+	return String(keys["type"]) == "message" || String(keys["object"]) == "response" || keys["error"] != nil
 }

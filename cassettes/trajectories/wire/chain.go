@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -250,8 +251,8 @@ func (s *session) answer(a asked, r *reply) Reason {
 	t := a.at.thread
 	t.tail = nil
 	t.replies++
-	t.Model = first(t.Model, r.model, a.request.model)
-	t.System = first(t.System, a.request.system.String())
+	t.Model = cmp.Or(t.Model, r.model, a.request.model)
+	t.System = cmp.Or(t.System, a.request.system.String())
 	t.say(a.news...)
 	t.say(Message{Role: Assistant, Text: r.text, Calls: r.calls, TokensIn: r.in, TokensOut: r.out})
 	t.keys = t.keys[:min(len(t.keys), max(0, a.at.n-1))]

@@ -1,14 +1,22 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // chat is OpenAI's Chat Completions, which many servers speak.
 var chat = api{request: chatRequest, reply: chatReply}
 
+// A chatMessage is a message of a request, of an answer or of a log, or a piece
+// of a streamed one.
 type chatMessage struct {
 	Role         string          `json:"role"`
 	Content      json.RawMessage `json:"content"`
@@ -19,14 +27,26 @@ type chatMessage struct {
 	Audio        *struct {
 		Transcript string `json:"transcript"`
 	} `json:"audio"`
+
+	// What logs add to a result: why it failed, and in tau2, where a message has a
+	// requestor, the id of its call as its own.
+	Error     json.RawMessage `json:"error"`
+	Requestor json.RawMessage `json:"requestor"`
+	ID        json.RawMessage `json:"id"`
 }
 
-// A chatCall is a call, or a piece of one.
+// A chatCall is a call, or a piece of one. In logs its function may also be a bare
+// name beside args, or the name and the arguments stand in the call itself.
 type chatCall struct {
 	Index    *int            `json:"index"`
 	ID       json.RawMessage `json:"id"`
-	Function chatFunction    `json:"function"`
-	Custom   *struct {
+	Function *chatFunction   `json:"function"`
+	Args     json.RawMessage `json:"args"`
+
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+
+	Custom *struct {
 		Name  string `json:"name"`
 		Input string `json:"input"`
 	} `json:"custom"`
@@ -37,35 +57,109 @@ type chatFunction struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-func (m *chatMessage) text() string {
-	t := first(text(m.Content), text(m.Refusal))
-	if t == "" && m.Audio != nil {
-		t = m.Audio.Transcript
+// UnmarshalJSON also takes a bare name.
+func (f *chatFunction) UnmarshalJSON(raw []byte) error {
+	type object chatFunction
+	var into any = &f.Name
+	if IsObject(raw) {
+		into = (*object)(f)
 	}
-	return t
+	if json.Unmarshal(raw, into) == nil {
+		return nil
+	}
+	return errors.New("the function of a call must be a name, or an object with a name and arguments")
 }
 
-// addTo gives the pieces of calls in the message to those that are there.
-func (m *chatMessage) addTo(calls *pieces, whole bool) {
-	for _, c := range m.ToolCalls {
-		if whole {
-			c.Index = nil
+// call returns the call, and whether it says which function it calls.
+func (c *chatCall) call() (call Call, ok bool) {
+	call = Call{ID: String(c.ID), Name: c.Name, Args: String(c.Arguments)}
+	switch {
+	case c.Custom != nil:
+		call.Name, call.Args = c.Custom.Name, asInput(c.Custom.Input)
+	case c.Function != nil:
+		call.Name, call.Args = c.Function.Name, String(c.Function.Arguments)
+		if c.Args != nil {
+			call.Args = String(c.Args)
 		}
-		name, args := c.Function.Name, arguments(c.Function.Arguments)
-		if c.Custom != nil {
-			name, args = c.Custom.Name, asInput(c.Custom.Input)
-		}
-		calls.add(c.Index, scalar(c.ID), name, args, whole)
+	default:
+		return call, call.Name != ""
 	}
-	if f := m.FunctionCall; f != nil {
-		calls.add(nil, "", f.Name, arguments(f.Arguments), whole)
-	}
+	return call, true
 }
 
 // asInput makes arguments of a custom tool's input, which is a text.
 func asInput(input string) string {
 	raw, _ := json.Marshal(map[string]string{"input": input})
 	return string(raw)
+}
+
+var chatRoles = map[string]Role{"system": System, "developer": System, "user": User, "assistant": Assistant, "tool": Tool, "function": Tool}
+
+// message returns what a whole message says. A role that is not among chatRoles
+// is the user's.
+func (m *chatMessage) message() Message {
+	out := Message{Role: chatRoles[m.Role], Text: m.text(), Calls: m.calls(), ID: String(m.ToolCallID)}
+	if out.Role == Tool && out.ID == "" && Given(m.Requestor) {
+		out.ID = String(m.ID)
+	}
+	if Given(m.Error) {
+		// The source says that the tool failed, but not how: an exception of the
+		// tool's own. Such a result often has no other content.
+		out.Code = loop.ToolBug
+		out.Text = cmp.Or(out.Text, Text(m.Error))
+	}
+	return out
+}
+
+func (m *chatMessage) text() string {
+	t := cmp.Or(Text(m.Content), Text(m.Refusal))
+	if t == "" && m.Audio != nil {
+		t = m.Audio.Transcript
+	}
+	return t
+}
+
+// calls returns the calls of a whole message.
+func (m *chatMessage) calls() (calls []Call) {
+	for i := range m.ToolCalls {
+		c, _ := m.ToolCalls[i].call()
+		calls = append(calls, c)
+	}
+	if f := m.FunctionCall; f != nil {
+		calls = append(calls, Call{Name: f.Name, Args: String(f.Arguments)})
+	}
+	return calls
+}
+
+// ChatMessage decodes a message of the Chat Completions API in a log, where
+// agents add to it what the API does not know: an error, a call whose function is
+// a bare name beside args. The error says what is wrong with it.
+func ChatMessage(raw json.RawMessage) (Message, error) {
+	var m chatMessage
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return Message{}, err
+	}
+	if _, known := chatRoles[m.Role]; m.Role == "" {
+		return Message{}, errors.New("it has no role")
+	} else if !known {
+		return Message{}, fmt.Errorf("unknown role %s (want system, developer, user, assistant or tool)", text.Quote(m.Role, 40))
+	}
+	for i := range m.ToolCalls {
+		if _, ok := m.ToolCalls[i].call(); !ok {
+			return Message{}, fmt.Errorf("call %d: it has no function with a name and arguments", i+1)
+		}
+	}
+	return m.message(), nil
+}
+
+// ChatCompletion decodes a whole answer of the Chat Completions API, and reports
+// whether it is one.
+func ChatCompletion(body json.RawMessage) (m Message, model string, ok bool) {
+	r, why := chatReply([]json.RawMessage{body})
+	if why != None {
+		return m, "", false
+	}
+	return Message{Role: Assistant, Text: r.text, Calls: r.calls, TokensIn: r.in, TokensOut: r.out}, r.model, true
 }
 
 func chatRequest(body json.RawMessage) (*request, bool) {
@@ -76,19 +170,12 @@ func chatRequest(body json.RawMessage) (*request, bool) {
 	if json.Unmarshal(body, &r) != nil || r.Messages == nil {
 		return nil, false
 	}
-	req := &request{model: scalar(r.Model)}
-	for _, m := range r.Messages {
-		switch m.Role {
-		case "system", "developer":
-			req.system.add(m.text())
-		case "assistant":
-			var calls pieces
-			m.addTo(&calls, true)
-			req.messages = append(req.messages, Message{Role: Assistant, Text: m.text(), Calls: calls.calls()})
-		case "tool", "function":
-			req.messages = append(req.messages, Message{Role: Tool, Text: m.text(), ID: scalar(m.ToolCallID)})
-		default:
-			req.messages = append(req.messages, Message{Role: User, Text: m.text()})
+	req := &request{model: String(r.Model)}
+	for i := range r.Messages {
+		if m := r.Messages[i].message(); m.Role == System {
+			req.system.add(m.Text)
+		} else {
+			req.messages = append(req.messages, m)
 		}
 	}
 	return req, true
@@ -126,34 +213,34 @@ func chatReply(payloads []json.RawMessage) (*reply, Reason) {
 		if json.Unmarshal(raw, &p) != nil {
 			return nil, Unreadable
 		}
-		if given(p.Error) {
+		if Given(p.Error) {
 			return nil, ErrorAnswer
 		}
-		r.id, r.model = first(r.id, scalar(p.ID)), first(r.model, scalar(p.Model))
+		r.id, r.model = cmp.Or(r.id, String(p.ID)), cmp.Or(r.model, String(p.Model))
 		for _, u := range []*chatUsage{p.Usage, p.usageOfGroq()} {
 			if u != nil {
 				r.in, r.out = tokens(u.Prompt), tokens(u.Completion)
 			}
 		}
 		for _, c := range p.Choices {
-			if given(c.Error) {
+			if Given(c.Error) {
 				return nil, ErrorAnswer
 			}
 			if c.Index != 0 {
 				continue
 			}
-			if c.Message != nil {
-				said.WriteString(c.Message.text())
-				c.Message.addTo(&calls, true)
+			if m := c.Message; m != nil {
+				said.WriteString(m.text())
+				r.calls = append(r.calls, m.calls()...)
 			}
-			if c.Delta != nil {
-				said.WriteString(c.Delta.text())
-				c.Delta.addTo(&calls, false)
+			if m := c.Delta; m != nil {
+				said.WriteString(m.text())
+				calls.addAll(m)
 			}
-			r.finish = first(scalar(c.Finish), r.finish)
+			r.finish = cmp.Or(String(c.Finish), r.finish)
 		}
 	}
-	r.text, r.calls = said.String(), calls.calls()
+	r.text, r.calls = said.String(), append(r.calls, calls.calls()...)
 	return r, None
 }
 
@@ -176,19 +263,27 @@ type piece struct {
 	args     strings.Builder
 }
 
+// addAll takes the pieces of calls in a delta.
+func (p *pieces) addAll(delta *chatMessage) {
+	for i := range delta.ToolCalls {
+		c, _ := delta.ToolCalls[i].call()
+		p.add(delta.ToolCalls[i].Index, c)
+	}
+	if f := delta.FunctionCall; f != nil {
+		p.add(nil, Call{Name: f.Name, Args: String(f.Arguments)})
+	}
+}
+
 // add takes a piece: of the call with its index, or its id, or of the last one.
 // Some servers give several calls one index; another id is another call.
-func (p *pieces) add(index *int, id, name, args string, whole bool) {
-	var c *piece
-	if !whole {
-		c = p.find(index, id)
-	}
+func (p *pieces) add(index *int, more Call) {
+	c := p.find(index, more.ID)
 	if c == nil {
 		c = &piece{index: index}
 		p.list = append(p.list, c)
 	}
-	c.id, c.name = first(c.id, id), first(c.name, name)
-	c.args.WriteString(args)
+	c.id, c.name = cmp.Or(c.id, more.ID), cmp.Or(c.name, more.Name)
+	c.args.WriteString(more.Args)
 }
 
 func (p *pieces) find(index *int, id string) *piece {

@@ -6,17 +6,14 @@ import (
 	"strings"
 )
 
-// text gives what a content says: null, a string, or a list of strings and of
-// parts, each on its own line. A part that is no text stands as its type in
-// brackets; what the model thought is left out.
-func text(raw json.RawMessage) string {
-	var s string
-	if !given(raw) || json.Unmarshal(raw, &s) == nil {
-		return s
-	}
+// Text returns the text of a content: null, a string, or a list of strings and
+// parts, each on its own line. A part without text stands as its type in
+// brackets, and as its JSON where it has no type or a content of another kind;
+// what the model thought is left out. Any other JSON is its own text.
+func Text(raw json.RawMessage) string {
 	parts := list(raw)
 	if parts == nil {
-		return compact(raw)
+		return String(raw)
 	}
 	var texts []string
 	for _, p := range parts {
@@ -28,16 +25,13 @@ func text(raw json.RawMessage) string {
 }
 
 func partText(raw json.RawMessage) (string, bool) {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s, true
-	}
 	var part struct {
 		Type          string
 		Text, Refusal *string
+		Content       json.RawMessage
 	}
-	if json.Unmarshal(raw, &part) != nil {
-		return compact(raw), true
+	if !IsObject(raw) || json.Unmarshal(raw, &part) != nil {
+		return String(raw), true
 	}
 	switch {
 	case part.Type == "thinking" || part.Type == "redacted_thinking" || part.Type == "reasoning" || part.Type == "reasoning_text":
@@ -46,33 +40,28 @@ func partText(raw json.RawMessage) (string, bool) {
 		return *part.Text, true
 	case part.Refusal != nil:
 		return *part.Refusal, true
-	case part.Type == "":
+	case isString(part.Content):
+		return String(part.Content), true
+	case part.Content != nil, part.Type == "":
 		return compact(raw), true
 	}
 	return "[" + part.Type + "]", true
 }
 
-// arguments gives a call's arguments: the string itself where they are one,
-// else their JSON.
-func arguments(raw json.RawMessage) string {
+// String returns a string as it is and any other JSON compacted, "" where
+// nothing is [Given]. So it reads ids, which may be numbers, and the arguments of
+// calls, which may be objects or such objects as text.
+func String(raw json.RawMessage) string {
 	var s string
-	if !given(raw) || json.Unmarshal(raw, &s) == nil {
+	if !Given(raw) || json.Unmarshal(raw, &s) == nil {
 		return s
 	}
 	return compact(raw)
 }
 
-// scalar gives a string, or another scalar's JSON; "" for null and for nothing.
-func scalar(raw json.RawMessage) string {
-	var s string
-	if !given(raw) || json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return compact(raw)
-}
-
-// given reports whether a field says anything.
-func given(raw json.RawMessage) bool {
+// Given reports whether a field says anything: a missing one, null, false and ""
+// do not.
+func Given(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", "false", `""`:
 		return false
@@ -81,7 +70,7 @@ func given(raw json.RawMessage) bool {
 }
 
 func list(raw json.RawMessage) (items []json.RawMessage) {
-	if isArray(raw) {
+	if IsArray(raw) {
 		json.Unmarshal(raw, &items) // what is no array has no items
 	}
 	return items
@@ -95,18 +84,13 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// first gives the first text that says anything.
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}
+func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
 
-func isArray(raw json.RawMessage) bool  { return len(raw) > 0 && raw[0] == '[' }
-func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
+// IsArray reports whether valid JSON is an array.
+func IsArray(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }
+
+// IsObject reports whether valid JSON is an object.
+func IsObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
 // texts are put below one another.
 type texts []string

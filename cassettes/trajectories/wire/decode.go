@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 )
 
@@ -52,7 +53,7 @@ func decode(x *Exchange) (d decoded) {
 			return d
 		}
 		d.request.messages = join(d.request.messages, Assistant)
-		d.request.model = first(d.request.model, d.route.model)
+		d.request.model = cmp.Or(d.request.model, d.route.model)
 	}
 	d.reply, d.reason = d.route.answer(x.Status, parts, ok && whole)
 	return d

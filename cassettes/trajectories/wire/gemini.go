@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // gemini is Google's generateContent and streamGenerateContent.
@@ -29,17 +32,20 @@ type geminiPart struct {
 }
 
 func readGeminiPart(part map[string]json.RawMessage) (p geminiPart) {
-	p.thought = given(part["thought"])
+	p.thought = Given(part["thought"])
 	var f geminiFunction
 	switch call, result := either(part, "functionCall", "function_call"), either(part, "functionResponse", "function_response"); {
-	case isObject(call):
+	case IsObject(call):
 		json.Unmarshal(call, &f) // what has no name is a call without a name
-		p.call = &Call{ID: f.ID, Name: f.Name, Args: arguments(f.Args)}
-	case isObject(result):
+		p.call = &Call{ID: f.ID, Name: f.Name, Args: String(f.Args)}
+	case IsObject(result):
 		json.Unmarshal(result, &f)
-		p.result = &Message{Role: Tool, ID: f.ID, Text: arguments(f.Response), Failed: given(keysOf(f.Response)["error"])}
+		p.result = &Message{Role: Tool, ID: f.ID, Text: String(f.Response)}
+		if Given(keysOf(f.Response)["error"]) {
+			p.result.Code = loop.ToolBug
+		}
 	case part["text"] != nil:
-		p.text = scalar(part["text"])
+		p.text = String(part["text"])
 	default:
 		for _, kind := range []string{"inlineData", "fileData", "inline_data", "file_data"} {
 			if part[kind] != nil {
@@ -142,11 +148,11 @@ func geminiReply(payloads []json.RawMessage) (*reply, Reason) {
 		if json.Unmarshal(raw, &p) != nil {
 			return nil, Unreadable
 		}
-		if given(p.Error) {
+		if Given(p.Error) {
 			return nil, ErrorAnswer
 		}
-		r.id, r.model = first(r.id, p.ID), first(r.model, p.Model)
-		r.finish = first(p.Feedback.Blocked, r.finish)
+		r.id, r.model = cmp.Or(r.id, p.ID), cmp.Or(r.model, p.Model)
+		r.finish = cmp.Or(p.Feedback.Blocked, r.finish)
 		if u := p.Usage; u != nil {
 			r.in, r.out = tokens(u.Prompt), tokens(u.Candidates)+tokens(u.Thoughts)
 		}
@@ -157,7 +163,7 @@ func geminiReply(payloads []json.RawMessage) (*reply, Reason) {
 			t, calls := c.Content.said()
 			said.WriteString(t)
 			r.calls = append(r.calls, calls...)
-			r.finish = first(c.Finish, r.finish)
+			r.finish = cmp.Or(c.Finish, r.finish)
 		}
 	}
 	r.text = said.String()

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -28,11 +29,11 @@ type item struct {
 func (i *item) call() *Call {
 	switch {
 	case i.Type == "function_call":
-		return &Call{ID: i.CallID, Name: i.Name, Args: arguments(i.Arguments)}
+		return &Call{ID: i.CallID, Name: i.Name, Args: String(i.Arguments)}
 	case i.Type == "custom_tool_call":
 		return &Call{ID: i.CallID, Name: i.Name, Args: asInput(i.Input)}
 	case i.CallID != "" && strings.HasSuffix(i.Type, "_call"):
-		return &Call{ID: i.CallID, Name: strings.TrimSuffix(i.Type, "_call"), Args: first(arguments(i.Action), arguments(i.Operation))}
+		return &Call{ID: i.CallID, Name: strings.TrimSuffix(i.Type, "_call"), Args: cmp.Or(String(i.Action), String(i.Operation))}
 	}
 	return nil
 }
@@ -44,13 +45,13 @@ func (i *item) message() (m Message, ok bool) {
 	}
 	switch {
 	case strings.HasSuffix(i.Type, "_call_output"):
-		return Message{Role: Tool, ID: i.CallID, Text: text(i.Output)}, true
+		return Message{Role: Tool, ID: i.CallID, Text: Text(i.Output)}, true
 	case i.Type != "" && i.Type != "message":
 		return m, false // reasoning, references, what the server did
 	case i.Role == "assistant":
 		m.Role = Assistant
 	}
-	m.Text = text(i.Content)
+	m.Text = Text(i.Content)
 	return m, true
 }
 
@@ -65,11 +66,11 @@ func responsesRequest(body json.RawMessage) (*request, bool) {
 	if json.Unmarshal(body, &r) != nil {
 		return nil, false
 	}
-	req := &request{model: scalar(r.Model), previous: scalar(r.Previous), conversation: idOf(r.Conversation)}
-	req.system.add(text(r.Instructions))
-	if !isArray(r.Input) {
-		if given(r.Input) {
-			req.messages = []Message{{Role: User, Text: text(r.Input)}}
+	req := &request{model: String(r.Model), previous: String(r.Previous), conversation: idOf(r.Conversation)}
+	req.system.add(Text(r.Instructions))
+	if !IsArray(r.Input) {
+		if Given(r.Input) {
+			req.messages = []Message{{Role: User, Text: Text(r.Input)}}
 		}
 		return req, true
 	}
@@ -79,7 +80,7 @@ func responsesRequest(body json.RawMessage) (*request, bool) {
 	}
 	for _, i := range items {
 		if i.Role == "system" || i.Role == "developer" {
-			req.system.add(text(i.Content))
+			req.system.add(Text(i.Content))
 		} else if m, ok := i.message(); ok {
 			req.messages = append(req.messages, m)
 		}
@@ -89,10 +90,10 @@ func responsesRequest(body json.RawMessage) (*request, bool) {
 
 // idOf gives an id, or that of an object.
 func idOf(raw json.RawMessage) string {
-	if isObject(raw) {
+	if IsObject(raw) {
 		raw = keysOf(raw)["id"]
 	}
-	return scalar(raw)
+	return String(raw)
 }
 
 type response struct {
@@ -128,7 +129,7 @@ func responsesReply(payloads []json.RawMessage) (*reply, Reason) {
 			return nil, Unreadable
 		}
 		switch {
-		case p.Type == "error" || given(p.Error):
+		case p.Type == "error" || Given(p.Error):
 			return nil, ErrorAnswer
 		case p.Type == "":
 			last = p.response
@@ -137,13 +138,13 @@ func responsesReply(payloads []json.RawMessage) (*reply, Reason) {
 		case p.Type == "response.output_item.done" && p.Item != nil:
 			done[p.Index] = *p.Item
 		case p.Type == "response.output_text.delta":
-			said.WriteString(scalar(p.Delta))
+			said.WriteString(String(p.Delta))
 		}
 	}
-	if given(last.Error) || last.Status == "failed" || last.Status == "cancelled" {
+	if Given(last.Error) || last.Status == "failed" || last.Status == "cancelled" {
 		return nil, ErrorAnswer
 	}
-	r.id, r.model = last.ID, scalar(last.Model)
+	r.id, r.model = last.ID, String(last.Model)
 	if last.Usage != nil {
 		r.in, r.out = tokens(last.Usage.In), tokens(last.Usage.Out)
 	}
@@ -163,7 +164,7 @@ func responsesReply(payloads []json.RawMessage) (*reply, Reason) {
 		if c := i.call(); c != nil {
 			r.calls = append(r.calls, *c)
 		} else if i.Type == "message" {
-			whole.add(text(i.Content))
+			whole.add(Text(i.Content))
 		}
 	}
 	r.text = whole.String()

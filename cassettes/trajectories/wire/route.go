@@ -78,16 +78,16 @@ func geminiModel(path string) string {
 // the answer, nil for none.
 func routeByShape(request, payload json.RawMessage) route {
 	asked, answered := keysOf(request), keysOf(payload)
-	kind := scalar(answered["type"])
-	object := scalar(answered["object"])
+	kind := String(answered["type"])
+	object := String(answered["object"])
 	switch {
 	case asked["jsonrpc"] != nil || answered["jsonrpc"] != nil:
 		return route{reason: NotLLM}
-	case isArray(answered["choices"]) && strings.HasPrefix(object, "text_completion"):
+	case IsArray(answered["choices"]) && strings.HasPrefix(object, "text_completion"):
 		return route{reason: Completion}
-	case isArray(answered["choices"]):
+	case IsArray(answered["choices"]):
 		return route{api: &chat}
-	case isArray(answered["candidates"]), isArray(asked["contents"]):
+	case IsArray(answered["candidates"]), IsArray(asked["contents"]):
 		return route{api: &gemini}
 	case object == "response", strings.HasPrefix(kind, "response."):
 		return route{api: &responses}
@@ -95,16 +95,16 @@ func routeByShape(request, payload json.RawMessage) route {
 		return route{api: &anthropic}
 	case object == "list" && asked["input"] != nil, answered["embeddings"] != nil:
 		return route{reason: Embeddings}
-	case isArray(asked["messages"]) && asked["model"] != nil:
+	case IsArray(asked["messages"]) && asked["model"] != nil:
 		return route{api: &chat}
-	case len(asked) == 0 && isObject(answered["error"]):
+	case len(asked) == 0 && IsObject(answered["error"]):
 		return route{reason: ErrorAnswer}
 	}
 	return route{reason: NotLLM}
 }
 
 func keysOf(raw json.RawMessage) (keys map[string]json.RawMessage) {
-	if isObject(raw) {
+	if IsObject(raw) {
 		json.Unmarshal(raw, &keys) // what is no object has no keys
 	}
 	return keys

@@ -17,7 +17,11 @@
 // of several choices the first counts.
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/agentbench-go/agentbench/loop"
+)
 
 // An Exchange is one request and its answer, as they were recorded. Bodies may
 // be compressed with gzip or deflate.
@@ -43,16 +47,17 @@ type Role uint8
 const (
 	User Role = iota
 	Assistant
-	Tool // a result
+	Tool   // a result
+	System // of a log: the messages of a Conversation have its text apart
 )
 
 // A Message is one message of a conversation.
 type Message struct {
-	Role   Role
-	Text   string
-	Calls  []Call // of the assistant
-	ID     string // of a result: the call it answers, "" = not told
-	Failed bool   // of a result: the agent marked it as an error
+	Role  Role
+	Text  string
+	Calls []Call    // of the assistant; in a log also of a simulated user
+	ID    string    // of a result: the call it answers, "" = not told
+	Code  loop.Code // of a result: None unless the agent marked it as an error
 	// Tokens that the request read and the answer wrote, of an assistant's
 	// message whose exchange was recorded. With Anthropic, what was read from
 	// the cache or written to it is read too.

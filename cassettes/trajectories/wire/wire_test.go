@@ -30,7 +30,7 @@ func sketch(conversations []*Conversation, left map[Reason]int) string {
 			for _, call := range m.Calls {
 				fmt.Fprintf(&b, " %s:%s(%s)", call.ID, call.Name, call.Args)
 			}
-			if m.Failed {
+			if m.Code != "" {
 				b.WriteString(" failed")
 			}
 			if m.TokensIn+m.TokensOut > 0 {
