@@ -5,8 +5,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // An Allowance names a difference between a golden and a trace that is fine, and
@@ -102,15 +103,16 @@ func ParseAllowance(text string) (Allowance, error) {
 		return Allowance{}, allowanceError("", "the reason begins or ends with white space")
 	case utf8.RuneCountInString(reason) > maxReason:
 		return Allowance{}, allowanceError("", "the reason has more than %d characters", maxReason)
-	case strings.ContainsFunc(reason, hidden):
+	case hidden(reason):
 		return Allowance{}, allowanceError("", "the reason holds a character that cannot be printed: %s", shown(reason))
 	}
 	a.Reason = reason
 	return a, nil
 }
 
-// hidden reports whether a character may not stand in a header.
-func hidden(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+// hidden reports whether a text holds what may not stand in a header: a
+// character that cannot be seen.
+func hidden(s string) bool { return text.Escape(s) != s }
 
 // String returns DIFFERENCE: REASON, which [ParseAllowance] reads.
 func (a Allowance) String() string { return a.Difference() + ": " + a.Reason }

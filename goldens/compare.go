@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -118,15 +119,15 @@ func (g *Golden) align(want, got []entry) *alignment {
 	}
 }
 
-// broken is the difference where one of the texts is that of no trace.
-func (g *Golden) broken(err error, what, text string) *Difference {
+// broken is the difference where one of the two texts is not a trace.
+func (g *Golden) broken(err error, what, trace string) *Difference {
 	var at *loop.TraceError
 	if !errors.As(err, &at) {
 		at = &loop.TraceError{Line: 1, Problem: err.Error()}
 	}
 	d := &Difference{File: g.File, Line: g.headerLines() + at.Line, TraceLine: at.Line,
-		Problem: fmt.Sprintf("%s at column %d: %s", what, at.Column, cut(escape(at.Problem)))}
-	d.Want, d.Got = windows(lineOf(g.Trace, at.Line), lineOf(text, at.Line))
+		Problem: fmt.Sprintf("%s at column %d: %s", what, at.Column, text.Clip(at.Problem, lineChars))}
+	d.Want, d.Got = windows(lineOf(g.Trace, at.Line), lineOf(trace, at.Line))
 	return d
 }
 

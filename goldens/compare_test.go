@@ -352,7 +352,7 @@ func FuzzCompare(f *testing.F) {
 		}
 		g.Trace = strings.Replace(a, "1", "2", 1)
 		check := func(d *Difference) {
-			if d != nil && (d.Problem == "" || strings.ContainsFunc(strings.ReplaceAll(d.String(), "\n", ""), hidden) && !strings.Contains(a+b, "\uFFFD")) {
+			if d != nil && (d.Problem == "" || hidden(strings.ReplaceAll(d.String(), "\n", "")) && !strings.Contains(a+b, "\uFFFD")) {
 				t.Errorf("a difference says nothing, or too much: %q", d)
 			}
 		}

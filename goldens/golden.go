@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -77,11 +78,11 @@ func place(file string, line int) string {
 	case line == 0 && file == "":
 		return ""
 	case line == 0:
-		return escape(file) + ": "
+		return text.Escape(file) + ": "
 	case file == "":
 		return fmt.Sprintf("line %d: ", line)
 	}
-	return fmt.Sprintf("%s:%d: ", escape(file), line)
+	return fmt.Sprintf("%s:%d: ", text.Escape(file), line)
 }
 
 func trailing(hint string) string {

@@ -65,7 +65,7 @@ func TestBrokenHeaders(t *testing.T) {
 		{edited("loops/walk", "/"), `x:2: the suite's name "" is empty, or begins or ends with a dot or a space; such as stuck-loops/same-call-forever`},
 		{edited("loops/walk", "a/b/c"), `x:2: the scenario's name "b/c" holds a character that a file's name may not have; such as stuck-loops/same-call-forever`},
 		{edited("hpd-agent", `a\b`), `x:3: the variant's name "a\\b" holds a character that a file's name may not have; such as hpd-agent`},
-		{edited("hpd-agent", strings.Repeat("v", 201)), `x:3: the variant's name "` + strings.Repeat("v", 60) + `"… has more than 200 characters; such as hpd-agent`},
+		{edited("hpd-agent", strings.Repeat("v", 201)), `x:3: the variant's name "` + strings.Repeat("v", 60) + `…" has more than 200 characters; such as hpd-agent`},
 		{edited("18446744073709551615", "18446744073709551616"), `x:4: the seed must be a whole number from 0 on and not "18446744073709551616"; such as 1`},
 		{edited("18446744073709551615", "01"), `x:4: the seed must be a whole number from 0 on and not "01"; such as 1`},
 		{edited("subset", "loose"), `x:5: there is no mode "loose"; the modes are strict, actions, unordered, subset, superset`},

@@ -3,10 +3,10 @@ package goldens
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // A Difference says where a trace first differs from its golden, and by which
@@ -113,10 +113,10 @@ func windows(a, b string) (string, string) {
 func window(line string, at int) string {
 	const before = 40
 	if at <= lineChars-before || len(line) <= lineChars {
-		return cut(escape(line))
+		return text.Clip(line, lineChars)
 	}
 	head, tail := runeStart(line, headChars), runeStart(line, at-before)
-	return escape(line[:head]) + " … " + cut(escape(line[tail:]))
+	return text.Escape(line[:head]) + " … " + text.Clip(line[tail:], lineChars)
 }
 
 // runeStart is the begin of the character that a byte belongs to.
@@ -127,47 +127,5 @@ func runeStart(s string, i int) int {
 	return i
 }
 
-// cut shortens a text to lineChars characters.
-func cut(s string) string {
-	n := 0
-	for i := range s {
-		if n == lineChars {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
-}
-
-// escape writes what could steer a terminal or hide text, and bytes that are no
-// UTF-8, as Go escapes them.
-func escape(s string) string {
-	clean := true
-	for _, r := range s {
-		clean = clean && !hidden(r)
-	}
-	if clean {
-		return s
-	}
-	var b strings.Builder
-	for i, r := range s {
-		if size := utf8.RuneLen(r); r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD") {
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		} else if unicode.IsPrint(r) {
-			b.WriteString(s[i : i+size])
-		} else {
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-	}
-	return b.String()
-}
-
 // shown quotes a text in a message, cut to what one takes in at a glance.
-func shown(s string) string {
-	const most = 60
-	if runes := []rune(s[:min(len(s), 4*most)]); len(runes) > most {
-		return strconv.Quote(string(runes[:most])) + "…"
-	}
-	return strconv.Quote(s)
-}
+func shown(s string) string { return text.Quote(s, 60) }

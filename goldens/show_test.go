@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 func difference(t *testing.T, g *Golden, got string) string {
@@ -105,7 +107,7 @@ func TestDifferenceIsEscaped(t *testing.T) {
 		{"a\r\n\tb\x7f\x00", `a\r\n\tb\x7f\x00`},
 		{"\xff\uFFFD", "\\xff\uFFFD"},
 	} {
-		if got := escape(c.text); got != c.want {
+		if got := text.Escape(c.text); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 //go:embed */*.golden
@@ -91,7 +93,7 @@ func checkName(what, name string) error {
 		return fmt.Errorf("the %s's name %s is empty, or begins or ends with a dot or a space", what, shown(name))
 	case utf8.RuneCountInString(name) > maxName:
 		return fmt.Errorf("the %s's name %s has more than %d characters", what, shown(name), maxName)
-	case strings.ContainsAny(name, `/\:`) || strings.ContainsFunc(name, hidden):
+	case strings.ContainsAny(name, `/\:`) || hidden(name):
 		return fmt.Errorf("the %s's name %s holds a character that a file's name may not have", what, shown(name))
 	}
 	return nil
@@ -143,7 +145,7 @@ func (s *Store) Read(name string) (*Golden, error) {
 		return nil, err
 	}
 	if own, err := Name(g.Scenario, g.Variant); err != nil || own != name {
-		return nil, &SyntaxError{File: g.File, Line: 2, Problem: fmt.Sprintf("the header is that of %s", escape(own)),
+		return nil, &SyntaxError{File: g.File, Line: 2, Problem: fmt.Sprintf("the header is that of %s", text.Escape(own)),
 			Hint: "a golden lies in <suite>/<scenario>.<variant>.golden"}
 	}
 	return g, nil
