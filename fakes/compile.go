@@ -127,7 +127,7 @@ func advance(last, n int) int {
 func (r *reader) readStep(s *Step) step {
 	r.at.sub = ""
 	if !s.When.known() {
-		r.wrong("when", "no such condition: %q", clip(string(s.When)))
+		r.wrong("when", "no such condition: %s", quoted(string(s.When)))
 	}
 	c := step{Step: s, left: s.Repeat}
 	switch {

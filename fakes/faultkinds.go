@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -148,7 +149,7 @@ var (
 		parse: func(text string) (any, error) {
 			d, err := time.ParseDuration(text)
 			if err != nil || d <= 0 || d > maxLatency {
-				return nil, fmt.Errorf("delay needs a duration up to ten years, such as 5s, not %q", clip(text))
+				return nil, fmt.Errorf("delay needs a duration up to ten years, such as 5s, not %s", quoted(text))
 			}
 			return d, nil
 		},
@@ -159,7 +160,7 @@ var (
 		parse: func(text string) (any, error) {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 400 || n > 599 {
-				return nil, fmt.Errorf("the error of a model is an HTTP status from 400 to 599, not %q", clip(text))
+				return nil, fmt.Errorf("the error of a model is an HTTP status from 400 to 599, not %s", quoted(text))
 			}
 			return n, nil
 		},
@@ -170,7 +171,7 @@ var (
 		parse: func(text string) (any, error) {
 			c := loop.Code(text)
 			if c == loop.None || !slices.Contains(loop.Codes(), c) {
-				return nil, fmt.Errorf("the error of a tool is a code such as %s, not %q", loop.RetryableServer, clip(text))
+				return nil, fmt.Errorf("the error of a tool is a code such as %s, not %s", loop.RetryableServer, quoted(text))
 			}
 			return c, nil
 		},
@@ -182,7 +183,7 @@ var (
 			digits, ok := strings.CutPrefix(text, "after ")
 			n, err := strconv.Atoi(digits)
 			if err != nil || !ok || n < 0 || n >= maxChunks {
-				return nil, fmt.Errorf("cut says after how many pieces, such as after 2, not %q", clip(text))
+				return nil, fmt.Errorf("cut says after how many pieces, such as after 2, not %s", quoted(text))
 			}
 			return n, nil
 		},
@@ -193,7 +194,7 @@ var (
 		parse: func(text string) (any, error) {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 1 || n > maxResultChars {
-				return nil, fmt.Errorf("oversize needs a number of characters up to %d, not %q", maxResultChars, clip(text))
+				return nil, fmt.Errorf("oversize needs a number of characters up to %d, not %s", maxResultChars, quoted(text))
 			}
 			return n, nil
 		},
@@ -204,7 +205,7 @@ var (
 
 func printOperand(v any) string {
 	if d, ok := v.(time.Duration); ok {
-		return plainDuration(d)
+		return text.Exact(d)
 	}
 	return fmt.Sprint(v)
 }

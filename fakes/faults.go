@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -74,18 +73,6 @@ func (f *Fault) kind() *faultKind {
 	return nil
 }
 
-// plainDuration writes 5m0s as 5m.
-func plainDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
-
 // ParseFault reads a fault. It accepts one spelling of each fault, so that a fault
 // prints as it was read. The error says what is wrong and, where it can, how the
 // fault is written.
@@ -94,7 +81,7 @@ func ParseFault(text string) (Fault, error) {
 	words := strings.Split(text, " ")
 	f.Kind = words[0]
 	if known := faultWords(); !slices.Contains(known, f.Kind) {
-		return Fault{}, fmt.Errorf("there is no fault %q: it begins with one of %v", clip(f.Kind), known)
+		return Fault{}, fmt.Errorf("there is no fault %s: it begins with one of %v", quoted(f.Kind), known)
 	}
 	words, err := f.readTarget(words[1:])
 	if err != nil {
@@ -105,14 +92,14 @@ func ParseFault(text string) (Fault, error) {
 	case k == nil:
 		return Fault{}, fmt.Errorf("%s cannot strike a %s", f.Kind, f.target())
 	case k.operand == nil && rest != "":
-		return Fault{}, fmt.Errorf("nothing follows a fault such as %s, not %q", f, clip(rest))
+		return Fault{}, fmt.Errorf("nothing follows a fault such as %s, not %s", f, quoted(rest))
 	case k.operand != nil:
 		if f.Operand, err = k.operand.parse(rest); err != nil {
 			return Fault{}, err
 		}
 	}
 	if plain := f.String(); plain != text {
-		return Fault{}, fmt.Errorf("write it as %q", clip(plain))
+		return Fault{}, fmt.Errorf("write it as %s", quoted(plain))
 	}
 	return f, nil
 }

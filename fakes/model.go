@@ -240,7 +240,7 @@ func (p *seeded) calls(s *step, r *Request, b *scratch, v vars) ([]loop.AskedCal
 		calls[i].Name = c.Name
 		var err error
 		if calls[i].ID, calls[i].Args, err = b.call(c, &s.args[i], &v, p.fresh); err != nil && dry == nil {
-			dry = &DryError{r.Ref, fmt.Sprintf("request m%d, call %q: %v", r.Ref.N, clip(c.Name), err)}
+			dry = &DryError{r.Ref, fmt.Sprintf("request m%d, call %s: %v", r.Ref.N, quoted(c.Name), err)}
 		}
 	}
 	return calls, dry

@@ -52,7 +52,7 @@ func (r *reader) link(model []Step) {
 		case s.State == "" || s.When != WhenAlways:
 			r.wrong("next", "means nothing without state")
 		case i != r.states[at].steps[len(r.states[at].steps)-1]:
-			r.wrong("next", "must stand on the last step of the state %q", clip(s.State))
+			r.wrong("next", "must stand on the last step of the state %s", quoted(s.State))
 		default:
 			r.follow(&r.states[at], s.Next)
 		}
@@ -66,7 +66,7 @@ func (r *reader) follow(s *state, next []Transition) {
 		to := r.state(t.State)
 		switch {
 		case to < 0:
-			r.wrong("state", "is that of no step: %q", clip(t.State))
+			r.wrong("state", "is that of no step: %s", quoted(t.State))
 		case t.Weight < 1 || t.Weight > maxWeight:
 			r.wrong("weight", "must be from 1 to %d, not %d", int64(maxWeight), t.Weight)
 		default:

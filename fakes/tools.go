@@ -66,7 +66,7 @@ func (w *World) call(e *loop.Effect) {
 func (w *World) start(e *loop.Effect) openCall {
 	at := slices.IndexFunc(w.tools, func(t tool) bool { return t.Name == e.Name })
 	if at < 0 {
-		w.fail(&DryError{e.Ref, fmt.Sprintf("call %v asks for %q, which is no tool of the script", e.Ref, clip(e.Name))})
+		w.fail(&DryError{e.Ref, fmt.Sprintf("call %v asks for %s, which is no tool of the script", e.Ref, quoted(e.Name))})
 		return openCall{}
 	}
 	t, args := &w.tools[at], arguments{text: e.Args}

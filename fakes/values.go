@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -215,7 +216,7 @@ func (p *part) find(history []loop.Message) ([]byte, error) {
 	for _, name := range p.words {
 		next, ok := member(value, name)
 		if !ok {
-			return nil, fmt.Errorf("the result of call %v has no %q there: %s", m.Ref, clip(name), clip(m.Text))
+			return nil, fmt.Errorf("the result of call %v has no %s there: %s", m.Ref, quoted(name), clip(m.Text))
 		}
 		value = next
 	}
@@ -280,19 +281,14 @@ func unquoted(s string) []byte {
 	return quoted[1 : len(quoted)-1]
 }
 
-// clip shortens what stands in an error, and keeps it on one line.
-func clip(s string) string {
-	const most = 80
-	if utf8.RuneCountInString(s) > most {
-		s = s[:runes(s, most)] + "…"
-	}
-	return strings.Map(func(r rune) rune {
-		if strconv.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, s)
-}
+// quoted shows a text in an error.
+func quoted(s string) string { return text.Quote(s, shownChars) }
+
+// clip shows a text in an error, on one line and without quotes.
+func clip(s string) string { return text.Clip(text.Line(s), shownChars) }
+
+// shownChars is how many characters of a text an error shows.
+const shownChars = 80
 
 // runes is the number of bytes that the first n characters of s take.
 func runes(s string, n int) int {

@@ -77,7 +77,7 @@ func (r *reader) wire(w Wire, of []Wire) {
 	for i := range of {
 		words[i] = string(of[i])
 	}
-	r.wrong("wire", "must be one of %s, not %q", strings.Join(words, ", "), clip(string(w)))
+	r.wrong("wire", "must be one of %s, not %s", strings.Join(words, ", "), quoted(string(w)))
 }
 
 // failureWire checks the wire of a failure.

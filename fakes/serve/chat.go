@@ -80,7 +80,7 @@ func chatMessage(q *question, at place, m value) error {
 		}
 		return chatCalls(q, at.in("tool_calls"), calls)
 	default:
-		return &mistake{at.in("role"), "must be system, developer, user, assistant or tool, not " + strconv.Quote(clip(r))}
+		return &mistake{at.in("role"), "must be system, developer, user, assistant or tool, not " + quoted(r)}
 	}
 }
 

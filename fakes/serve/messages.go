@@ -2,7 +2,6 @@ package serve
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -56,7 +55,7 @@ func anthropicMessage(q *question, at place, m value) error {
 	case "system":
 		return nil
 	default:
-		return &mistake{at.in("role"), "must be user or assistant, not " + strconv.Quote(clip(r))}
+		return &mistake{at.in("role"), "must be user or assistant, not " + quoted(r)}
 	}
 }
 

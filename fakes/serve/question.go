@@ -3,8 +3,8 @@ package serve
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -155,17 +155,8 @@ func content(at place, v value) (string, error) {
 	return b.String(), nil
 }
 
-// clip shortens what stands in an error.
-func clip(s string) string { return clipTo(s, 80) }
+// quoted shows a text in an error.
+func quoted(s string) string { return text.Quote(s, 80) }
 
-// clipTo shortens a text to that many bytes.
-func clipTo(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	end := most
-	for end > most-utf8.UTFMax && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
-}
+// clip shows a text in an error, on one line and without quotes.
+func clip(s string) string { return text.Clip(text.Line(s), 80) }

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -108,7 +107,7 @@ func (r *itemReader) message(at place, v value) error {
 	case "assistant":
 		return r.said(at, text)
 	default:
-		return &mistake{at.in("role"), "must be system, developer, user or assistant, not " + strconv.Quote(clip(role))}
+		return &mistake{at.in("role"), "must be system, developer, user or assistant, not " + quoted(role)}
 	}
 }
 
@@ -139,7 +138,7 @@ func (r *itemReader) reference(at place, id string) error {
 	if strings.HasPrefix(id, messageItem) {
 		return r.said(at, "what was said")
 	}
-	return &mistake{at.in("id"), "this server gave no item the id " + strconv.Quote(clip(id))}
+	return &mistake{at.in("id"), "this server gave no item the id " + quoted(id)}
 }
 
 func (responses) whole(b []byte, r *reply) []byte {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/audit"
 )
@@ -122,7 +123,7 @@ func problems(history []loop.Message) []string {
 		found = append(found[:maxTold], fmt.Sprintf("and %d more", len(found)-maxTold))
 	}
 	for i := range found {
-		found[i] = clipTo(found[i], 300)
+		found[i] = text.Clip(text.Line(found[i]), 300)
 	}
 	return found
 }

@@ -216,7 +216,7 @@ func (x *exchange) scenario(path string) (rest string, err error) {
 		return rest, x.noScenario(name)
 	}
 	if x.seed, err = strconv.ParseUint(parts[2], 10, 64); err != nil {
-		return rest, fmt.Errorf("the seed in the path must be a whole number from 0 on, not %q", clip(parts[2]))
+		return rest, fmt.Errorf("the seed in the path must be a whole number from 0 on, not %s", quoted(parts[2]))
 	}
 	return rest, nil
 }
@@ -229,7 +229,7 @@ func (s *Server) noScenario(name string) error {
 	if len(names) > shown {
 		names, more = names[:shown], fmt.Sprintf(" and %d more (GET /v1/models lists them)", len(s.names)-shown)
 	}
-	return fmt.Errorf("no scenario %q is served; there are %s%s", clip(name), strings.Join(names, ", "), more)
+	return fmt.Errorf("no scenario %s is served; there are %s%s", quoted(name), strings.Join(names, ", "), more)
 }
 
 // json answers with a JSON text.
