@@ -1,10 +1,12 @@
 package fuzz
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/audit"
 	"github.com/agentbench-go/agentbench/loop/session"
@@ -93,23 +95,15 @@ func difference(want, got string) string {
 			y = b[i]
 		}
 		if x != y {
-			return fmt.Sprintf("%s became %s", quoted(x), quoted(y))
+			return fmt.Sprintf("%s became %s", aLine(x), aLine(y))
 		}
 	}
 	return "nothing"
 }
 
-// quoted shows a line, cut to what one reads at a glance.
-func quoted(s string) string {
-	const most = 160
-	s = strings.TrimSpace(s)
-	if s == "" {
-		return "nothing"
-	}
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return s
+// aLine is a line as a finding shows it, or nothing for an empty one.
+func aLine(s string) string {
+	return cmp.Or(text.Clip(strings.TrimSpace(s), 160), "nothing")
 }
 
 // checkResumed: a session that breaks off after any step and is resumed by a

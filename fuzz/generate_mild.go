@@ -113,7 +113,7 @@ func (m *maker) mildReply() fakes.Step {
 	s := m.asks()
 	s.Finish = pick(m.dice, "", "stop", "content_filter")
 	for i := range s.Calls {
-		s.Calls[i].ID = pick(m.dice, nil, text(""), text("same"))
+		s.Calls[i].ID = pick(m.dice, nil, new(""), new("same"))
 	}
 	return s
 }

@@ -138,14 +138,12 @@ func (m *maker) malformed() fakes.Step {
 	case 5:
 		s := m.asks()
 		for i := range s.Calls {
-			s.Calls[i].ID = pick(m.dice, nil, text(""), text("same"), text("call_1"), text("call_2_"), text(m.hostile()))
+			s.Calls[i].ID = pick(m.dice, nil, new(""), new("same"), new("call_1"), new("call_2_"), new(m.hostile()))
 		}
 		return s
 	}
 	return fakes.Step{Text: m.hostile()}
 }
-
-func text(s string) *string { return &s }
 
 // asks draws a reply with calls.
 func (m *maker) asks() fakes.Step {

@@ -218,7 +218,7 @@ func (p *play) prefix(strict *Case, stop loop.Stop) (string, bool) {
 		return "", true // not reached
 	}
 	if d >= len(s.trace) {
-		return fmt.Sprintf("with a stricter limit the trace breaks off before %s", quoted(recordText(p.trace, d))), true
+		return fmt.Sprintf("with a stricter limit the trace breaks off before %s", aLine(recordText(p.trace, d))), true
 	}
 	here := &s.trace[d]
 	sameInput := d < len(p.trace) && inputText(here) == inputText(&p.trace[d])

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/goccy/go-yaml/token"
 )
 
@@ -302,20 +303,10 @@ func TestMistakeText(t *testing.T) {
 		m    Mistake
 		want string
 	}{
-		{"all of it", Mistake{File: "a.yaml", Line: 14, Column: 3, Problem: "p", Hint: "h", Excerpt: excerpt("  turnz: 3", 14, 3)},
+		{"all of it", Mistake{File: "a.yaml", Line: 14, Column: 3, Problem: "p", Hint: "h", Excerpt: text.Excerpt("  turnz: 3", 14, 3)},
 			"a.yaml:14:3: p\n  14 |   turnz: 3\n     |   ^\nhint: h"},
 		{"a whole file", Mistake{File: "a.yaml", Problem: "holds nothing"}, "a.yaml: holds nothing"},
-		// What could move the cursor shows as an escape, and the caret stays under
-		// its column: x comes after é and escapes of four and six characters.
-		{"a hostile line", Mistake{File: "a\x1b[2J.yaml", Line: 1, Column: 4, Problem: "p", Excerpt: excerpt("é\x1b\u202ex\ty", 1, 4)},
-			"a\\x1b[2J.yaml:1:4: p\n   1 | é\\x1b\\u202ex\\ty\n     |            ^"},
-		// Of 300 characters 100 are shown, … among them: from 66 before the 200
-		// that stand before the column, so that the caret has 200-134+1 before it.
-		{"a long line", Mistake{File: "a", Line: 2, Column: 201, Problem: "p", Excerpt: excerpt(strings.Repeat("0123456789", 30), 2, 201)},
-			"a:2:201: p\n   2 | …" + strings.Repeat("0123456789", 30)[134:233] + "…\n     | " + strings.Repeat(" ", 67) + "^"},
-		// The caret is in the excerpt whatever the escapes take: 1+66*4 before it.
-		{"a long hostile line", Mistake{File: "a", Line: 2, Column: 201, Problem: "p", Excerpt: excerpt(strings.Repeat("\x1b", 200)+"xyz", 2, 201)},
-			"a:2:201: p\n   2 | …" + strings.Repeat(`\x1b`, 66) + "x…\n     | " + strings.Repeat(" ", 265) + "^"},
+		{"a hostile name", Mistake{File: "a\x1b[2J.yaml", Problem: "p"}, "a\\x1b[2J.yaml: p"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/agentbench-go/agentbench/internal/text"
 )
@@ -61,35 +60,6 @@ func (ms Mistakes) err() error {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return ms
-}
-
-// excerptWidth is how much of a line an excerpt shows.
-const excerptWidth = 100
-
-// excerpt shows a line with a caret under a column, and what stands round the
-// column if the line is long.
-func excerpt(content string, line, column int) string {
-	caret, dots := offset(content, column-1), ""
-	if start := column - 1 - excerptWidth*2/3; start > 0 && utf8.RuneCountInString(content) > excerptWidth {
-		from := offset(content, start)
-		content, caret, dots = content[from:], caret-from, "…"
-	}
-	before := utf8.RuneCountInString(dots + text.Escape(content[:caret]))
-	shown := text.Clip(dots+content, max(excerptWidth, before+1))
-	number := fmt.Sprintf("%4d", line)
-	return fmt.Sprintf("%s | %s\n%s | %s^", number, strings.TrimRight(shown, " "), strings.Repeat(" ", len(number)), strings.Repeat(" ", before))
-}
-
-// offset is the byte at which the character with the index n begins, the end of
-// s if it has no more.
-func offset(s string, n int) int {
-	for i := range s {
-		if n == 0 {
-			return i
-		}
-		n--
-	}
-	return len(s)
 }
 
 // quoted shows a text in a message, cut to what one takes in at a glance.

@@ -315,7 +315,7 @@ func (s *source) add(line, column int, problem, hint string) {
 		return
 	}
 	s.mistakes = append(s.mistakes, &Mistake{File: s.file, Line: line, Column: column,
-		Problem: problem, Hint: hint, Excerpt: excerpt(s.line(line), line, column)})
+		Problem: problem, Hint: hint, Excerpt: text.Excerpt(s.line(line), line, column)})
 }
 
 // whole reports what is wrong with the file as such.

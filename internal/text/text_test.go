@@ -146,7 +146,7 @@ func FuzzText(f *testing.F) {
 		line, lines, escaped, quoted := Line(s), Lines(s), Escape(s), Quote(s, n)
 		clipped, cut := Clip(s, n), Cut(s, n)
 		for what, got := range map[string]string{
-			"Line": line, "Lines": strings.ReplaceAll(lines, "\n", ""), "Escape": escaped, "Quote": quoted, "Clip": clipped, "Cut": cut,
+			"Line": line, "Lines": strings.ReplaceAll(lines, "\n", ""), "Escape": escaped, "Quote": quoted, "Clip": clipped, "Cut": cut, "Excerpt": strings.Replace(Excerpt(s, 1, n), "\n", "", 1),
 		} {
 			if !utf8.ValidString(got) || strings.ContainsFunc(got, steers) {
 				t.Errorf("%s(%q) = %q may steer a terminal", what, s, got)

@@ -87,6 +87,32 @@ func TestReason(t *testing.T) {
 	}
 }
 
+func TestExcerpt(t *testing.T) {
+	digits := strings.Repeat("0123456789", 30)
+	for _, c := range []struct {
+		why, content string
+		line, column int
+		want         string
+	}{
+		{"a place", "  turnz: 3", 14, 3, "  14 |   turnz: 3\n     |   ^"},
+		{"a number of five digits", "x", 12345, 1, "12345 | x\n      | ^"},
+		{"no column", "x", 1, 0, "   1 | x\n     | ^"},
+		{"behind the end", "é  ", 1, 9, "   1 | é\n     |    ^"},
+		// x comes after é and escapes of four and six characters.
+		{"hidden characters", "é\x1b\u202ex\ty", 1, 4, "   1 | é\\x1b\\u202ex\\ty\n     |            ^"},
+		// Of 300 characters 100 are shown, … among them: from 66 before the 200 that
+		// come before the column, so that the caret has 200-134+1 before it.
+		{"a long line", digits, 2, 201, "   2 | …" + digits[134:233] + "…\n     | " + strings.Repeat(" ", 67) + "^"},
+		{"a long line's beginning", digits, 2, 3, "   2 | " + digits[:100] + "…\n     |   ^"},
+		// The caret is in the excerpt whatever the escapes take: 1+66*4 before it.
+		{"a long hidden line", strings.Repeat("\x1b", 200) + "xyz", 2, 201, "   2 | …" + strings.Repeat(`\x1b`, 66) + "x…\n     | " + strings.Repeat(" ", 265) + "^"},
+	} {
+		if got := Excerpt(c.content, c.line, c.column); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.why, got, c.want)
+		}
+	}
+}
+
 func TestNearest(t *testing.T) {
 	names := []string{"run", "replay", "list", "explain", "validate", "version", "completion", "result", "result_chars", "first_token"}
 	for _, c := range []struct {

@@ -311,8 +311,7 @@ func (p *project) scalar(node ast.Node) string {
 func (p *project) mistake(at *token.Position, hint, format string, args ...any) {
 	m := &scenarios.Mistake{File: p.file, Line: at.Line, Column: at.Column, Problem: text.Line(fmt.Sprintf(format, args...)), Hint: hint}
 	if at.Line >= 1 && at.Line <= len(p.source) {
-		line := text.Cut(strings.TrimSuffix(text.Lines(p.source[at.Line-1]), "\n"), 100)
-		m.Excerpt = fmt.Sprintf("%4d | %s\n     | %s^", at.Line, line, strings.Repeat(" ", min(max(at.Column-1, 0), 100)))
+		m.Excerpt = text.Excerpt(strings.TrimRight(p.source[at.Line-1], "\r"), at.Line, at.Column)
 	}
 	p.mistakes = append(p.mistakes, m)
 }
