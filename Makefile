@@ -23,7 +23,7 @@ race: ## all tests under the race detector, but for those of race-live
 race-live: ## the live model under the race detector; its client library takes minutes to build
 	$(GO) test -race -timeout 30m ./cassettes/openai
 
-bench: ## speed of the machine, the audit, the fakes and a run, beside a bare loop
+bench: ## speed of the machine, the live loop, the audit, the fakes and a run, beside a bare loop
 	$(GO) test -run '^$$' -bench . -benchmem ./loop ./loop/audit ./fakes ./fakes/serve ./scenarios
 
 fuzz: ## every fuzz target for FUZZTIME (10s) each

@@ -68,7 +68,9 @@ type Live struct {
 	opts    LiveOptions
 
 	// Only the goroutine that calls Do and Next uses these.
-	timer *time.Timer // of sleep
+	history []Message   // what model requests show: a copy of the machine's history
+	offered []ToolSpec  // and of specs
+	timer   *time.Timer // ends a sleep, nil before the first
 
 	mu        sync.Mutex
 	start     time.Time
@@ -109,6 +111,7 @@ func (l *Live) Do(ctx context.Context, in Input, effects []Effect) {
 			l.askModel(ctx, e)
 		case CancelModel:
 			l.giveUp(e.Ref, causes[e.Text])
+			l.history, l.offered = nil, nil // the model may still use its request
 		case OpenGate:
 			l.openGate(ctx, e)
 		case AskUser:
@@ -119,6 +122,12 @@ func (l *Live) Do(ctx context.Context, in Input, effects []Effect) {
 			if p := l.open[e.Ref]; p != nil {
 				p.ctx.cancel(causes[e.Text])
 			}
+		case Put:
+			if e.To > 0 { // not at the end
+				l.history = nil
+			}
+		case Drop:
+			l.history = nil
 		case Halt:
 			l.halt(in.Kind, e.Outcome)
 		}
@@ -127,9 +136,12 @@ func (l *Live) Do(ctx context.Context, in Input, effects []Effect) {
 
 func (l *Live) askModel(ctx context.Context, e *Effect) {
 	ref := e.Ref
-	req := ModelRequest{Ref: ref, For: e.For, System: e.System, History: copyMessages(nil, e.History)}
+	req := ModelRequest{Ref: ref, For: e.For, System: e.System, History: l.show(e)}
 	if (e.For == ForReply || e.For == ForGrace) && l.planner == PlannerNative {
-		req.Tools = l.Tools()
+		if l.offered == nil {
+			l.offered = l.Tools()
+		}
+		req.Tools = l.offered
 	}
 	l.arrivals.stream = stream{ref: ref}
 	p := new(pending)
@@ -141,6 +153,20 @@ func (l *Live) askModel(ctx context.Context, e *Effect) {
 		return Input{Kind: ModelReply, Ref: ref, Text: r.Text, Calls: slices.Clone(r.Calls), Finish: r.Finish,
 			TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: r.Cost}
 	})
+}
+
+// show returns a copy of a request's history. Requests share one copy, which
+// grows as the history does, so that each message is copied once and not once a
+// turn. After messages were dropped or inserted a new copy is made.
+func (l *Live) show(e *Effect) []Message {
+	if e.For == ForSummary {
+		return copyMessages(nil, e.History)
+	}
+	if len(l.history) > len(e.History) {
+		l.history = nil
+	}
+	l.history = copyMessages(l.history, e.History[len(l.history):])
+	return slices.Clip(l.history)
 }
 
 func copyMessages(to, from []Message) []Message {
@@ -304,11 +330,11 @@ func (l *Live) Next(ctx context.Context, wake time.Duration, armed bool) (Input,
 		return Input{}, io.EOF
 	}
 	for {
-		in, wait, err := l.poll(ctx, wake)
-		if wait == 0 {
+		in, ok, err := l.poll(ctx, wake)
+		if ok || err != nil {
 			return in, err
 		}
-		l.sleep(ctx, wait)
+		l.sleep(ctx, wake)
 	}
 }
 
@@ -328,12 +354,11 @@ func (l *Live) followUp(ctx context.Context) bool {
 	return true
 }
 
-// poll returns the next input if there is one. If not, it returns how long none
-// can be due: never, if only an arrival can end the wait.
+// poll returns the next input, if there is one; ok is false while there is not.
 //
 // The end of ctx comes next, whatever deltas wait: they are dropped. Answers
 // that came before it was noticed keep their place.
-func (l *Live) poll(ctx context.Context, wake time.Duration) (in Input, wait time.Duration, err error) {
+func (l *Live) poll(ctx context.Context, wake time.Duration) (in Input, ok bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if ctx.Err() != nil && !l.cancelled {
@@ -342,32 +367,31 @@ func (l *Live) poll(ctx context.Context, wake time.Duration) (in Input, wait tim
 		l.arrivals.push(&arrival{Input: Input{Kind: Cancel, At: l.now()}})
 	}
 	if in, ok := l.arrivals.take(wake); ok {
-		return in, 0, nil
+		return in, true, nil
 	}
-	switch now := l.now(); {
-	case wake <= now:
-		return Input{At: wake, Kind: Tick}, 0, nil
-	case wake < never:
-		return Input{}, wake - now, nil
-	case len(l.open) == 0:
-		return Input{}, 0, io.EOF
+	if wake <= l.now() {
+		return Input{At: wake, Kind: Tick}, true, nil
 	}
-	return Input{}, never, nil
+	if wake == never && len(l.open) == 0 {
+		return Input{}, false, io.EOF
+	}
+	return Input{}, false, nil
 }
 
-// sleep waits until something has come, ctx is done or wait is over.
-func (l *Live) sleep(ctx context.Context, wait time.Duration) {
+// sleep waits until something has come, ctx is done or it is time for a tick at
+// wake.
+func (l *Live) sleep(ctx context.Context, wake time.Duration) {
 	done := ctx.Done()
 	if l.cancelled {
 		done = nil
 	}
 	var due <-chan time.Time
-	if wait != never {
+	if wake < never {
+		wait := wake - l.now()
 		if l.timer == nil {
 			l.timer = time.NewTimer(wait)
-		} else {
-			l.timer.Reset(wait)
 		}
+		l.timer.Reset(wait)
 		due = l.timer.C
 	}
 	select {

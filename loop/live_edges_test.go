@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -215,30 +216,129 @@ func TestLivePanics(t *testing.T) {
 	})
 }
 
-// What a request holds is the model's own: it stays as it is, and what the
-// model does to it changes nothing.
-func TestLiveRequestIsACopy(t *testing.T) {
-	task := loop.Task{Text: "go", System: "be brief"}
-	bubble(t, func(t *testing.T) {
-		var requests []loop.ModelRequest
-		replies := says(ask("1:quick"), ask("2:quick"), answer("done"))
-		model := modelFunc(func(ctx context.Context, req loop.ModelRequest, delta func(string)) (loop.Reply, error) {
-			requests = append(requests, req)
-			if req.Ref.N == 2 {
-				req.History[0].Text, req.History[1].Calls[0].Name, req.Tools[0].Name = "x", "x", "x"
+// A request shows the history that the machine has at that moment, also after
+// messages were dropped or summed up. It stays as it is, and what the model
+// changes in it stays out of the loop.
+func TestLiveRequestHistory(t *testing.T) {
+	for name, change := range map[string]func(*loop.Config){
+		"growing":            func(*loop.Config) {},
+		"trimmed":            func(c *loop.Config) { c.History.MaxMessages, c.History.KeepFirst = 6, true },
+		"compacted":          func(c *loop.Config) { c.History.CompactAt, c.History.KeepFirst = 6, true },
+		"compacted, anew":    func(c *loop.Config) { c.History.CompactAt = 6 },
+		"with a last word":   func(c *loop.Config) { c.Limits.Turns, c.Limits.AtLimit = 5, loop.LimitFinal },
+		"with hints":         func(c *loop.Config) { c.Limits.Turns, c.Limits.Near = 13, 10 },
+		"trimmed, anew":      func(c *loop.Config) { c.History.MaxMessages = 5 },
+		"with empty replies": func(c *loop.Config) { c.ModelRetry.EmptyReplies = 3 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := loop.Off()
+			change(&cfg)
+			type request struct {
+				shown []loop.Message
+				text  string
 			}
-			return replies.Reply(ctx, req, delta)
+			var requests []request
+			model := modelFunc(func(_ context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {
+				requests = append(requests, request{req.History, fmt.Sprint(req.History)})
+				req.History = append(req.History, loop.Message{Text: "the model's own"})
+				switch {
+				case req.For != loop.ForReply:
+					return answer("in short"), nil
+				case name == "with empty replies" && req.Ref.N%4 == 3:
+					return answer(""), nil
+				case req.Ref.N == 14:
+					return answer("done"), nil
+				}
+				return ask(":quick", ":quick"), nil
+			})
+			live := loop.NewLive(goTask, model, []loop.Tool{takes("quick", 0)}, loop.LiveOptions{})
+			m, err := loop.New(cfg, goTask, live.Tools())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &historian{World: live}
+			if _, err := loop.Run(t.Context(), m, w); err != nil {
+				t.Fatal(err)
+			}
+			if len(requests) < 6 || len(requests) != len(w.want) {
+				t.Fatalf("%d requests, %d effects", len(requests), len(w.want))
+			}
+			for i, r := range requests {
+				if r.text != w.want[i] {
+					t.Errorf("request %d shows\n%s\nwant\n%s", i+1, r.text, w.want[i])
+				}
+				if now := fmt.Sprint(r.shown); now != r.text {
+					t.Errorf("request %d was\n%s\nand is now\n%s", i+1, r.text, now)
+				}
+			}
 		})
-		run(t, t.Context(), loop.Off(), task, model, []loop.Tool{takes("quick", time.Second)}, loop.LiveOptions{})
-		if len(requests) != 3 {
-			t.Fatalf("%d requests", len(requests))
+	}
+}
+
+// A historian notes the history of each model request as the machine has it.
+type historian struct {
+	loop.World
+	want []string
+}
+
+func (h *historian) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
+	for _, e := range effects {
+		if e.Kind == loop.AskModel {
+			h.want = append(h.want, fmt.Sprint(e.History))
 		}
-		first, last := requests[0], requests[2]
-		if first.System != "be brief" || first.For != loop.ForReply || len(first.History) != 1 || first.Tools[0].Name != "quick" {
-			t.Errorf("first request %+v", first)
+	}
+	h.World.Do(ctx, in, effects)
+}
+
+// What a model changes in a request stays out of the loop. A request that was
+// given up shares nothing with later ones: its model may still use it.
+func TestLiveModelScribbles(t *testing.T) {
+	cfg := loop.Off()
+	cfg.Time.Model, cfg.ModelRetry.Max = 5*time.Second, 1
+	scribbled := func(h []loop.Message) bool {
+		return slices.ContainsFunc(h, func(m loop.Message) bool { return m.Text == "x" || len(m.Calls) > 0 && m.Calls[0].Name == "x" })
+	}
+	scribble := func(req loop.ModelRequest) {
+		for i := range req.History {
+			req.History[i].Text = "x"
+			for k := range req.History[i].Calls {
+				req.History[i].Calls[k].Name = "x"
+			}
 		}
-		if h := last.History; len(h) != 5 || h[0].Text != "go" || h[1].Calls[0].Name != "quick" || last.Tools[0].Name != "quick" {
-			t.Errorf("last request %+v", last)
+		req.Tools[0].Name = "x"
+	}
+	bubble(t, func(t *testing.T) {
+		late := false
+		replies := says(ask("1:quick"), ask("2:slow"), answer("done"))
+		model := modelFunc(func(ctx context.Context, req loop.ModelRequest, delta func(string)) (loop.Reply, error) {
+			if req.Ref.N == 2 && req.Ref.Try == 1 { // given up after 5 s
+				time.Sleep(10 * time.Second)
+				scribble(req)
+				late = true
+				return loop.Reply{}, errors.New("too late")
+			}
+			if scribbled(req.History) || req.Tools[0].Name == "x" {
+				t.Errorf("%v shows %+v, %+v", req.Ref, req.History, req.Tools)
+			}
+			r, err := replies.Reply(ctx, req, delta)
+			if req.Ref.N == 3 {
+				if !late {
+					t.Error("the first try of m2 has not scribbled yet")
+				}
+				scribble(req)
+			}
+			return r, err
+		})
+		live := loop.NewLive(goTask, model, []loop.Tool{takes("quick", time.Second), takes("slow", time.Minute)}, loop.LiveOptions{})
+		m, err := loop.New(cfg, goTask, live.Tools())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := loop.Run(t.Context(), m, live); err != nil || out.Calls != 2 || out.ModelCalls != 4 {
+			t.Fatal(out, err)
+		}
+		if scribbled(m.History()) || live.Tools()[0].Name != "quick" {
+			t.Errorf("history %+v, tools %+v", m.History(), live.Tools())
 		}
 	})
 }

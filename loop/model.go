@@ -25,8 +25,10 @@ type Model interface {
 	Reply(ctx context.Context, req ModelRequest, delta func(text string)) (Reply, error)
 }
 
-// A ModelRequest is what a model is asked with. It belongs to the model: the
-// loop neither changes it nor sees what the model changes in it.
+// A ModelRequest is what a model is asked with. The loop does not change it, and
+// does not see what the model changes in it. Requests share memory: a later one
+// may show what the model changed in an earlier one, and a model that changes a
+// request must have done so when Reply returns.
 type ModelRequest struct {
 	Ref     Ref // m3#2: the request's number and its try
 	For     Purpose
