@@ -68,6 +68,8 @@ var brokenTraces = []struct {
 	{"retry", nil, []string{"37.000s", "35.500s"}, "time@20"},
 	{"retry", nil, []string{"> ask m3#1", "> ask m4#1", "reply m3", "reply m4"}, "number@23"},
 	{"retry", nil, []string{"> ask m2#1", "> cancel c1#1 text=again\n> ask m2#1"}, "number@17"},
+	{"lost", nil, []string{"> put c1 code=Cancelled text=\"Error: lost\"", "> note c1 event=fallback text=idem\n> call c1#2 name=idem args=\"{}\"\n3.000s result c1#2 ok text=fine\n> put c1 by=\"idem#2\" text=fine", "tries=1 errors=1", "tries=2"}, "as-asked@7 retry@7"},
+	{"lost", nil, []string{"> put c1 code=Cancelled text=\"Error: lost\"", "3.000s tick\n> call c1#2 name=pay args=\"{}\"\n3.000s result c1#2 ok text=fine\n> put c1 text=fine", "tries=1 errors=1", "tries=2"}, "retry@7"},
 	{"batch", nil, []string{"> gate g2", "> gate g3", "gate g2", "gate g3"}, "number@8"},
 	{"retry", nil, []string{"> call c1#3 name=read", "> call c1#3 name=idem"}, "as-asked@14 retry@14"},
 	{"batch", nil, []string{`> call c3#1 name=write args='{"n":2}'`, `> call c3#1 name=write args='{"n":3}'`}, "as-asked@11"},

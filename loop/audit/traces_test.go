@@ -17,6 +17,7 @@ var testTools = []loop.ToolSpec{
 	{Name: "agent", SubRun: true},
 	{Name: "rated", Rate: loop.Rate{Calls: 2, Per: 10 * time.Second}},
 	{Name: "fragile", Fallback: "idem"},
+	{Name: "pay", Idempotent: loop.NotIdempotent, Fallback: "idem"},
 	{Name: "picky", Input: "path", Timeout: 5 * time.Second, Retries: -1},
 }
 
@@ -415,6 +416,19 @@ var goodTraces = map[string]goodTrace{
 		> ask m2#1 for=reply to=3
 		6.000s reply m2 text=ok finish=stop
 		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=1 calls=1 tries=3 elapsed=6s`},
+
+	// A resumed session has ended the call, and nothing may run it again.
+	"lost": {func(c *loop.Config, _ *loop.Task) {
+		c.Policy.Fallbacks, c.Retry.Codes = true, loop.Codes()[1:]
+	}, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:pay("{}") finish=tool_calls
+		> call c1#1 name=pay args="{}"
+		2.000s result c1#1 code=Cancelled text=lost
+		> put c1 code=Cancelled text="Error: lost"
+		> ask m2#1 for=reply to=3
+		6.000s reply m2 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=1 calls=1 tries=1 errors=1 elapsed=6s`},
 
 	// The tool's schema asks for a path; its own time is 5 s, and it has no
 	// retries.

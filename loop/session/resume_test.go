@@ -18,10 +18,10 @@ import (
 	"github.com/agentbench-go/agentbench/loop/session"
 )
 
-// twelve is a run of twelve turns with random latencies, a flaky tool, an
+// twenty is a run of twenty turns with random latencies, a flaky tool, an
 // answer that is given twice only, a step that waits for a failure, a stream,
 // and a second run of one turn.
-func twelve() *fakes.Script {
+func twenty() *fakes.Script {
 	read := fakes.StepCall{Name: "read", Args: `{"n":${rand:1..1000}}`}
 	return &fakes.Script{
 		Task: "go",
@@ -33,7 +33,7 @@ func twelve() *fakes.Script {
 			}}},
 		Model: []fakes.Step{
 			{When: fakes.WhenFailed, Text: "Again.", Calls: []fakes.StepCall{read}, Repeat: 1},
-			{Text: "I look.", Calls: []fakes.StepCall{read, read}, Repeat: 11, Chunks: 2, Latency: fakes.Span{Min: time.Second, Max: 3 * time.Second}},
+			{Text: "I look.", Calls: []fakes.StepCall{read, read}, Repeat: 19, Chunks: 2, Latency: fakes.Span{Min: time.Second, Max: 3 * time.Second}},
 			{Text: "Done.", Repeat: 2},
 		},
 		User: fakes.User{Messages: []fakes.UserMessage{{Text: "and now?", After: time.Minute}}},
@@ -55,12 +55,12 @@ func machine(t testing.TB) *loop.Machine {
 func whole(t testing.TB) loop.Trace {
 	t.Helper()
 	var trace loop.Trace
-	out, err := loop.Run(context.Background(), machine(t), loop.Recording(fakes.NewWorld(twelve(), 7), &trace))
+	out, err := loop.Run(context.Background(), machine(t), loop.Recording(fakes.NewWorld(twenty(), 7), &trace))
 	if err != nil || out.Stop != loop.StopDone {
 		t.Fatalf("the session ended %v, %v", out.Stop, err)
 	}
-	if n := strings.Count(trace.String(), "> ask m"); n != 13 {
-		t.Fatalf("the session asks the model %d times, want 12 and 1", n)
+	if n := strings.Count(trace.String(), "> ask m"); n != 21 {
+		t.Fatalf("the session asks the model %d times, want 20 and 1", n)
 	}
 	return trace
 }
@@ -76,7 +76,7 @@ func TestResumeAfterEachStep(t *testing.T) {
 		if err := store.Append("s", want[:n]); err != nil {
 			t.Fatal(err)
 		}
-		out, err := session.Resume(context.Background(), machine(t), session.Saving(fakes.NewWorld(twelve(), 7), store, "s"), want[:n])
+		out, err := session.Resume(context.Background(), machine(t), session.Saving(fakes.NewWorld(twenty(), 7), store, "s"), want[:n])
 		if err != nil || out.Answer != "Done." {
 			t.Fatalf("resumed after step %d, the session ended with %q, %v", n, out.Answer, err)
 		}
@@ -86,32 +86,33 @@ func TestResumeAfterEachStep(t *testing.T) {
 	}
 }
 
-// Each process asks the model so many times and is killed at the last one. The
-// session ends as it would have ended, and loads again.
+// Each process is killed at a request, also at one that it was handed, where it
+// comes to it. The session ends as it would have ended, and loads again.
 func TestResumeAgainAndAgain(t *testing.T) {
 	want := whole(t)
-	kills := [][]int{{4}, {4, 4}, {5, 5}, {6, 2}, {1, 1, 1}, {13, 1}, {12, 2, 1, 1}, slices.Repeat([]int{2}, 11), slices.Repeat([]int{1}, 20)}
-	for k := 1; k <= 13; k++ {
-		kills = append(kills, []int{k, 1}, []int{k, 1, 1})
+	kills := [][]int{{4, 4}, {5, 5}, {6, 2}}
+	var each []int
+	for k := 1; k <= 21; k++ {
+		each = append(each, k, k)
+		kills = append(kills, []int{k}, []int{k, k}, []int{k, k, k}, []int{k, k + 1})
 	}
-	for _, kills := range kills {
+	for _, kills := range append(kills, each) {
 		store := session.Memory()
-		for i, after := range append(kills, -1) {
+		for _, at := range append(kills, 0) {
 			trace, err := store.Load("s")
 			if err != nil && !errors.Is(err, session.ErrNotFound) {
 				t.Fatal(err)
 			}
-			// The killed world sees a request that Saving has stored.
-			w := session.Saving(remembering{&killed{World: fakes.NewWorld(twelve(), 7), left: after}}, store, "s")
+			w := session.Saving(remembering{&killed{World: fakes.NewWorld(twenty(), 7), at: at}}, store, "s")
 			_, err = session.Resume(context.Background(), machine(t), w, trace)
-			if i == len(kills) && err != nil || err != nil && !errors.Is(err, errKilled) {
-				t.Fatalf("kills %v: process %d ended with %v", kills, i+1, err)
+			if err != nil && (at == 0 || !errors.Is(err, errKilled)) {
+				t.Fatalf("kills %v: %v", kills, err)
 			}
 		}
 		if got := load(t, store); got.String() != want.String() {
 			t.Errorf("kills %v: the session goes\n%s\nwant\n%s", kills, got, want)
 		}
-		out, err := session.Resume(context.Background(), machine(t), session.Saving(fakes.NewWorld(twelve(), 7), store, "s"), load(t, store))
+		out, err := session.Resume(context.Background(), machine(t), session.Saving(fakes.NewWorld(twenty(), 7), store, "s"), load(t, store))
 		if err != nil || out.Stop != loop.StopDone {
 			t.Errorf("kills %v: the finished session loads as %v, %v", kills, out.Stop, err)
 		}
@@ -132,26 +133,25 @@ func load(t testing.TB, store session.Store) loop.Trace {
 
 var errKilled = errors.New("killed")
 
-// A killed world ends the process that it stands for when the model is asked so
-// many times, before it does anything about it; never where left is negative.
+// A killed world ends the process that it stands for at the request at, before it
+// does anything about it.
 type killed struct {
 	loop.World
-	left int
+	at   int
+	dead bool
 }
 
 func (k *killed) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
 	for _, e := range effects {
-		if e.Kind == loop.AskModel && in.Kind != 0 {
-			k.left--
-		}
+		k.dead = k.dead || e.Kind == loop.AskModel && e.Ref.N == k.at
 	}
-	if k.left != 0 {
+	if !k.dead {
 		k.World.Do(ctx, in, effects)
 	}
 }
 
 func (k *killed) Next(ctx context.Context, wake time.Duration, armed bool) (loop.Input, error) {
-	if k.left == 0 {
+	if k.dead {
 		return loop.Input{}, errKilled
 	}
 	return k.World.Next(ctx, wake, armed)
@@ -169,7 +169,7 @@ func TestResumeShowsDrift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = session.Resume(context.Background(), machine(t), fakes.NewWorld(twelve(), 7), trace)
+	_, err = session.Resume(context.Background(), machine(t), fakes.NewWorld(twenty(), 7), trace)
 	var drift *session.DriftError
 	if !errors.As(err, &drift) || drift.Step != 1 {
 		t.Errorf("got %v, want drift in step 1", err)
@@ -179,7 +179,7 @@ func TestResumeShowsDrift(t *testing.T) {
 // Wrappers keep the method of a world that remembers, and give none to others.
 func TestWrappersRemember(t *testing.T) {
 	var trace loop.Trace
-	for _, w := range []loop.World{fakes.NewWorld(twelve(), 7), loop.NewLive(loop.Task{}, pays{}, nil, loop.LiveOptions{})} {
+	for _, w := range []loop.World{fakes.NewWorld(twenty(), 7), loop.NewLive(loop.Task{}, pays{}, nil, loop.LiveOptions{})} {
 		_, want := w.(session.Rememberer)
 		for name, wrapped := range map[string]loop.World{"Saving": session.Saving(w, session.Memory(), "s"), "Recording": loop.Recording(w, &trace)} {
 			if _, got := wrapped.(session.Rememberer); got != want {
@@ -191,7 +191,7 @@ func TestWrappersRemember(t *testing.T) {
 
 // A store that fails ends the session with its error.
 func TestSavingFails(t *testing.T) {
-	_, err := loop.Run(context.Background(), machine(t), session.Saving(fakes.NewWorld(twelve(), 7), broken{}, "s"))
+	_, err := loop.Run(context.Background(), machine(t), session.Saving(fakes.NewWorld(twenty(), 7), broken{}, "s"))
 	if err == nil || err.Error() != `saving session "s": disk full` {
 		t.Errorf("got %v", err)
 	}
@@ -207,7 +207,7 @@ func TestSavingExists(t *testing.T) {
 	if err := store.Append("s", whole(t)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := loop.Run(context.Background(), machine(t), session.Saving(fakes.NewWorld(twelve(), 7), store, "s"))
+	_, err := loop.Run(context.Background(), machine(t), session.Saving(fakes.NewWorld(twenty(), 7), store, "s"))
 	if !errors.Is(err, session.ErrExists) {
 		t.Errorf("got %v, want ErrExists", err)
 	}
