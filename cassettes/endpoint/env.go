@@ -8,7 +8,6 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -192,24 +191,4 @@ func capped(path string, limit int64) (string, error) {
 		return "", errors.New("is not a text file")
 	}
 	return string(text), nil
-}
-
-// maxClip is how much of a text a message shows.
-const maxClip = 100
-
-func clip(s string) string {
-	if runes := []rune(s); len(runes) > maxClip {
-		return string(runes[:maxClip]) + "…"
-	}
-	return s
-}
-
-// printable puts a space in the place of what a terminal would obey.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }

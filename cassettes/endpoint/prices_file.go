@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
-
-	"github.com/agentbench-go/agentbench/scenarios"
 )
 
 // A pricesFile is a file of prices that is being read.
@@ -41,20 +41,20 @@ func parsePrices(path, text string) (Prices, error) {
 }
 
 // root parses the file. nil where that fails, and for a file without anything.
-func (f *pricesFile) root(text string) (root ast.Node) {
+func (f *pricesFile) root(content string) (root ast.Node) {
 	defer func() {
 		if p := recover(); p != nil { // of the parser, over a file that is none
 			f.mistakes = append(f.mistakes, &scenarios.Mistake{File: f.file, Problem: "is no YAML that can be read"})
 		}
 	}()
-	file, err := parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey())
+	file, err := parser.ParseBytes([]byte(content), 0, parser.AllowDuplicateMapKey())
 	var syntax yaml.Error
 	if errors.As(err, &syntax) && syntax.GetToken() != nil {
-		f.wrong(syntax.GetToken(), "", "%s", printable(syntax.GetMessage()))
+		f.wrong(syntax.GetToken(), "", "%s", text.Line(syntax.GetMessage()))
 		return nil
 	}
 	if err != nil {
-		f.mistakes = append(f.mistakes, &scenarios.Mistake{File: f.file, Problem: printable(err.Error())})
+		f.mistakes = append(f.mistakes, &scenarios.Mistake{File: f.file, Problem: text.Line(err.Error())})
 		return nil
 	}
 	for _, doc := range file.Docs {
@@ -93,7 +93,7 @@ func (f *pricesFile) mapping(node ast.Node, form string, each func(name string, 
 			continue
 		}
 		if seen[at.Value] {
-			f.wrong(at, "", "%s stands twice", strconv.Quote(at.Value))
+			f.wrong(at, "", "%s stands twice", text.Quote(at.Value, shownChars))
 			continue
 		}
 		seen[at.Value] = true
@@ -107,7 +107,7 @@ func (f *pricesFile) price(at *token.Token, node ast.Node) (price Price) {
 	f.mapping(node, form, func(name string, at *token.Token, value ast.Node) {
 		into := fields[name]
 		if into == nil {
-			f.wrong(at, "a price has in and out", "unknown key %s", strconv.Quote(name))
+			f.wrong(at, "a price has in and out", "unknown key %s", text.Quote(name, shownChars))
 			return
 		}
 		delete(fields, name)
@@ -133,8 +133,11 @@ func (f *pricesFile) amount(node ast.Node, into *int64) {
 			return
 		}
 	}
-	f.wrong(node.GetToken(), priceHint, "a price must be a number from 0 to 999999, not %s", strconv.Quote(clip(node.GetToken().Value)))
+	f.wrong(node.GetToken(), priceHint, "a price must be a number from 0 to 999999, not %s", text.Quote(node.GetToken().Value, shownChars))
 }
+
+// shownChars is how many characters of a text a message shows.
+const shownChars = 40
 
 // maxMistakes is how many mistakes of a file are told.
 const maxMistakes = 100
@@ -146,8 +149,7 @@ func (f *pricesFile) wrong(at *token.Token, hint, format string, args ...any) {
 	}
 	m := &scenarios.Mistake{File: f.file, Line: at.Position.Line, Column: at.Position.Column, Problem: fmt.Sprintf(format, args...), Hint: hint}
 	if i := m.Line - 1; i >= 0 && i < len(f.lines) {
-		before := strings.Repeat(" ", min(max(m.Column-1, 0), maxClip))
-		m.Excerpt = fmt.Sprintf("%4d | %s\n     | %s^", m.Line, clip(printable(f.lines[i])), before)
+		m.Excerpt = text.Excerpt(f.lines[i], m.Line, m.Column)
 	}
 	f.mistakes = append(f.mistakes, m)
 }

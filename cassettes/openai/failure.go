@@ -13,11 +13,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"unicode"
 
-	"github.com/openai/openai-go/v3/packages/ssestream"
-
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/openai/openai-go/v3/packages/ssestream"
 )
 
 // A wrongAnswer is an answer that cannot be used.
@@ -246,24 +245,6 @@ const maxText = 500
 
 // plain makes a text fit to be shown: without the key, in one line, without what
 // a terminal would obey, and not too long.
-func (m *model) plain(text string) string { return printable(m.settings.Key.Hide(text)) }
+func (m *model) plain(s string) string { return printable(m.settings.Key.Hide(s)) }
 
-func printable(text string) string {
-	var b strings.Builder
-	n := 0
-	for _, r := range text {
-		if n++; n > maxText {
-			b.WriteRune('…')
-			break
-		}
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			b.WriteByte(' ')
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
+func printable(s string) string { return text.Clip(text.Line(s), maxText) }

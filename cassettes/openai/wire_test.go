@@ -41,7 +41,7 @@ func TestStatuses(t *testing.T) {
 		{"broken JSON", asJSON, `{"error":{"message":"sl`, 429, `Too Many Requests: {"error":{"message":"sl`},
 		{"the key", asJSON, `{"error":{"message":"Incorrect API key provided: ` + secret + `."}}`, 401, "Incorrect API key provided: [key]."},
 		{"the key in plain text", "text/plain", "no " + secret, 401, "Unauthorized: no [key]"},
-		{"control characters", asJSON, `{"error":{"message":"a\u001b[31mb\u202ec\nd"}}`, 400, `a\u001b[31mb\u202ec d`},
+		{"control characters", asJSON, `{"error":{"message":"a\u001b[31mb\u202ec\nd"}}`, 400, `a\x1b[31mb\u202ec d`},
 		{"a long text", asJSON, `{"error":{"message":"` + long + `"}}`, 400, long[:1000] + "…"}, // 500 characters of two bytes
 		{"another path", asJSON, `{"error":{"message":"nothing here"}}`, 404, "nothing here"},
 	} {

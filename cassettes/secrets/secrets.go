@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // Options say what counts as a secret. The zero value applies all rules.
@@ -92,7 +94,11 @@ func (r *Redactor) turnOff(names []string) error {
 	for _, name := range names {
 		i, known := slices.BinarySearchFunc(r.rules, name, func(r *rule, name string) int { return strings.Compare(r.name, name) })
 		if !known {
-			return fmt.Errorf("redaction: there is no rule %q%s", name, hint(name))
+			hint := text.DidYouMean(name, Rules())
+			if hint != "" {
+				hint = ": " + hint
+			}
+			return fmt.Errorf("redaction: there is no rule %s%s", text.Quote(name, 80), hint)
 		}
 		r.off[i] = true
 		if off := r.rules[i]; off.scan != nil {

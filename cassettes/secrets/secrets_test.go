@@ -134,7 +134,7 @@ func TestOptionErrors(t *testing.T) {
 		want    string
 	}{
 		{Options{Off: []string{"emial"}}, `redaction: there is no rule "emial": did you mean email?`},
-		{Options{Off: []string{"github"}}, `redaction: there is no rule "github": did you mean github-app-token or github-fine-grained-pat or github-oauth?`},
+		{Options{Off: []string{"github"}}, `redaction: there is no rule "github": did you mean github-app-token, github-fine-grained-pat or github-oauth?`},
 		{Options{Off: []string{""}}, `redaction: there is no rule ""`},
 		{Options{Patterns: map[string]string{"mine": "("}}, "redaction: the rule mine is not a regular expression of Go: error parsing regexp: missing closing ): `(`"},
 		{Options{Patterns: map[string]string{"My rule": "x"}}, `redaction: the rule "My rule" cannot have this name: use lower-case letters, digits and -, at most 40`},

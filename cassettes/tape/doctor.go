@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // A Complaint is something that is wrong, or worth knowing, about an interaction.
@@ -112,7 +114,7 @@ func shape(body string) map[string]bool {
 		case map[string]any:
 			for k, x := range v {
 				name, _ := json.Marshal(k)
-				walk(x, at+"."+cut(strings.Trim(string(name), `"`)))
+				walk(x, at+"."+text.Clip(strings.Trim(string(name), `"`), maxDiffWidth))
 			}
 		case []any:
 			for _, x := range v {

@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/outfile"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/dnaeon/go-vcr/v2/cassette"
 	"gopkg.in/yaml.v2"
 )
@@ -94,7 +94,7 @@ func read(data []byte, r Redactor) (*Cassette, error) {
 		return nil, errors.New("it does not begin as a cassette does: " + mended)
 	}
 	if err := yaml.UnmarshalStrict(body, c.tape); err != nil {
-		return nil, fmt.Errorf("it is no cassette of go-vcr's version 1: %s", oneLine(err.Error()))
+		return nil, fmt.Errorf("it is no cassette of go-vcr's version 1: %s", text.Line(err.Error()))
 	}
 	if c.tape.Version != version {
 		return nil, fmt.Errorf("it has the version %d, and only version %d can be read", c.tape.Version, version)
@@ -245,5 +245,3 @@ func encode(head []byte, all []*cassette.Interaction) ([]byte, error) {
 	b.WriteString(trailer(len(all), checksum(b.Bytes())))
 	return b.Bytes(), nil
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/dnaeon/go-vcr/v2/cassette"
 	"github.com/pmezard/go-difflib/difflib"
 )
@@ -79,12 +80,12 @@ const (
 // diff gives the first lines that differ.
 func diff(recorded, asked []string) string {
 	const most = 4000 // of longer bodies only the beginning is compared
-	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: recorded[:min(len(recorded), most)], B: asked[:min(len(asked), most)], Context: 0})
+	edits, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: recorded[:min(len(recorded), most)], B: asked[:min(len(asked), most)], Context: 0})
 	if err != nil {
 		return ""
 	}
 	var out []string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(edits) {
 		line = strings.TrimRight(line, "\n")
 		if strings.HasPrefix(line, "@@") {
 			continue
@@ -93,23 +94,9 @@ func diff(recorded, asked []string) string {
 			out = append(out, "  …")
 			break
 		}
-		out = append(out, "  "+cut(line))
+		out = append(out, "  "+text.Clip(line, maxDiffWidth))
 	}
 	return strings.Join(out, "\n")
-}
-
-// cut makes a line safe and short.
-func cut(line string) string {
-	line = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '·'
-		}
-		return r
-	}, line)
-	if r := []rune(line); len(r) > maxDiffWidth {
-		return string(r[:maxDiffWidth]) + "…"
-	}
-	return line
 }
 
 // lines are a body, a JSON one in a form of many lines.

@@ -9,9 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
@@ -226,7 +224,7 @@ func (r *reader) decode(rec record) {
 // unique makes a name fit for a results line, and the only one in its file.
 func (r *reader) unique(name string, line int) string {
 	name = strings.Map(func(c rune) rune {
-		if c == '/' || !strconv.IsPrint(c) || unicode.IsSpace(c) {
+		if c == '/' || c == ' ' || text.Hidden(c) {
 			return '-'
 		}
 		return c
