@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -46,6 +47,9 @@ func RunLive(ctx context.Context, config Config, task Task, model Model, tools [
 		return Outcome{}, errors.New("model: must not be nil")
 	}
 	live := NewLive(task, model, tools, opts)
+	if live.mistake != nil {
+		return Outcome{}, errors.Join(config.Validate(), live.mistake)
+	}
 	m, err := New(config, task, live.Tools())
 	if err != nil {
 		return Outcome{}, err
@@ -65,6 +69,7 @@ type Live struct {
 	model   Model
 	tools   map[string]Tool
 	specs   []ToolSpec
+	mistake error // in the tools
 	opts    LiveOptions
 
 	// Only the goroutine that calls Do and Next uses these.
@@ -81,18 +86,36 @@ type Live struct {
 	arrived   chan struct{} // holds a token when something has come
 }
 
-// NewLive makes the live world of a session with this task.
+// NewLive makes the live world of a session with this task. A nil tool, and a
+// tool whose Spec panics, is a mistake: [RunLive] returns it, and Tools has a
+// spec without a name in the tool's place, which [New] refuses.
 func NewLive(task Task, model Model, tools []Tool, opts LiveOptions) *Live {
 	l := &Live{
 		planner: task.Planner, model: model, tools: make(map[string]Tool, len(tools)), opts: opts,
 		open: map[Ref]*pending{},
 	}
-	for _, t := range tools {
-		spec := t.Spec()
+	for i, t := range tools {
+		spec, err := specOf(t)
+		if err != nil {
+			l.mistake = errors.Join(l.mistake, fmt.Errorf("tools[%d]: %w", i, err))
+		}
 		l.specs = append(l.specs, spec)
 		l.tools[spec.Name] = t
 	}
 	return l
+}
+
+// specOf asks a tool for its spec.
+func specOf(t Tool) (spec ToolSpec, err error) {
+	if t == nil {
+		return ToolSpec{}, errors.New("must not be nil")
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			spec, err = ToolSpec{}, fmt.Errorf("its Spec panics: %v", r)
+		}
+	}()
+	return t.Spec(), nil
 }
 
 // Tools returns the specs of the tools, as [New] takes them.

@@ -368,6 +368,48 @@ func TestLiveWhatAToolSees(t *testing.T) {
 	})
 }
 
+// The context of a try ends with the same cause whenever somebody looks at it:
+// before the timeout, only after it, or through a derived context. That of a try
+// that has ended is done, without a cause of the loop's.
+func TestLiveContextOfATry(t *testing.T) {
+	type key struct{}
+	cfg := loop.Off()
+	cfg.Time.Tool, cfg.Time.Grace = 5*time.Second, time.Minute
+	bubble(t, func(t *testing.T) {
+		got := map[string]error{}
+		var ended context.Context
+		tools := []loop.Tool{
+			tool("early", func(ctx context.Context) (string, error) {
+				<-ctx.Done()
+				got["early"] = context.Cause(ctx)
+				return "", ctx.Err()
+			}),
+			tool("late", func(ctx context.Context) (string, error) {
+				time.Sleep(10 * time.Second)
+				got["late"] = context.Cause(ctx)
+				return "", ctx.Err()
+			}),
+			tool("derived", func(ctx context.Context) (string, error) {
+				child, cancel := context.WithTimeout(context.WithValue(ctx, key{}, 1), time.Hour)
+				defer cancel()
+				<-child.Done()
+				got["derived"] = context.Cause(child)
+				return "", child.Err()
+			}),
+			tool("quick", func(ctx context.Context) (string, error) { ended = ctx; return "ok", nil }),
+		}
+		out, _ := run(t, t.Context(), cfg, goTask, says(ask("1:early"), ask("2:late"), ask("3:derived"), ask("4:quick"), answer("done")), tools, loop.LiveOptions{})
+		for _, name := range []string{"early", "late", "derived"} {
+			if got[name] != loop.ErrTimeout {
+				t.Errorf("%s: cause %v", name, got[name])
+			}
+		}
+		if out.Errors != 3 || context.Cause(ended) != context.Canceled {
+			t.Errorf("%d errors, cause of the one that ended %v", out.Errors, context.Cause(ended))
+		}
+	})
+}
+
 func TestFuncTool(t *testing.T) {
 	type args struct {
 		Path string `json:"path"`
@@ -405,12 +447,38 @@ func TestRunLiveRefuses(t *testing.T) {
 		`tools[1]: "a" is used twice`: func() (loop.Outcome, error) {
 			return loop.RunLive(t.Context(), loop.Default(), goTask, says(), []loop.Tool{takes("a", 0), takes("a", 0)}, loop.LiveOptions{})
 		},
+		"limits.turns: must be 0 (off) or more, not -1\ntools[1]: must not be nil\ntools[2]: its Spec panics: no spec": func() (loop.Outcome, error) {
+			return loop.RunLive(t.Context(), bad, goTask, says(), []loop.Tool{takes("a", 0), nil, specless("no spec")}, loop.LiveOptions{})
+		},
 	} {
 		if _, err := run(); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }
+
+// specless is a tool whose Spec panics.
+type specless string
+
+func (s specless) Spec() loop.ToolSpec { panic(string(s)) }
+
+func (specless) Call(context.Context, string) (string, error) { return "", nil }
+
+// Whoever makes the machine apart from the world is refused by New.
+func TestNewLiveMistakes(t *testing.T) {
+	live := loop.NewLive(goTask, says(), []loop.Tool{(*named)(nil), takes("a", 0), nil}, loop.LiveOptions{})
+	_, err := loop.New(loop.Default(), goTask, live.Tools())
+	if err == nil || !strings.Contains(err.Error(), "tools[0]: ") || !strings.Contains(err.Error(), "tools[2]: ") || strings.Contains(err.Error(), "tools[1]: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// named is a tool that a nil pointer cannot be.
+type named struct{ name string }
+
+func (n *named) Spec() loop.ToolSpec { return loop.ToolSpec{Name: n.name} }
+
+func (*named) Call(context.Context, string) (string, error) { return "", nil }
 
 // A machine that knows other tools than its world gets an answer.
 func TestLiveToolOfAnotherWorld(t *testing.T) {

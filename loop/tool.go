@@ -12,27 +12,27 @@ import (
 
 // A Tool is something that the model may call.
 type Tool interface {
-	// Spec describes the tool. It is asked once, by [NewLive].
+	// Spec describes the tool. [NewLive] calls it once.
 	Spec() ToolSpec
 
 	// Call runs the tool. It runs in a goroutine of its own, beside other calls
-	// if parallel.max allows that. args is a JSON object; that it is more is for
-	// the tool to check.
+	// if parallel.max allows that. args is a JSON object; the tool itself checks
+	// what is in it.
 	//
-	// ctx is cancelled when the try times out, at the run deadline and when the
-	// caller gives up, with [ErrTimeout], [ErrDeadline] or [ErrCancelled] as
-	// [context.Cause]. Its Deadline is the instant at which the first two would
-	// come; it is announced only, the loop itself keeps the time. A tool that
-	// has not returned time.grace after the cancel is abandoned: the run goes
-	// on, the goroutine too, and what it returns is ignored.
+	// The loop cancels ctx when the try times out, at the run deadline and when
+	// the caller gives up, with [ErrTimeout], [ErrDeadline] or [ErrCancelled] as
+	// [context.Cause]. The Deadline of ctx is when the first of these two will
+	// come; ctx does not end by itself then. A tool that has not returned
+	// time.grace after the cancel is abandoned: the run goes on, the goroutine
+	// too, and the loop ignores what it returns.
 	//
-	// The text is the result. With an error, whose text the model reads, there
-	// is none. A [*ToolError] says how the call failed. Of other errors, that of
-	// the cancelled ctx is [Cancelled], [context.DeadlineExceeded] from anywhere
-	// else is [Timeout], and the rest, as is a panic, [ToolBug].
+	// The text is the result. If there is an error the model reads its text
+	// instead. A [*ToolError] says how the call failed. The error of the
+	// cancelled ctx counts as [Cancelled], [context.DeadlineExceeded] from
+	// elsewhere as [Timeout], and any other error or panic as [ToolBug].
 	//
-	// A tool that runs another loop, as [RunLive] does with this ctx, tells
-	// [RollUp] of its outcome.
+	// A tool that runs another loop, as [RunLive] does with this ctx, passes its
+	// outcome to [RollUp].
 	Call(ctx context.Context, args string) (string, error)
 }
 
@@ -64,8 +64,8 @@ func Codes() []Code {
 // Failed reports whether the code is an error. NoResults is not.
 func (c Code) Failed() bool { return c != None && c != NoResults }
 
-// A ToolError is a call that ended with a code: one of [Codes] but [None], or
-// else it counts as [ToolBug].
+// A ToolError is the failure of a call. A code that is not one of [Codes], and
+// [None], counts as [ToolBug].
 type ToolError struct {
 	Code Code
 	Text string // for the model
@@ -75,9 +75,9 @@ func (e *ToolError) Error() string {
 	return strings.TrimSuffix(string(e.Code)+": "+e.Text, ": ")
 }
 
-// FuncTool makes a tool of a function. The arguments are decoded into an A as
-// encoding/json does it ([json.RawMessage] takes them as they are); where that
-// fails, the call ends as [InvalidInput] and f is not called.
+// FuncTool makes a tool of a function. It decodes the arguments into an A with
+// encoding/json ([json.RawMessage] takes them as they are). If that fails the
+// call ends as [InvalidInput], and f is not called.
 func FuncTool[A any](spec ToolSpec, f func(ctx context.Context, args A) (string, error)) Tool {
 	return &funcTool[A]{spec, f}
 }
@@ -101,12 +101,12 @@ func (t *funcTool[A]) Call(ctx context.Context, text string) (string, error) {
 }
 
 // RollUp counts what a sub-run used (tokens, cost and calls) against the limits
-// of the run that called the tool. ctx is that of [Tool.Call]; with any other
-// one it does nothing. A tool that makes several sub-runs tells of each.
+// of the run that called the tool. ctx is the one that [Tool.Call] got; with any
+// other RollUp does nothing. A tool with several sub-runs calls it for each.
 //
-// The sub-run's task should have a Depth of one more than its parent's, and its
-// config a shorter time.grace: when the parent gives it up, it is given up
-// itself if it takes as long to end as the parent waits.
+// The sub-run's task should have a Depth one higher than its parent's, and its
+// config a shorter time.grace: a parent that gives the call up waits for its
+// own time.grace, and abandons a sub-run that takes as long to end.
 func RollUp(ctx context.Context, out Outcome) {
 	if r, ok := ctx.Value(rollUpKey{}).(*rollUp); ok {
 		r.mu.Lock()
@@ -120,7 +120,7 @@ func RollUp(ctx context.Context, out Outcome) {
 
 type rollUpKey struct{}
 
-// A rollUp is what the sub-runs of one try have used.
+// A rollUp sums up what the sub-runs of one try used.
 type rollUp struct {
 	mu                        sync.Mutex
 	tokensIn, tokensOut, cost int64
