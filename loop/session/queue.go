@@ -8,30 +8,30 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A Mode says what becomes of a message that comes while the session's run is
-// under way.
+// A Mode says what happens to a message that arrives while a run of its session
+// is under way.
 type Mode string
 
 // The modes. The zero value is FollowUp.
 const (
-	FollowUp Mode = "followup" // each message waits, and gets a run of its own
-	Collect  Mode = "collect"  // the messages that wait become one
-	Steer    Mode = "steer"    // the run under way gets them at its next turn, if it still can; else as FollowUp
+	FollowUp Mode = "followup" // each message waits for a run of its own
+	Collect  Mode = "collect"  // messages that wait are joined, and share one run
+	Steer    Mode = "steer"    // the run under way reads it at its next turn; if it cannot any more, as FollowUp
 )
 
-// A Queue runs the messages of sessions: those of one session one after
-// another, in the order they came, and different sessions side by side. The
-// zero Queue is not usable: see [NewQueue].
+// A Queue runs the messages of sessions: messages of one session one after
+// another, in the order of their arrival, and different sessions side by side.
+// [NewQueue] makes one; the zero Queue is not usable.
 type Queue struct {
 	run      func(ctx context.Context, session, text string) (loop.Outcome, error)
 	steer    func(session, text string) bool
 	mode     Mode
 	mu       sync.Mutex
-	sessions map[string][]*waiting // those that wait
-	running  map[string]*waiting
+	sessions map[string][]*waiting // messages that wait for a run, by session
+	running  map[string]*waiting   // the message that is being run
 }
 
-// waiting is a message and who waits for the end of its run.
+// waiting is a message, with the callers that wait for the end of its run.
 type waiting struct {
 	ctx  context.Context
 	text string
@@ -43,20 +43,22 @@ type result struct {
 	err error
 }
 
-// NewQueue makes a queue that runs a message with run, which is never called
-// twice at once for one session.
+// NewQueue returns a queue that calls run for a message, and never twice at once
+// for one session.
 func NewQueue(mode Mode, run func(ctx context.Context, session, text string) (loop.Outcome, error)) *Queue {
 	return &Queue{run: run, mode: mode, sessions: map[string][]*waiting{}, running: map[string]*waiting{}}
 }
 
-// SteerWith says how a message reaches the run of a session that is under way:
-// it reports false if it did not, as [loop.Live.Say] does. Without it Steer is
-// FollowUp. It must be called before the first Submit.
+// SteerWith sets the function that gives a message to the run of a session that
+// is under way. It reports whether the run took the message, as [loop.Live.Say]
+// does. Without SteerWith the mode Steer is FollowUp. It must be called before
+// the first Submit.
 func (q *Queue) SteerWith(steer func(session, text string) bool) { q.steer = steer }
 
-// Submit gives a session a message and returns how its run ended. With Collect
-// messages that waited together have one run, under the context of the first,
-// and all get its outcome.
+// Submit gives a session a message, waits for its run and returns the outcome.
+// With Collect, messages that wait together share one run, under the context of
+// the first, and its outcome. When ctx is done Submit returns its cause without
+// waiting any longer; a message that has no run by then gets none.
 func (q *Queue) Submit(ctx context.Context, session, text string) (loop.Outcome, error) {
 	done := make(chan result, 1)
 	q.mu.Lock()
@@ -81,7 +83,7 @@ func (q *Queue) Submit(ctx context.Context, session, text string) (loop.Outcome,
 	}
 }
 
-// work runs the messages of a session until none waits.
+// work runs the messages of a session until none is left.
 func (q *Queue) work(session string) {
 	for {
 		q.mu.Lock()

@@ -70,8 +70,8 @@ func TestQueueCollects(t *testing.T) {
 	})
 }
 
-// Who gives up waiting gets the context's cause; the run that waits is not
-// made.
+// A caller that gives up waiting gets the context's cause, and its message is not
+// run.
 func TestQueueGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs []string
@@ -100,8 +100,8 @@ func TestQueueGivesUp(t *testing.T) {
 	})
 }
 
-// What the user says while a run is under way reaches it at its next turn, and
-// who said it gets the run's outcome.
+// A message that arrives while a run is under way reaches it at its next turn,
+// and its caller gets the run's outcome.
 func TestQueueSteers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var live *loop.Live
