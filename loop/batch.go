@@ -417,7 +417,7 @@ func (m *Machine) errorText(c *call) string {
 	case c.why == Executed && c.try > 1:
 		return textAttempts(c.try, c.text)
 	case prefix == "":
-		return "Error: " + c.text
+		return textFailed(c.text)
 	case strings.HasPrefix(c.text, prefix):
 		return c.text
 	}

@@ -58,6 +58,8 @@ func textQuestion(question string, missing []string) string {
 	return strings.TrimSpace(question + " Needed: " + strings.Join(missing, ", ") + ".")
 }
 
+func textFailed(text string) string { return "Error: " + text }
+
 func textGaps(gaps []string) string { return "Known gaps: " + strings.Join(gaps, " ") }
 
 func reasonThrash(n int) string {
