@@ -4,6 +4,8 @@
 
 GO ?= go
 FUZZTIME ?= 10s
+# Run by its version: a requirement in go.mod would become one of every user.
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 12
@@ -36,9 +38,10 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 golden: ## rewrite what tests compare with; read the diff before you commit it
 	UPDATE=1 $(GO) test -tags figures work
 
-lint: ## format, vet and module tidiness
+lint: ## format, vet, staticcheck and module tidiness
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w ."; exit 1; }
 	$(GO) vet -tags figures work
+	$(GO) run $(STATICCHECK) -tags figures -checks all work
 	.ci/tidy -diff
 
 tidy: ## go mod tidy in every module

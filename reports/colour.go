@@ -10,7 +10,7 @@ func (c Colour) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// Good, Bad and Dim paint a text green, red and grey.
+// Good paints a text green.
 func (c Colour) Good(s string) string { return c.paint("32", s) }
 
 // Bad paints a text red.

@@ -82,9 +82,7 @@ func TestDocumentedWords(t *testing.T) {
 	all = append(append(append(all, words(codes())...), words(endStates())...), words(whens())...)
 	all = append(append(all, words(planners())...), words(critics())...)
 	all = append(append(all, words(stepWires())...), words(failureWires())...)
-	for _, key := range slices.Concat(planKeys[scenarioFile](), planKeys[toolEntry](), planKeys[stepEntry]()) {
-		all = append(all, key)
-	}
+	all = append(all, slices.Concat(planKeys[scenarioFile](), planKeys[toolEntry](), planKeys[stepEntry]())...)
 	for _, word := range all {
 		if !strings.Contains(string(text), word) {
 			t.Errorf("docs/scenarios.md does not mention %s", word)

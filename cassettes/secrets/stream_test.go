@@ -77,6 +77,9 @@ func TestPlantsInStreams(t *testing.T) {
 func (w wire) read(t *testing.T, stream string, pieces int) string {
 	t.Helper()
 	rest, ok := strings.CutPrefix(stream, w.before)
+	if !ok {
+		t.Fatalf("%s: what comes before the pieces has changed: %q", w.name, stream)
+	}
 	head, tail, _ := strings.Cut(w.event, "%s")
 	var all strings.Builder
 	for range pieces {

@@ -97,7 +97,6 @@ type recording struct {
 	text []byte
 	cut  cutter
 	done bool
-	err  error // what the reader was told last
 }
 
 // Read hands on what comes, at once.

@@ -232,10 +232,10 @@ func (s *spot) missed() string {
 }
 
 // plain is how many requests the steps without a condition answer.
-func (s *scene) plain() int {
+func (sc *scene) plain() int {
 	n := 0
-	for i := range s.script.Model {
-		if step := &s.script.Model[i]; step.When == fakes.WhenAlways {
+	for i := range sc.script.Model {
+		if step := &sc.script.Model[i]; step.When == fakes.WhenAlways {
 			n += max(1, step.Repeat)
 		}
 	}
