@@ -14,19 +14,6 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// CheckText reports the first ${…} in a text that cannot be meant.
-func CheckText(text string) error {
-	_, err := parse(text, false)
-	return err
-}
-
-// CheckArgs does the same for the arguments of a [StepCall], which alone may
-// hold ${result:…}.
-func CheckArgs(args string) error {
-	_, err := parse(args, true)
-	return err
-}
-
 // A template is a text with ${…} values, read once.
 type template struct {
 	text  string // all of it, where parts is nil

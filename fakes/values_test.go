@@ -94,14 +94,14 @@ func TestValuesThatCannotBeMeant(t *testing.T) {
 		"${result}":                       "no such result",
 		"${rand:-9223372036854775808..9223372036854775807}": "a range goes",
 	} {
-		if err := CheckArgs(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parse(text, true); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
-	if err := CheckText("${result:last.id}"); err == nil || !strings.Contains(err.Error(), "only the arguments") {
+	if _, err := parse("${result:last.id}", false); err == nil || !strings.Contains(err.Error(), "only the arguments") {
 		t.Errorf("a result in a text: %v", err)
 	}
-	if err := CheckArgs("${result:last.id}"); err != nil {
+	if _, err := parse("${result:last.id}", true); err != nil {
 		t.Errorf("a result in arguments: %v", err)
 	}
 }

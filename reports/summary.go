@@ -81,9 +81,6 @@ func (s *Summary) Add(r *scenarios.Result) {
 	s.trials++
 }
 
-// Trials is the number of results that were added.
-func (s *Summary) Trials() int { return s.trials }
-
 // Verdicts is the number of results with that verdict.
 func (s *Summary) Verdicts(v scenarios.Verdict) int { return s.verdicts[v] }
 

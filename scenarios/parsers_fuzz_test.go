@@ -47,7 +47,7 @@ func rewritten(data []byte) ([]byte, error) {
 // place in it.
 func FuzzVariant(f *testing.F) {
 	for _, name := range Presets() {
-		f.Add(PresetText(name))
+		f.Add(presetText(name))
 	}
 	f.Add("extends: hpd-agent\nlimits: {turns: 5, at_limit: ask}\ndetectors:\n  - {name: a, do: [{at: 2, act: stop}]}\n")
 	f.Add("extends: ./f.yaml\ntime: {run: 1s, model: -1}\n")

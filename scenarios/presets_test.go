@@ -24,7 +24,7 @@ var (
 // out, and that of a real system's also which file, and when.
 func TestPresetComments(t *testing.T) {
 	for _, name := range Presets() {
-		comment, _, _ := strings.Cut(PresetText(name), "\nextends:")
+		comment, _, _ := strings.Cut(presetText(name), "\nextends:")
 		comment = strings.ReplaceAll(comment, "\n# ", " ")
 		if name == baseVariant || name == "recommended" {
 			continue

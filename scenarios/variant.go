@@ -61,13 +61,6 @@ func Presets() []string {
 	return names
 }
 
-// PresetText gives the YAML of a preset, with the comment that says where its
-// values come from; "" if there is none of that name.
-func PresetText(name string) string {
-	text, _ := embedded.ReadFile(presetFile(name))
-	return string(text)
-}
-
 func presetFile(name string) string { return path.Join(variantFolder, name+".yaml") }
 
 // shownPreset names a preset's file in messages.

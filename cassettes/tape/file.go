@@ -30,9 +30,6 @@ type Cassette struct {
 	tape *cassette.Cassette
 }
 
-// Len is the number of interactions.
-func (c *Cassette) Len() int { return len(c.tape.Interactions) }
-
 // Open reads a cassette strictly: whole, unchanged since it was written, with
 // nothing in it that was not written by this package, and without a secret. The
 // error names the file and says what is wrong.

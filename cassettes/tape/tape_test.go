@@ -379,14 +379,14 @@ func TestModes(t *testing.T) {
 	if err := fresh.Save(nil); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := Open(path, hunter{}); err != nil || c.Len() != 4 {
+	if c, err := Open(path, hunter{}); err != nil || len(c.tape.Interactions) != 4 {
 		t.Errorf("%v", err)
 	}
 	// Of the four that are there now one was played, and one was recorded.
 	if n := fresh.Prune(); n != 2 || fresh.Leftovers() != nil || fresh.Save(nil) != nil {
 		t.Errorf("%d were dropped, not 2", n)
 	}
-	if c, err := Open(path, hunter{}); err != nil || c.Len() != 2 {
+	if c, err := Open(path, hunter{}); err != nil || len(c.tape.Interactions) != 2 {
 		t.Errorf("%v", err)
 	}
 	if _, err := Begin(filepath.Join(t.TempDir(), "none"), None, network, hunter{}); err == nil || !strings.Contains(err.Error(), "agentbench record") {

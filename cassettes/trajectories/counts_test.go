@@ -1,9 +1,6 @@
 package trajectories
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "strings"
 
 // Counts tells what a trajectory holds. Calls are taken in order, whatever turn
 // or run they belong to. Two calls are the same if they have the same name and
@@ -47,17 +44,6 @@ func (r *Trajectory) Counts() Counts {
 	})
 	c.Distinct = len(c.times)
 	return c.Counts
-}
-
-// eachCall visits all calls in order.
-func (r *Trajectory) eachCall(visit func(*Call)) {
-	for _, run := range r.Runs {
-		for _, t := range run.Turns {
-			for _, c := range t.Calls {
-				visit(c)
-			}
-		}
-	}
 }
 
 type counter struct {
@@ -118,32 +104,4 @@ func (c *counter) ofRepeats(sig string) {
 	if c.alternate > 2 {
 		c.MaxAlternate = max(c.MaxAlternate, c.alternate)
 	}
-}
-
-// signature is what two equal calls have in common.
-func signature(c *Call) string {
-	canonical, _ := canonicalArgs(c.Args)
-	return c.Name + "\x00" + canonical
-}
-
-// canonicalArgs gives arguments as JSON with sorted keys, and "" as the empty
-// object. It leaves what is no JSON as it is, and says so.
-func canonicalArgs(args string) (string, bool) {
-	if strings.TrimSpace(args) == "" {
-		return "{}", true
-	}
-	if !json.Valid([]byte(args)) {
-		return args, false
-	}
-	d := json.NewDecoder(strings.NewReader(args))
-	d.UseNumber()
-	var value any
-	if d.Decode(&value) != nil {
-		return args, false
-	}
-	canonical, err := json.Marshal(value)
-	if err != nil {
-		return args, false
-	}
-	return string(canonical), true
 }

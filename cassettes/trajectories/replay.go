@@ -2,7 +2,9 @@ package trajectories
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/inorder"
 	"github.com/agentbench-go/agentbench/loop"
@@ -149,4 +151,32 @@ func (l Label) ofScenario() scenarios.Label {
 		return scenarios.Runaway
 	}
 	return ""
+}
+
+// signature is what two equal calls have in common.
+func signature(c *Call) string {
+	canonical, _ := canonicalArgs(c.Args)
+	return c.Name + "\x00" + canonical
+}
+
+// canonicalArgs gives arguments as JSON with sorted keys, and "" as the empty
+// object. It leaves what is no JSON as it is, and says so.
+func canonicalArgs(args string) (string, bool) {
+	if strings.TrimSpace(args) == "" {
+		return "{}", true
+	}
+	if !json.Valid([]byte(args)) {
+		return args, false
+	}
+	d := json.NewDecoder(strings.NewReader(args))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return args, false
+	}
+	canonical, err := json.Marshal(value)
+	if err != nil {
+		return args, false
+	}
+	return string(canonical), true
 }

@@ -222,3 +222,14 @@ func (b *builder) answered(id string) int {
 	}
 	return nearest(func(o openCall) bool { return o.ID == "" })
 }
+
+// eachCall visits all calls in order.
+func (r *Trajectory) eachCall(visit func(*Call)) {
+	for _, run := range r.Runs {
+		for _, t := range run.Turns {
+			for _, c := range t.Calls {
+				visit(c)
+			}
+		}
+	}
+}

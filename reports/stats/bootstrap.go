@@ -66,20 +66,14 @@ func percentiles(draws []float64) (lower, upper float64) {
 	return sortedQuantile(draws, 0.025), sortedQuantile(draws, 0.975)
 }
 
-// Quantile gives the p-quantile after Hyndman and Fan's second definition: the
-// smallest value with at least the share p at or below it; and where the share
-// is p exactly, the mean of it and the next. So it is a value that is there or
-// the middle of two, and for p = ½ the usual median. The input is left as it
-// is. NaN without values, if one is NaN, and if p is not within 0 and 1.
-func Quantile(values []float64, p float64) float64 {
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	return sortedQuantile(sorted, p)
-}
-
 // nearly is the rounding that sums of weights, in units of 1, may carry.
 const nearly = 1e-9
 
+// sortedQuantile returns the p-quantile after Hyndman and Fan's second definition:
+// the smallest value with at least the share p at or below it, or where the share
+// is p exactly, the mean of it and the next. So it is a value that is there or the
+// middle of two, and for p = ½ the usual median. NaN without values, if one is NaN,
+// and if p is not within 0 and 1.
 func sortedQuantile(sorted []float64, p float64) float64 {
 	n := len(sorted)
 	if n == 0 || !(p >= 0 && p <= 1) || math.IsNaN(sorted[0]) { // NaN sorts first

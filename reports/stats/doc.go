@@ -44,7 +44,6 @@
 //   - Hyndman and Fan 1996, Am. Statist. 50:361 (definitions of quantiles).
 //   - Efron and Tibshirani 1993, An Introduction to the Bootstrap (percentiles).
 //   - Davison and Hinkley 1997, Bootstrap Methods and their Application (clusters).
-//   - Yao et al. 2024, τ-bench, arXiv:2406.12045 (pass^k).
 //   - Therneau, the survival package of R, whose figures these must equal.
 package stats
 

@@ -146,8 +146,7 @@ func TestKaplanMeierRedistributes(t *testing.T) {
 	}
 }
 
-// Without censoring S is a binomial share, and the restricted mean beyond the
-// last time is the mean, whose standard error is the deviation over √n.
+// Without censoring S is a binomial share.
 func TestWithoutCensoring(t *testing.T) {
 	obs := observe(t, placebo)
 	c := KaplanMeier(obs, LogLog)
@@ -160,15 +159,6 @@ func TestWithoutCensoring(t *testing.T) {
 		}
 		near(t, "S", p.Survival, k/21, 1e-15)
 		near(t, "standard error", p.StdErr, math.Sqrt(k/21*(1-k/21)/21), 1e-15)
-	}
-	mean, squares := 182./21, 0.0 // 1+1+2+2+3+4+4+5+5+8·4+11+11+12+12+15+17+22+23 = 182
-	for _, o := range obs {
-		squares += (o.Time - mean) * (o.Time - mean)
-	}
-	for _, tau := range []float64{23, 100, math.Inf(1)} {
-		got, se := c.RestrictedMean(tau)
-		near(t, "mean", got, mean, 1e-14)
-		near(t, "its standard error", se, math.Sqrt(squares)/21, 1e-14)
 	}
 }
 

@@ -48,24 +48,6 @@ func SignTest(up, down int) float64 {
 	return min(1, 2*x.CDF(float64(min(up, down))))
 }
 
-// PassK estimates from n independent trials of one unit, c of which passed, the
-// probability that k trials all pass (pass^k):
-//
-//	C(c, k)/C(n, k) = Π (c − i)/(n − i) over i < k
-//
-// which is unbiased. Over several units take the mean. 1 for k = 0; NaN if k is
-// negative or above n, or c is not within 0 and n.
-func PassK(c, n, k int) float64 {
-	if k < 0 || k > n || c < 0 || c > n {
-		return math.NaN()
-	}
-	p := 1.0
-	for i := range k {
-		p *= float64(max(c-i, 0)) / float64(n-i)
-	}
-	return p
-}
-
 // Holm corrects p values for their number, in the order given: the chance that
 // any test of a true hypothesis comes out at α or below is at most α, however
 // the tests depend on each other. For the i-th smallest of m,

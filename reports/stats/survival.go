@@ -149,30 +149,3 @@ func (c Curve) halved(y func(Point) float64) float64 {
 	}
 	return math.NaN()
 }
-
-// RestrictedMean gives the mean time without event in the first tau, and its
-// standard error. With d events among n at risk at the times t,
-//
-//	∫₀^tau S,  Var = Σ (∫ₜ^tau S)²·d/(n·(n − d)) over t < tau
-//
-// without a factor for small samples, as in R. Both are NaN if tau is negative,
-// without observations, and if tau is beyond the last point while S is not 0:
-// no curve is made up (R goes on level). The standard error is Greenwood's, also
-// for a curve of [ClusterBands]; use [Bootstrap] for clusters.
-func (c Curve) RestrictedMean(tau float64) (mean, stdErr float64) {
-	if !(tau >= 0) || math.IsNaN(c.At(tau).Survival) {
-		return math.NaN(), math.NaN()
-	}
-	area, variance, end := 0.0, 0.0, tau
-	for _, p := range slices.Backward(c.Points) {
-		if p.Time >= tau {
-			continue
-		}
-		if p.Survival > 0 {
-			area += p.Survival * (end - p.Time)
-			variance += area * area * p.Events / (p.AtRisk * (p.AtRisk - p.Events))
-		}
-		end = p.Time
-	}
-	return area + end, math.Sqrt(variance)
-}
