@@ -20,6 +20,20 @@ func (g *Golden) Compare(trace loop.Trace) *Difference {
 	return g.compare(trace.String())
 }
 
+// CompareRedacted is [Golden.Compare] of the redacted golden with the redacted
+// trace. redactor returns what redacts the texts of one trace, from first to last;
+// it is not asked where the two are the same as they stand.
+func (g *Golden) CompareRedacted(trace loop.Trace, redactor func() func(string) string) *Difference {
+	if g.same(trace) {
+		return nil
+	}
+	redacted := *g
+	if stored, err := loop.ParseTrace(g.Trace); err == nil { // else Compare says what is broken
+		redacted.Trace = stored.Map(redactor()).String()
+	}
+	return redacted.compare(trace.Map(redactor()).String())
+}
+
 // compare compares the golden with the text of a trace.
 func (g *Golden) compare(text string) *Difference {
 	if g.Trace == text {

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -28,6 +29,47 @@ func (t *Trace) Append(in Input, effects []Effect) {
 		kept[i].System, kept[i].History, kept[i].Budget = "", nil, 0
 	}
 	*t = append(*t, Record{In: in, Effects: kept})
+}
+
+// Map returns a copy of the trace in which change has been applied to every text
+// of a model, a tool or a user, in the order of the trace: an output for somebody
+// to read is a redacted copy. Names, ids, arguments and results are texts; stops,
+// codes and numbers are not.
+func (t Trace) Map(change func(string) string) Trace {
+	mapped := make(Trace, len(t))
+	for i := range t {
+		mapped[i] = t[i].Map(change)
+	}
+	return mapped
+}
+
+// Map is [Trace.Map] for one record.
+func (r Record) Map(change func(string) string) Record {
+	all := func(texts ...*string) {
+		for _, t := range texts {
+			if *t != "" {
+				*t = change(*t)
+			}
+		}
+	}
+	in := &r.In
+	all(&in.Text)
+	in.Calls = slices.Clone(in.Calls)
+	for i := range in.Calls {
+		all(&in.Calls[i].ID, &in.Calls[i].Name, &in.Calls[i].Args)
+	}
+	all(&in.Finish, &in.Args, &in.Result, &in.System)
+	r.Effects = slices.Clone(r.Effects)
+	for i := range r.Effects {
+		e := &r.Effects[i]
+		all(&e.Name, &e.Args, &e.By, &e.Text)
+		if e.Outcome != nil {
+			out := *e.Outcome
+			all(&out.Reason, &out.Message, &out.Answer)
+			e.Outcome = &out
+		}
+	}
+	return r
 }
 
 // The words of a trace, by kind. The two cancels and the two asks of effects

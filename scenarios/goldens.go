@@ -24,6 +24,9 @@ const (
 // Goldens compare the traces of trials with stored ones, and keep the stored ones
 // up to date. The zero value is ready for use, by several goroutines at once.
 //
+// Both sides of a comparison are redacted, and so is what is written: see
+// [Scenario.Redactor].
+//
 // In [Options.Goldens] they make [Run] compare each trial that came to its end
 // without faults of [Options]. A trace that differs is a finding of its result. A
 // golden has one seed: trials with another are compared if they draw no random
@@ -130,7 +133,7 @@ func (g *Goldens) compare(t *Trial, place *goldens.Place, random bool, trace loo
 		c.Word = GoldenMismatch
 		c.Problem = c.Path + ":5: the mode and the allowances are not those of the scenario; agentbench golden update writes them"
 	default:
-		if c.Difference = c.Stored.Compare(trace); c.Difference != nil {
+		if c.Difference = c.Stored.CompareRedacted(trace, t.Scenario.redacting); c.Difference != nil {
 			c.Word = GoldenMismatch
 		}
 		g.note(&c, trace)
@@ -170,7 +173,7 @@ func (g *Goldens) take(t *Trial, place *goldens.Place, was GoldenCheck, trace lo
 		g.same++
 		return was
 	}
-	now := &goldens.Golden{Scenario: t.Scenario.ID(), Variant: t.Variant.Name, Seed: t.Seed, Trace: trace.String()}
+	now := &goldens.Golden{Scenario: t.Scenario.ID(), Variant: t.Variant.Name, Seed: t.Seed, Trace: trace.Map(t.Scenario.redacting()).String()}
 	if was.Stored != nil {
 		now.Seed, now.Terms = was.Stored.Seed, was.Stored.Terms
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // scenario builds a scenario from the part of a file that comes after its
@@ -172,7 +173,7 @@ func TestResultOfTrial(t *testing.T) {
 		Codes: map[string]int{"None": 4}, SchemaOK: 4, ToolMS: []Latency{{200, 4}},
 		VirtualMS: 10800, // 5 × 2 s + 4 × 200 ms
 		Verdict:   Pass, Findings: []Finding{}, Golden: "off", Asked: 5, File: s.File, Line: 1}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Result{})); d != "" {
 		t.Error(d)
 	}
 }
@@ -201,7 +202,7 @@ user:
 		Codes: map[string]int{"None": 1, "NotFound": 1}, SchemaOK: 2, ToolMS: []Latency{{200, 1}, {1400, 1}},
 		VirtualMS: 12600, TokensIn: 60, TokensOut: 6, CostUSD: 0.3,
 		Verdict: Pass, Findings: []Finding{}, Golden: "off", Asked: 5, Denied: 1, Invalid: 2, File: s.File, Line: 1}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Result{})); d != "" {
 		t.Error(d)
 	}
 }

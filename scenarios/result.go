@@ -88,6 +88,9 @@ type Result struct {
 	Trace      string         `json:"trace,omitempty"`   // canonical text
 	Saved      int            `json:"saved,omitempty"`   // of a replay: recorded calls not executed
 	WentOn     bool           `json:"went_on,omitempty"` // of a replay: the recording had more to say
+
+	redacted bool // nothing in it is secret
+	fromFile bool // it was read from a results file
 }
 
 // A Verdict says how a trial was judged.

@@ -29,8 +29,8 @@ func NewResultWriter(w io.Writer, h Header) (*ResultWriter, error) {
 	return rw, rw.line(h)
 }
 
-// Write appends a line.
-func (w *ResultWriter) Write(r *Result) error { return w.line(r) }
+// Write appends a line, redacted: see [Result.Redacted].
+func (w *ResultWriter) Write(r *Result) error { return w.line(r.Redacted()) }
 
 func (w *ResultWriter) line(v any) error {
 	w.buf.Reset()
@@ -134,6 +134,7 @@ func readTrial(line []byte) (*Result, error) {
 		}
 	}
 	r := &t.Result
+	r.fromFile = true
 	r.Scenario, r.Label, r.Variant, r.EndState, r.Calls = *t.Scenario, *t.Label, *t.Variant, *t.EndState, *t.Calls
 	switch {
 	case r.Label != Runaway && r.Label != Healthy && r.Label != "":

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // The line of the design, written and read.
@@ -89,7 +90,7 @@ func TestReadResults(t *testing.T) {
 		t.Fatalf("%d headers, %v", len(headers), err)
 	}
 	want := []*Result{{Type: "trial", Scenario: "s/a", Variant: "v"}, {Type: "trial", Scenario: "s/a", Label: Runaway, Variant: "w", EndState: "DONE", Calls: 3}}
-	if d := cmp.Diff(want, all); d != "" {
+	if d := cmp.Diff(want, all, cmpopts.IgnoreUnexported(Result{})); d != "" {
 		t.Error(d)
 	}
 }

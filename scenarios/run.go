@@ -28,8 +28,8 @@ type Options struct {
 	Workers int
 	// Faults strike the world of each trial: see [Trial].
 	Faults []fakes.Fault
-	// Keep says which results hold their trace: its text, of a long one the
-	// records of the first MiB.
+	// Keep says which results hold their trace: its text, redacted, of a long one
+	// the records of the first MiB.
 	Keep Keep
 	// Player plays the cassettes of scenarios that have one: see [Trial].
 	Player Player
@@ -88,10 +88,10 @@ func (o *Options) trials() iter.Seq[planned] {
 // trialsPerChunk is how many trials in a row a worker makes.
 const trialsPerChunk = 16
 
-// Run makes the trials and hands each result to each, in the order of scenario,
-// variant and seed, from the calling goroutine. It stops at the first error of
-// each, and when ctx ends, and returns that error; what was handed over by then
-// stands.
+// Run makes the trials and hands each result to each, redacted, in the order of
+// scenario, variant and seed, from the calling goroutine. It stops at the first
+// error of each, and when ctx ends, and returns that error; what was handed over
+// by then stands.
 func Run(ctx context.Context, o Options, each func(*Result) error) error {
 	if err := o.check(); err != nil {
 		return err
@@ -105,9 +105,7 @@ func (o *Options) make(ctx context.Context, t planned) (*Result, error) {
 	if o.Unjudged {
 		r.Verdict = Unjudged
 	}
-	if o.Keep.keeps(r.Verdict) {
-		r.Trace = traceText(trace)
-	}
+	t.finish(r, trace, o.Keep.keeps(r.Verdict))
 	return r, nil
 }
 
@@ -134,12 +132,13 @@ func (o *Options) check() error {
 // turn, and a runaway that reads a large file a thousand times has a long one.
 const maxTrace = 1 << 20
 
-// traceText gives the text of a trace, or of its first records if it is long.
-func traceText(trace loop.Trace) string {
+// traceText returns the redacted text of a trace, or of its first records if it is
+// long.
+func traceText(trace loop.Trace, redact func(string) string) string {
 	var b []byte
 	for i := range trace {
 		whole := len(b)
-		if b = trace[i].AppendText(b); len(b) > maxTrace {
+		if b = trace[i].Map(redact).AppendText(b); len(b) > maxTrace {
 			return string(b[:whole])
 		}
 	}

@@ -150,12 +150,12 @@ func TestLongTraceIsCut(t *testing.T) {
 	for range 4 {
 		trace = append(trace, loop.Record{In: loop.Input{Kind: loop.UserMessage, Text: long}})
 	}
-	text := traceText(trace)
+	text := traceText(trace, strings.Clone)
 	got, err := loop.ParseTrace(text)
 	if err != nil || len(got) != 2 {
 		t.Errorf("%d records, %v", len(got), err)
 	}
-	if text := traceText(trace[:2]); text != trace[:2].String() {
+	if text := traceText(trace[:2], strings.Clone); text != trace[:2].String() {
 		t.Error("a short trace is cut too")
 	}
 }

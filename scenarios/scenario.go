@@ -27,6 +27,7 @@ type Scenario struct {
 	Line        int            // of its name
 
 	embedded bool
+	content  string // the text of its file, "" = it comes from none
 }
 
 // ID is the scenario's full name, suite/name.

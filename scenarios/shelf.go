@@ -185,6 +185,7 @@ func (s *Shelf) Check(ctx context.Context) (checks []GoldenCheck, brokeOff []*Re
 		case ctx.Err() != nil:
 			return checks, brokeOff, context.Cause(ctx)
 		case r.BrokeOff():
+			t.Redact(r, nil)
 			brokeOff = append(brokeOff, r)
 		default:
 			c := s.goldens.check(t, r.Random, true, trace)

@@ -20,6 +20,8 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
+var _ Redactor = (*secrets.Redactor)(nil)
+
 // planted gives secrets of twenty kinds with what makes them known. They are made
 // when the test runs, so that none stands in this repository.
 func planted() map[string][2]string {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// byName is the name of the rule that goes by names.
-const byName = "named"
+// ByName is the name of the rule that goes by the names before values.
+const ByName = "named"
 
 // secretNames are the names whose string values are secret whatever they look
 // like, in the form that plainName gives.

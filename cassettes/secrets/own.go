@@ -20,7 +20,7 @@ func own() []*rule {
 		{name: "model-key", label: "model-key", entropy: 3, digit: true, vague: true,
 			keywords: []string{"sk-", "rk-", "gsk_", "xai-", "nvapi-", "r8_", "tgp_v1_", "fw_"}, re: lazily(
 				`\b((?:sk|rk|csk)-[A-Za-z0-9][A-Za-z0-9_-]{18,}|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|nvapi-[A-Za-z0-9_-]{20,}|r8_[A-Za-z0-9]{20,}|tgp_v1_[A-Za-z0-9_-]{20,}|fw_[A-Za-z0-9]{20,})`)},
-		{name: byName, label: "secret", vague: true, scan: assigned},
+		{name: ByName, label: "secret", vague: true, scan: assigned},
 		{name: "npm-access-token", label: "npm-token", entropy: 2, keywords: []string{"npm_"}, re: lazily(`\b(npm_[A-Za-z0-9]{30,})`)},
 		{name: "payment-card", label: "card", scan: cards},
 		{name: "phone", label: "phone", scan: phones},

@@ -48,7 +48,7 @@ var ruleName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 // wrong.
 func New(o Options) (*Redactor, error) {
 	c := builtIn()
-	r := &Redactor{rules: c.rules, everywhere: c.everywhere, byName: c.rule(byName), labels: map[string]bool{valueLabel: true}, given: map[string]string{},
+	r := &Redactor{rules: c.rules, everywhere: c.everywhere, byName: c.rule(ByName), labels: map[string]bool{valueLabel: true}, given: map[string]string{},
 		numbers: map[string]int{}, count: map[string]int{}}
 	if err := r.turnOff(o.Off); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (r *Redactor) turnOff(names []string) error {
 		if off := r.rules[i]; off.scan != nil {
 			r.everywhere = slices.DeleteFunc(slices.Clone(r.everywhere), func(r *rule) bool { return r == off })
 		}
-		if name == byName {
+		if name == ByName {
 			r.byName = nil
 		}
 	}

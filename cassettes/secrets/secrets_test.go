@@ -6,11 +6,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
-
-	"github.com/agentbench-go/agentbench/cassettes/drive"
 )
-
-var _ drive.Redactor = (*Redactor)(nil)
 
 var (
 	jane = "jane@mail." + "example.org"

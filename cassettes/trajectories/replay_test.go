@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/loop"
@@ -284,7 +285,7 @@ func TestPlayResultLine(t *testing.T) {
 			EndState: loop.Done, Stop: loop.StopDone, Turns: 2, ModelCalls: 2, Asked: 2, Calls: 2, Tries: 2, Errors: 1,
 			Codes: map[string]int{"None": 1, "ToolBug": 1}, SchemaOK: 2, ToolMS: []scenarios.Latency{},
 			Verdict: scenarios.Unjudged, Findings: []scenarios.Finding{}, Golden: "off", File: "x.json", Line: 3,
-		}, got); diff != "" {
+		}, got, cmpopts.IgnoreUnexported(scenarios.Result{})); diff != "" {
 			t.Errorf("label %q (-want +got):\n%s", label, diff)
 		}
 	}

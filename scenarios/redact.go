@@ -1,0 +1,99 @@
+package scenarios
+
+import (
+	"github.com/agentbench-go/agentbench/cassettes/secrets"
+	"github.com/agentbench-go/agentbench/goldens"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// Redactor returns the redactor for the output of one trial. What the scenario's
+// file holds word for word is secret by its form only.
+func (s *Scenario) Redactor() *secrets.Redactor {
+	own := s.content
+	if own == "" { // it comes from no file
+		own = string(s.YAML(""))
+	}
+	return redactor(secrets.Options{Own: []string{own}})
+}
+
+// redacting returns what redacts the texts of one trace.
+func (s *Scenario) redacting() func(string) string { return s.Redactor().Text }
+
+// redactor returns a redactor with options that are known to be right.
+func redactor(o secrets.Options) *secrets.Redactor {
+	r, err := secrets.New(o)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// Redact takes secrets and personal data out of a result of the trial, and returns
+// the trace without them: the last step before an output. Equal values get equal
+// placeholders in both. [Run] does so by itself.
+func (t *Trial) Redact(r *Result, trace loop.Trace) loop.Trace {
+	change := t.Scenario.redacting()
+	trace = trace.Map(change)
+	r.redactFindings(change)
+	r.redacted = true
+	return trace
+}
+
+// finish keeps the text of the trace if it is wanted, of a long one the records of
+// the first MiB, and redacts the result.
+func (t *Trial) finish(r *Result, trace loop.Trace, keep bool) {
+	r.redacted = true
+	if !keep && len(r.Findings) == 0 {
+		return
+	}
+	change := t.Scenario.redacting()
+	if keep {
+		r.Trace = traceText(trace, change)
+	}
+	r.redactFindings(change)
+}
+
+// Redacted returns the result without secrets and personal data: the result itself
+// where [Run], [Trial.Redact] or this method made it, else a redacted copy. A
+// result that was read from a file is redacted by form only, as the words of its
+// scenario's file are not at hand.
+func (r *Result) Redacted() *Result {
+	if r.redacted {
+		return r
+	}
+	out := *r
+	out.redacted = true
+	if len(r.Findings) == 0 && r.Trace == "" {
+		return &out
+	}
+	o := secrets.Options{}
+	if r.fromFile {
+		o.Off = []string{secrets.ByName}
+	}
+	change := redactor(o).Text
+	if trace, err := loop.ParseTrace(r.Trace); err == nil {
+		out.Trace = trace.Map(change).String()
+	} else {
+		out.Trace = change(r.Trace)
+	}
+	out.redactFindings(change)
+	return &out
+}
+
+// redactFindings changes the texts of copies of the findings.
+func (r *Result) redactFindings(change func(string) string) {
+	findings := make([]Finding, len(r.Findings))
+	for i, f := range r.Findings {
+		f.Message, f.At, f.Want, f.Got = change(f.Message), change(f.At), change(f.Want), change(f.Got)
+		if f.Diff != nil {
+			diff := goldens.Edits{Edit: make([]goldens.Edit, len(f.Diff.Edit)), More: f.Diff.More}
+			for j, e := range f.Diff.Edit {
+				e.Text = change(e.Text)
+				diff.Edit[j] = e
+			}
+			f.Diff = &diff
+		}
+		findings[i] = f
+	}
+	r.Findings = findings
+}
