@@ -290,10 +290,10 @@ func (c *curveChart) atRisk(d *drawing, axis *calls) {
 		y += row
 		d.line(12, y-4, 36, y-4, "curve "+s.class)
 		if axis.stacked {
-			d.text(42, y, "name", shorten(text.Line(s.curve.Variant), 36))
+			d.text(42, y, "name", text.Clip(text.Line(s.curve.Variant), 35))
 			y += row
 		} else {
-			d.text(42, y, "name", shorten(text.Line(s.curve.Variant), 16))
+			d.text(42, y, "name", text.Clip(text.Line(s.curve.Variant), 15))
 		}
 		for _, t := range axis.marks() {
 			d.text(axis.x(t), y, "mid", Amount(s.curve.atRisk(t)))
@@ -314,12 +314,4 @@ func (s *Survival) atRisk(t float64) float64 {
 		}
 	}
 	return 0
-}
-
-// shorten cuts a name to n characters.
-func shorten(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
 }

@@ -223,7 +223,7 @@ func (p *spot) room(l *layout, taken []box, anywhere bool) (box, bool) {
 }
 
 func (p *spot) words() string {
-	words := shorten(p.names[0], 24)
+	words := text.Clip(p.names[0], 23)
 	if more := len(p.names) - 1; more > 0 {
 		words += fmt.Sprintf(" +%d", more)
 	}

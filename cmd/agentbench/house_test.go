@@ -5,8 +5,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -197,6 +199,25 @@ func TestNames(t *testing.T) {
 	for file := range sources(t) {
 		if name := filepath.Base(filepath.Dir(file)); slices.Contains(empty, name) {
 			t.Errorf("%s: a package is named for what it holds, not %q", file, name)
+		}
+	}
+}
+
+// TestOneSanitizer checks that what a person may see is decided in one place. The
+// loop, which imports nothing, quotes for itself.
+func TestOneSanitizer(t *testing.T) {
+	decides := regexp.MustCompile(`\b(unicode|strconv)\.Is(Control|Print|Graphic)\b`)
+	for file := range sources(t) {
+		slashed := filepath.ToSlash(file)
+		if strings.HasPrefix(slashed, "internal/text/") || strings.HasPrefix(slashed, "loop/") {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join("..", "..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := decides.Find(content); found != nil {
+			t.Errorf("%s uses %s: internal/text decides which characters are shown", file, found)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/agentbench-go/agentbench/cassettes/drive"
 	"github.com/agentbench-go/agentbench/cassettes/endpoint"
@@ -105,20 +104,17 @@ func readLines(ctx context.Context, in io.Reader) <-chan string {
 	return lines
 }
 
-// piece shows a piece of a reply as it comes.
-func (p *prompt) piece(text string) {
-	if text = strings.Map(shown, text); text != "" {
-		p.said, p.newLine = true, strings.HasSuffix(text, "\n")
-		io.WriteString(p.out, text)
+// piece shows a piece of a reply as it comes. Its last line may go on.
+func (p *prompt) piece(s string) {
+	if s == "" {
+		return
 	}
-}
-
-// shown keeps what a terminal shows of a text, and its line breaks.
-func shown(r rune) rune {
-	if r == '\n' || unicode.IsGraphic(r) {
-		return r
+	p.said, p.newLine = true, strings.HasSuffix(s, "\n")
+	shown := text.Lines(s)
+	if !p.newLine {
+		shown = strings.TrimSuffix(shown, "\n")
 	}
-	return -1
+	io.WriteString(p.out, shown)
 }
 
 // Write begins on a line of its own.

@@ -39,6 +39,26 @@ func (m *plainModel) Reply(ctx context.Context, _ loop.ModelRequest, _ func(stri
 	return loop.Reply{Text: string(text), Finish: loop.FinishStop}, err
 }
 
+// A reply is shown piece by piece, with its line breaks and without what steers
+// the terminal.
+func TestPiece(t *testing.T) {
+	for _, c := range []struct {
+		piece, want string
+		newLine     bool
+	}{
+		{"a \x1b[2Jb ", `a \x1b[2Jb `, false},
+		{"a\r\n  b\n", "a\n  b\n", true},
+		{"\n", "\n", true},
+	} {
+		var out strings.Builder
+		p := &prompt{out: &out}
+		p.piece(c.piece)
+		if out.String() != c.want || p.newLine != c.newLine || !p.said {
+			t.Errorf("%q shows as %q, at the beginning of a line: %t", c.piece, out.String(), p.newLine)
+		}
+	}
+}
+
 // A talk that is interrupted at a prompt keeps the runs that have ended: none
 // before the first message, and one with its golden after the first answer.
 func TestInterruptedTalk(t *testing.T) {
