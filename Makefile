@@ -1,6 +1,6 @@
 # What can be made. Every recipe is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help test quick figures race race-live bench fuzz golden lint tidy examples run
+.PHONY: help test quick figures race race-live bench fuzz golden lint tidy examples go-agents run
 
 GO ?= go
 FUZZTIME ?= 10s
@@ -52,6 +52,9 @@ examples: ## official Node clients drive agentbench serve; skipped without Node 
 		echo "examples: skipped, because there is no Node 20 or later"; exit 0; fi; \
 	cd examples/node && npm ci --no-audit --no-fund --loglevel=error && \
 	$(GO) build -o node_modules/.bin/agentbench ../../cmd/agentbench && npm test
+
+go-agents: ## agents written with Go libraries, in a module of their own; takes minutes to build
+	.ci/go-agents
 
 run: ## the embedded suites
 	$(GO) run ./cmd/agentbench run
