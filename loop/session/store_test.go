@@ -103,6 +103,10 @@ func TestFolderTorn(t *testing.T) {
 			if n == 0 && !errors.Is(err, session.ErrNotFound) || n > 0 && (err != nil || got.String() != trace[:n].String()) {
 				t.Fatalf("cut after %d bytes, with %q behind, it loads as %v\n%s\nwant %d records", size, tail, err, got, n)
 			}
+			if size%10 != 0 { // an append waits for the disk
+				d.Close()
+				continue
+			}
 			if err := d.Append("s", trace[n:]); err != nil {
 				t.Fatal(err)
 			}
