@@ -14,84 +14,108 @@ import (
 // isObject reports whether text is a JSON object as the loop takes it: no key
 // stands twice in one object, and nothing is nested deeper than 1,000 levels.
 func isObject(text string) bool {
-	_, ok := readObject(text)
+	_, ok := appendObject(nil, text)
 	return ok
 }
 
-// readObject returns one spelling of such an object: with sorted keys, no white
-// space, and one spelling of each number.
-func readObject(text string) (plain string, ok bool) {
+// appendObject appends one spelling of such an object to dst: with sorted keys, no
+// white space, and one spelling of each number.
+func appendObject(dst []byte, text string) (plain []byte, ok bool) {
 	text = strings.Trim(text, " \t\r\n")
 	if !strings.HasPrefix(text, "{") || !json.Valid([]byte(text)) {
-		return "", false
+		return dst, false
 	}
-	r := jsonReader{rest: text}
-	return r.value(1), !r.bad
+	r := jsonReader{rest: text, out: dst}
+	r.value(1)
+	return r.out, !r.bad
 }
 
-// A jsonReader reads a valid JSON text.
+// A jsonReader reads a valid JSON text and writes it plainly.
 type jsonReader struct {
 	rest string
+	out  []byte
 	bad  bool // a key stands twice, or a value is nested too deep
 }
 
 // value reads a value that is nested so deep.
-func (r *jsonReader) value(level int) string {
+func (r *jsonReader) value(level int) {
 	r.rest = strings.TrimLeft(r.rest, " \t\r\n")
 	switch r.rest[0] {
 	case '{', '[':
-		if r.bad = r.bad || level > 1000; r.bad {
-			return ""
+		if r.bad = r.bad || level > 1000; !r.bad {
+			r.list(level)
 		}
-		return r.list(level)
+		return
 	case '"':
-		return strconv.Quote(r.text())
+		r.out = strconv.AppendQuote(r.out, r.text())
+		return
 	}
 	end := strings.IndexAny(r.rest, ",]} \t\r\n")
 	word := r.rest[:end]
-	if r.rest = r.rest[end:]; word == "true" || word == "false" || word == "null" {
-		return word
+	if r.rest = r.rest[end:]; word != "true" && word != "false" && word != "null" {
+		word = plainNumber(word)
 	}
-	return plainNumber(word)
+	r.out = append(r.out, word...)
+}
+
+// A member is an entry of an object, as it stands in what was written.
+type member struct {
+	key      string
+	from, to int
 }
 
 // list reads an object or an array.
-func (r *jsonReader) list(level int) string {
+func (r *jsonReader) list(level int) {
 	object := r.rest[0] == '{'
-	var members []string
-	var keys []string
-	for !r.bad {
+	r.out = append(r.out, r.rest[0])
+	var few [8]member
+	members, from := few[:0], len(r.out)
+	for {
 		r.rest = strings.TrimLeft(r.rest[1:], " \t\r\n") // after an opening or a comma
 		if r.rest[0] == '}' || r.rest[0] == ']' {
 			break // it is empty
 		}
-		member := ""
+		m := member{from: len(r.out)}
 		if object {
-			key := strconv.Quote(r.text())
-			keys = append(keys, key)
+			m.key = r.text()
+			r.out = append(strconv.AppendQuote(r.out, m.key), ':')
 			r.rest = r.rest[strings.IndexByte(r.rest, ':')+1:]
-			member = key + ":"
 		}
-		members = append(members, member+r.value(level+1))
-		if r.bad {
-			return ""
+		if r.value(level + 1); r.bad {
+			return
 		}
+		r.out = append(r.out, ',')
+		m.to = len(r.out)
+		members = append(members, m)
 		if r.rest = strings.TrimLeft(r.rest, " \t\r\n"); r.rest[0] != ',' {
 			break
 		}
 	}
+	r.out = append(r.out, r.rest[0])
 	r.rest = r.rest[1:]
-	if !object {
-		return "[" + strings.Join(members, ",") + "]"
+	if object {
+		r.sort(members, from)
 	}
-	slices.Sort(members)
-	slices.Sort(keys)
-	r.bad = r.bad || len(slices.Compact(keys)) < len(members)
-	return "{" + strings.Join(members, ",") + "}"
+}
+
+// sort sorts the members of an object that were written from an offset on.
+func (r *jsonReader) sort(members []member, from int) {
+	byKey := func(a, b member) int { return strings.Compare(a.key, b.key) }
+	if !slices.IsSortedFunc(members, byKey) {
+		written := string(r.out[from:])
+		slices.SortFunc(members, byKey)
+		out := r.out[:from]
+		for _, m := range members {
+			out = append(out, written[m.from-from:m.to-from]...)
+		}
+	}
+	for i := 1; i < len(members); i++ {
+		r.bad = r.bad || members[i].key == members[i-1].key
+	}
 }
 
 // text reads a string.
-func (r *jsonReader) text() (s string) {
+func (r *jsonReader) text() string {
 	end := 1
 	for r.rest[end] != '"' {
 		if r.rest[end] == '\\' {
@@ -101,9 +125,14 @@ func (r *jsonReader) text() (s string) {
 	}
 	quoted := r.rest[:end+1]
 	r.rest = r.rest[end+1:]
-	if s = quoted[1:end]; strings.Contains(s, `\`) || !utf8.ValidString(s) {
-		json.Unmarshal([]byte(quoted), &s)
+	if s := quoted[1:end]; !strings.Contains(s, `\`) && utf8.ValidString(s) {
+		return s
 	}
+	return unquoted(quoted)
+}
+
+func unquoted(quoted string) (s string) {
+	json.Unmarshal([]byte(quoted), &s)
 	return s
 }
 
@@ -116,16 +145,16 @@ func clearJSON(text string) bool {
 // sameCall returns a text that is the same for two calls of the same tool with
 // the same arguments, however they are written.
 func sameCall(name, args string) string {
-	same, _ := readCall(name, args)
-	return same
+	plain, object := appendObject(nil, args)
+	return sameAs(name, args, plain, object)
 }
 
-// readCall returns that text, and whether the arguments are an object.
-func readCall(name, args string) (same string, object bool) {
-	if plain, ok := readObject(args); ok {
-		return name + "\x00json\x00" + plain, true
+// sameAs returns that text for arguments that were read already.
+func sameAs(name, args string, plain []byte, object bool) string {
+	if object {
+		return name + "\x00json\x00" + string(plain)
 	}
-	return name + "\x00raw\x00" + args, false
+	return name + "\x00raw\x00" + args
 }
 
 // plainNumber spells a JSON number as digits and a power of ten, so that 1, 1.0

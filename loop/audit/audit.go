@@ -96,6 +96,7 @@ func (v Violation) String() string {
 // of, and whether one is asked for.
 func Check(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace) []Violation {
 	b := read(cfg, task, tools, trace)
+	defer b.release()
 	b.recount()
 	for _, r := range rules {
 		b.rule = r.name

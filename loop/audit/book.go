@@ -60,6 +60,7 @@ func (r *run) broken(rec int) bool { return r.broke.by(rec) }
 type request struct {
 	run   *run
 	tries []*ask
+	first [1]*ask // what tries begins with
 }
 
 // How a try of a model request ended.
@@ -104,8 +105,9 @@ type reply struct {
 	sort  replySort
 	last  bool // it is the last word that a limit or detector asked for
 	calls []*call
-	open  int // the index of a call that was open when [book.batchWaits] looked
-	ready int // the record from which the calls may start, see [book.gatesDone]; 0 before it is known
+	first [1]*call // what calls begins with
+	open  int      // the index of a call that was open when [book.batchWaits] looked
+	ready int      // the record from which the calls may start, see [book.gatesDone]; 0 before it is known
 }
 
 type call struct {
@@ -119,13 +121,17 @@ type call struct {
 	gates   []*gate
 	tries   []*try
 	puts    []*item
-	spec    *loop.ToolSpec
+	first   struct { // what they begin with
+		try [1]*try
+		put [1]*item
+	}
+	spec *loop.ToolSpec
 
 	// What the recount finds out.
 	page    int      // of an answer in pages that it reads
 	standIn string   // the fallback that is called from the first try on
 	object  bool     // its arguments are an object
-	same    string   // equal for calls that are identical to a detector
+	same    string   // equal for calls that are identical to a detector, where detectors are recounted
 	fault   loop.Why // Unknown or InvalidArgs
 	fixed   string   // the arguments after repair
 	sent    string   // the arguments that a hook gave, or fixed
@@ -192,12 +198,11 @@ type gate struct {
 }
 
 type book struct {
+	*storage
 	cfg      loop.Config
 	task     loop.Task
 	tools    map[string]*loop.ToolSpec
 	trace    loop.Trace
-	lines    []int // the line of each record's input
-	items    []item
 	runs     []*run
 	replies  []*reply
 	calls    []*call // by number, from 1
@@ -210,6 +215,9 @@ type book struct {
 	users    int
 
 	plain     bool // every detector is
+	streaks   bool // and there are some, whose streaks are counted
+	dropped   bool // there is a drop
+	distinct  bool // every call has an id of its own, as [book.checkCallIDs] found
 	backwards bool // time goes back somewhere
 	rule      string
 	found     []Violation

@@ -30,35 +30,36 @@ func (b *book) checkWhy() {
 			continue
 		}
 		put := c.puts[0]
-		if want := b.whys(c); !slices.Contains(want, put.eff.Why) {
+		var few [4]loop.Why
+		if want := b.whys(few[:0], c); !slices.Contains(want, put.eff.Why) {
 			b.report(put.place, whyNames(want...), whyNames(put.eff.Why), "why call c%d was not executed", c.n)
 		}
 	}
 }
 
-// whys gives what may stand in a call's result.
-func (b *book) whys(c *call) []loop.Why {
-	_, _, kept := b.kept(c)
+// whys appends what may stand in a call's result.
+func (b *book) whys(whys []loop.Why, c *call) []loop.Why {
 	switch {
 	case len(c.tries) > 0:
-		return []loop.Why{loop.Executed}
+		return append(whys, loop.Executed)
 	case c.block == loop.Unknown:
 		if !c.object {
-			return []loop.Why{loop.Unknown, loop.InvalidArgs}
+			return append(whys, loop.Unknown, loop.InvalidArgs)
 		}
-		return []loop.Why{loop.Unknown}
+		return append(whys, loop.Unknown)
 	case c.rule == "last-word", c.rule == "cut-reply":
-		return []loop.Why{loop.Refused, loop.NotStarted, loop.Unknown, loop.InvalidArgs}
+		return append(whys, loop.Refused, loop.NotStarted, loop.Unknown, loop.InvalidArgs)
 	case c.loose && len(c.puts) > 0 && c.puts[0].eff.Why == loop.InvalidArgs:
-		return []loop.Why{loop.InvalidArgs}
+		return append(whys, loop.InvalidArgs)
 	case c.block != loop.Executed:
-		return []loop.Why{c.block}
+		return append(whys, c.block)
 	case c.denied.found():
-		return []loop.Why{c.deny}
-	case kept:
-		return []loop.Why{loop.NotStarted, loop.Refused}
+		return append(whys, c.deny)
 	}
-	return []loop.Why{loop.NotStarted}
+	if _, _, kept := b.kept(c); kept {
+		return append(whys, loop.NotStarted, loop.Refused)
+	}
+	return append(whys, loop.NotStarted)
 }
 
 func whyNames(whys ...loop.Why) string {
@@ -79,27 +80,27 @@ func (b *book) checkResultCode() {
 			continue
 		}
 		put := c.puts[0]
-		if want := b.codes(c); len(want) > 0 && !slices.Contains(want, put.eff.Code) {
+		var few [3]loop.Code
+		if want := b.codes(few[:0], c); len(want) > 0 && !slices.Contains(want, put.eff.Code) {
 			b.report(put.place, codeNames(want...), codeNames(put.eff.Code), "how call c%d ended", c.n)
 		}
 	}
 }
 
-// codes gives what a call may have ended with; nothing where the rules leave it
+// codes appends what a call may have ended with; nothing where the rules leave it
 // open.
-func (b *book) codes(c *call) []loop.Code {
+func (b *book) codes(codes []loop.Code, c *call) []loop.Code {
 	t := c.last()
 	switch {
 	case t == nil && c.block == loop.Unknown && c.object:
-		return []loop.Code{loop.NotFound}
+		return append(codes, loop.NotFound)
 	case t == nil && c.block == loop.InvalidArgs:
-		return []loop.Code{loop.InvalidInput}
+		return append(codes, loop.InvalidInput)
 	case t == nil && c.denied.found() && c.deny == loop.Denied:
-		return []loop.Code{loop.Forbidden}
+		return append(codes, loop.Forbidden)
 	case t == nil || !t.ended.found():
-		return nil
+		return codes
 	}
-	var codes []loop.Code
 	_, code := b.result(t)
 	run := c.reply.run
 	cut := run.broke.found() && run.broke.rec <= t.ended.rec
@@ -140,7 +141,8 @@ func (b *book) checkParallel() {
 }
 
 func (b *book) checkPlaces(r *reply) {
-	started := slices.DeleteFunc(slices.Clone(r.calls), func(c *call) bool { return len(c.tries) == 0 })
+	b.started = append(b.started[:0], r.calls...)
+	started := slices.DeleteFunc(b.started, func(c *call) bool { return len(c.tries) == 0 })
 	slices.SortFunc(started, func(c, d *call) int { return c.tries[0].started.line - d.tries[0].started.line })
 	places := b.cfg.Parallel.Max
 	if places <= 0 {

@@ -11,11 +11,14 @@ import (
 // This file recounts the detectors.
 
 func (b *book) checkDetectors(r *reply, n *counts) {
-	turn, next := n.repeats(r)
-	if !b.plain {
+	switch {
+	case !b.plain:
 		r.trustVetoes()
 		return
+	case !b.streaks:
+		return
 	}
+	turn, next := n.repeats(r)
 	for _, d := range b.cfg.Detectors {
 		count := turn
 		if d.Ends == detect.EndsNext {

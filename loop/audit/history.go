@@ -29,8 +29,8 @@ func CheckHistory(h []loop.Message) []string {
 type historyCheck struct {
 	n        int // the message, counted from 1
 	ref      loop.Ref
-	open     []loop.Call // still without result
-	ids      map[string]bool
+	open     []loop.Call     // still without result
+	ids      map[string]bool // nil where ids are known to be unique
 	problems []string
 }
 
@@ -85,7 +85,9 @@ func (c *historyCheck) assistant(m *loop.Message) {
 		case c.ids[call.ID]:
 			c.add("the id %q of call c%d was used before", call.ID, call.N)
 		}
-		c.ids[call.ID] = true
+		if c.ids != nil {
+			c.ids[call.ID] = true
+		}
 	}
 	c.open = m.Calls
 }
@@ -115,13 +117,14 @@ func (c *historyCheck) unanswered() {
 // rebuild goes through the trace with the history as it was when each item
 // came, calling visit before the item takes effect.
 func (b *book) rebuild(visit func(it *item, h []*loop.Message)) {
-	var h []*loop.Message
+	h := b.history[:0]
 	for i := range b.items {
 		if it := &b.items[i]; it.run != nil {
 			visit(it, h)
 			h = b.apply(it, h)
 		}
 	}
+	b.history = h
 }
 
 func (b *book) apply(it *item, h []*loop.Message) []*loop.Message {
@@ -148,16 +151,21 @@ func (b *book) message(it *item) *loop.Message {
 	}
 	switch {
 	case it.in != nil && it.user > 0:
-		it.msg = &loop.Message{Ref: loop.Ref{Kind: loop.RefMessage, N: it.user}, Role: loop.User, Text: it.in.Text}
+		it.msg = b.newMessage(loop.Ref{Kind: loop.RefMessage, N: it.user}, loop.User, it.in.Text)
 	case it.in != nil && it.in.Kind == loop.ModelReply:
 		if r := b.reply(it.line); r != nil {
-			it.msg = r.message()
+			it.msg = b.newMessage(r.ref, loop.Assistant, r.in.Text)
+			from := len(b.named)
+			for _, c := range r.calls {
+				b.named = append(b.named, loop.Call{N: c.n, ID: c.id, Name: c.name, Args: c.asked.Args})
+			}
+			it.msg.Calls = b.named[from:len(b.named):len(b.named)]
 		}
 	case it.in != nil || it.eff.Kind != loop.Put:
 	case it.eff.Ref.Kind == loop.RefMessage:
-		it.msg = &loop.Message{Ref: it.eff.Ref, Role: loop.User, Text: it.eff.Text}
+		it.msg = b.newMessage(it.eff.Ref, loop.User, it.eff.Text)
 	default:
-		it.msg = &loop.Message{Ref: it.eff.Ref, Role: loop.ToolRole, Text: it.eff.Text}
+		it.msg = b.newMessage(it.eff.Ref, loop.ToolRole, it.eff.Text)
 		if c := b.call(it.eff.Ref); c != nil {
 			it.msg.CallID = c.id
 		}
@@ -192,16 +200,20 @@ func (b *book) reply(line int) *reply {
 	return b.replies[i]
 }
 
-func (r *reply) message() *loop.Message {
-	m := &loop.Message{Ref: r.ref, Role: loop.Assistant, Text: r.in.Text}
-	for _, c := range r.calls {
-		m.Calls = append(m.Calls, loop.Call{N: c.n, ID: c.id, Name: c.name, Args: c.asked.Args})
-	}
+func (b *book) newMessage(ref loop.Ref, role loop.Role, text string) *loop.Message {
+	m := b.messages.new()
+	m.Ref, m.Role, m.Text = ref, role, text
 	return m
 }
 
 func (b *book) checkHistory() {
-	c := historyCheck{ids: map[string]bool{}}
+	begin := func() (c historyCheck) {
+		if !b.distinct {
+			c.ids = map[string]bool{}
+		}
+		return c
+	}
+	c := begin()
 	seen := map[string]bool{}
 	b.rebuild(func(it *item, h []*loop.Message) {
 		if it.eff == nil {
@@ -210,7 +222,7 @@ func (b *book) checkHistory() {
 		switch it.eff.Kind {
 		case loop.Put, loop.Drop:
 			if changes(it.eff, h) < c.n {
-				c = historyCheck{ids: map[string]bool{}} // what it has seen has changed
+				c = begin() // what it has seen has changed
 			}
 		case loop.AskModel, loop.Halt:
 			for _, problem := range c.check(h) {
@@ -234,8 +246,10 @@ func (b *book) checkAskedWith() {
 }
 
 func (b *book) checkCallIDs() {
-	used := map[string]bool{}
+	used := make(map[string]bool, len(b.calls))
+	b.distinct = true
 	for _, c := range b.calls {
+		b.distinct = b.distinct && c.id != "" && !used[c.id]
 		usable := c.asked.ID != "" && !used[c.asked.ID]
 		switch {
 		case c.id == "":

@@ -56,10 +56,17 @@ func (b *book) checkNumbers() {
 			}
 		case it.user > 0:
 			n.user++
-			n.history[loop.Ref{Kind: loop.RefMessage, N: n.user}] = true
+			b.adds(&n, loop.Ref{Kind: loop.RefMessage, N: n.user})
 		case it.taken && it.in.Kind == loop.ModelReply:
-			n.history[loop.Ref{Kind: loop.RefModel, N: it.in.Ref.N}] = true
+			b.adds(&n, loop.Ref{Kind: loop.RefModel, N: it.in.Ref.N})
 		}
+	}
+}
+
+// adds notes a message of the history, for drops to be compared with.
+func (b *book) adds(n *numbers, ref loop.Ref) {
+	if b.dropped {
+		n.history[ref] = true
 	}
 }
 
@@ -145,11 +152,11 @@ func (b *book) putNumbered(it *item, n *numbers) (want loop.Ref, what string, ok
 	if ref.Kind == loop.RefMessage {
 		n.user++
 		want = loop.Ref{Kind: loop.RefMessage, N: n.user}
-		n.history[ref] = true
+		b.adds(n, ref)
 		return want, "", ref == want
 	}
 	c := b.call(ref)
-	n.history[whole(ref)] = true
+	b.adds(n, whole(ref))
 	return want, "a call that was asked for", c != nil && ref.Try == 0 && c.reply.line < it.line
 }
 

@@ -13,7 +13,7 @@ import (
 // right is for the rules.
 
 func read(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace) *book {
-	b := &book{cfg: cfg, task: task, trace: trace,
+	b := &book{storage: storages.Get().(*storage), cfg: cfg, task: task, trace: trace,
 		tools: map[string]*loop.ToolSpec{}, requests: map[int]*request{}, gates: map[int]*gate{}, asks: map[int]*pause{}, schemas: map[string]loop.Schema{}, states: map[string]*toolState{}}
 	b.plain = !slices.ContainsFunc(cfg.Detectors, func(d detect.Detector) bool { return !onlyCounts(d) })
 	for i := range tools {
@@ -24,7 +24,8 @@ func read(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Tra
 		effects += len(trace[i].Effects)
 		b.backwards = b.backwards || i > 0 && trace[i].In.At < trace[i-1].In.At
 	}
-	b.items, b.lines = make([]item, 0, len(trace)+effects), make([]int, 0, len(trace))
+	b.streaks = b.plain && len(cfg.Detectors) > 0
+	b.items, b.lines = slices.Grow(b.items, len(trace)+effects), slices.Grow(b.lines, len(trace))
 	for i := range trace {
 		b.lines = append(b.lines, line)
 		b.readRecord(place{rec: i, line: line, at: trace[i].In.At}, &trace[i])
@@ -154,7 +155,9 @@ func (b *book) readAnswer(a *ask, it *item) {
 }
 
 func (b *book) readReply(a *ask, it *item) {
-	r := &reply{place: it.place, ref: loop.Ref{Kind: loop.RefModel, N: a.ref.N}, run: it.run, in: it.in, last: a.to == loop.ForFinal || a.to == loop.ForGrace}
+	r := b.storage.replies.new()
+	r.place, r.ref, r.run, r.in = it.place, loop.Ref{Kind: loop.RefModel, N: a.ref.N}, it.run, it.in
+	r.last, r.calls = a.to == loop.ForFinal || a.to == loop.ForGrace, r.first[:0]
 	asked := it.in.Calls
 	planned := len(asked) == 0 && b.task.Planner == loop.PlannerJSON && a.to != loop.ForSummary
 	if planned {
@@ -177,7 +180,9 @@ func (b *book) readReply(a *ask, it *item) {
 		r.sort = answerReply
 	}
 	for _, written := range asked {
-		c := &call{n: len(b.calls) + 1, reply: r, asked: written, id: written.ID, name: strings.TrimSpace(written.Name), args: written.Args}
+		c := b.storage.calls.new()
+		c.n, c.reply, c.asked, c.id, c.name, c.args = len(b.calls)+1, r, written, written.ID, strings.TrimSpace(written.Name), written.Args
+		c.tries, c.puts = c.first.try[:0], c.first.put[:0]
 		if strings.Trim(c.args, " \t\r\n") == "" {
 			c.args = "{}"
 		}
@@ -226,11 +231,14 @@ func (b *book) readEffect(it *item) {
 		}
 		q := b.requests[e.Ref.N]
 		if q == nil {
-			q = &request{run: it.run}
+			q = b.storage.requests.new()
+			q.run, q.tries = it.run, q.first[:0]
 			b.requests[e.Ref.N] = q
 			it.run.requests = append(it.run.requests, q)
 		}
-		q.tries = append(q.tries, &ask{ref: e.Ref, run: it.run, to: e.For, asked: it.place})
+		a := b.storage.asks.new()
+		a.ref, a.run, a.to, a.asked = e.Ref, it.run, e.For, it.place
+		q.tries = append(q.tries, a)
 	case loop.OpenGate:
 		g := &gate{pause: pause{ref: e.Ref, run: it.run, opened: it.place}, at: e.At, of: b.call(e.Of)}
 		if e.Ref.Kind == loop.RefGate {
@@ -248,7 +256,8 @@ func (b *book) readEffect(it *item) {
 		it.run.asks, it.run.pauses = append(it.run.asks, q), append(it.run.pauses, q)
 	case loop.CallTool:
 		if c := b.call(e.Ref); c != nil {
-			t := &try{n: len(b.tries) + 1, ref: e.Ref, call: c, name: e.Name, spec: b.tools[e.Name], started: it.place}
+			t := b.storage.tries.new()
+			t.n, t.ref, t.call, t.name, t.spec, t.started = len(b.tries)+1, e.Ref, c, e.Name, b.tools[e.Name], it.place
 			if t.spec == nil {
 				t.spec = &loop.ToolSpec{}
 			}
@@ -266,6 +275,8 @@ func (b *book) readEffect(it *item) {
 		if c := b.call(e.Ref); c != nil && e.Event == loop.EventReplacedID {
 			c.id = e.Text
 		}
+	case loop.Drop:
+		b.dropped = true
 	case loop.Halt:
 		it.run.halt, it.run.outcome = it.place, e.Outcome
 	}

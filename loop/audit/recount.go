@@ -92,22 +92,7 @@ type counts struct {
 }
 
 func (b *book) recount() {
-	type written struct{ name, args string }
-	type read struct {
-		same   string
-		object bool
-	}
-	seen := map[written]read{} // a run that repeats itself writes the same again and again
-	for _, c := range b.calls {
-		w := written{c.name, c.args}
-		r, known := seen[w]
-		if !known {
-			r.same, r.object = readCall(c.name, c.args)
-			seen[w] = r
-		}
-		c.same, c.object = r.same, r.object
-		b.readFault(c)
-	}
+	b.readCalls()
 	n := counts{}
 	for _, r := range b.runs {
 		if b.cfg.Scope != loop.ScopeSession {
@@ -124,6 +109,32 @@ func (b *book) recount() {
 		b.decideTries(r)
 	}
 }
+
+// readCalls reads the arguments of the calls. A run that repeats itself writes the
+// same again and again.
+func (b *book) readCalls() {
+	type read struct {
+		same   string
+		object bool
+	}
+	seen := map[written]read{}
+	var plain []byte
+	for _, c := range b.calls {
+		w := written{c.name, c.args}
+		r, known := seen[w]
+		if !known {
+			plain, r.object = appendObject(plain[:0], c.args)
+			if b.streaks {
+				r.same = sameAs(c.name, c.args, plain, r.object)
+			}
+			seen[w] = r
+		}
+		c.same, c.object = r.same, r.object
+		b.readFault(c)
+	}
+}
+
+type written struct{ name, args string }
 
 // trust takes the stops at their word that are not recounted: those of detectors
 // that do more than stop, and of a question to the user that is not about a
@@ -197,7 +208,9 @@ func (b *book) judge(r *reply, n *counts) {
 	b.checkDetectors(r, n)
 	full := b.checkCallLimits(r, n)
 	b.readGates(r)
-	n.forgetVetoed(r)
+	if b.streaks {
+		n.forgetVetoed(r)
+	}
 	for _, c := range r.calls {
 		c.final = b.finality(c)
 	}

@@ -184,21 +184,22 @@ func (b *book) checkEndState() {
 
 // endStateOf is decision D21.
 func endStateOf(s loop.Stop) loop.EndState {
-	table := map[loop.Stop]loop.EndState{
-		"done": "DONE", "stopped-by-model": "DONE", "needs-user": "CLARIFY_NEEDED",
-		"turn-limit": "BUDGET_EXCEEDED", "call-limit": "BUDGET_EXCEEDED", "token-limit": "BUDGET_EXCEEDED",
-		"cost-limit": "BUDGET_EXCEEDED", "try-limit": "BUDGET_EXCEEDED", "run-deadline": "BUDGET_EXCEEDED",
-		"depth-limit": "BUDGET_EXCEEDED", "spawn-limit": "BUDGET_EXCEEDED",
-		"tool-contract": "UNRECOVERABLE_TOOL_CONTRACT", "unauthorized": "UNRECOVERABLE_TOOL_CONTRACT",
-		"error-limit":  "ERROR_LIMIT",
-		"model-failed": "MODEL_FAILED", "model-deadline": "MODEL_FAILED",
-		"empty-reply": "MODEL_FAILED", "truncated-reply": "MODEL_FAILED",
-		"cancelled": "CANCELLED", "ceiling": "CEILING", "recording-ended": "RECORDING_ENDED",
-	}
-	if end, ok := table[s]; ok {
+	if end, ok := endStates[s]; ok {
 		return end
 	}
 	return "LOOP_DETECTED"
+}
+
+var endStates = map[loop.Stop]loop.EndState{
+	"done": "DONE", "stopped-by-model": "DONE", "needs-user": "CLARIFY_NEEDED",
+	"turn-limit": "BUDGET_EXCEEDED", "call-limit": "BUDGET_EXCEEDED", "token-limit": "BUDGET_EXCEEDED",
+	"cost-limit": "BUDGET_EXCEEDED", "try-limit": "BUDGET_EXCEEDED", "run-deadline": "BUDGET_EXCEEDED",
+	"depth-limit": "BUDGET_EXCEEDED", "spawn-limit": "BUDGET_EXCEEDED",
+	"tool-contract": "UNRECOVERABLE_TOOL_CONTRACT", "unauthorized": "UNRECOVERABLE_TOOL_CONTRACT",
+	"error-limit":  "ERROR_LIMIT",
+	"model-failed": "MODEL_FAILED", "model-deadline": "MODEL_FAILED",
+	"empty-reply": "MODEL_FAILED", "truncated-reply": "MODEL_FAILED",
+	"cancelled": "CANCELLED", "ceiling": "CEILING", "recording-ended": "RECORDING_ENDED",
 }
 
 // checkAlsoStopped compares the notes on further stops with the recount. It

@@ -53,7 +53,9 @@ func (t *toolState) free(at time.Duration) bool {
 
 // let takes a call that is let through.
 func (t *toolState) let(at time.Duration) {
-	t.starts = append(t.starts, at)
+	if t.Rate.Calls > 0 {
+		t.starts = append(t.starts, at)
+	}
 	t.probed = t.probed || t.tripped()
 }
 
@@ -151,8 +153,8 @@ func (t *toolState) page(args string) int {
 
 // offers remembers the token that a result offers for the page after.
 func (t *toolState) offers(text string, page int) {
-	if !strings.Contains(text, "next") && !strings.Contains(text, `\u`) {
-		return // it has neither key, however that is written
+	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
+		return // it is no object
 	}
 	var fields map[string]any
 	json.Unmarshal([]byte(text), &fields)
