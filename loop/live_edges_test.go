@@ -17,8 +17,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// The first try is silent, the second one falls silent. What the first says
-// after it was given up is dropped.
+// The first try says nothing, and the second stops in the middle. What the first
+// says after it was given up is dropped.
 func TestLiveStreamTimeouts(t *testing.T) {
 	cfg := loop.Off()
 	cfg.Time.FirstToken, cfg.Time.Chunk = 5*time.Second, 3*time.Second
@@ -66,8 +66,8 @@ func TestLiveStreamTimeouts(t *testing.T) {
 	})
 }
 
-// A stream that stays alive is taken as it is returned, whole. After that
-// nothing more is heard of it.
+// The reply of a stream is what Reply returns, and deltas after that are
+// dropped.
 func TestLiveStream(t *testing.T) {
 	cfg := loop.Off()
 	cfg.Time.FirstToken, cfg.Time.Chunk = 2*time.Second, 2*time.Second
@@ -136,8 +136,7 @@ func TestLiveModelFailures(t *testing.T) {
 	})
 }
 
-// A wait that a server cannot mean is cut to one that a clock can count: zero,
-// or ten years.
+// A Retry-After outside the range of the clock is cut to it: zero to ten years.
 func TestLiveRetryAfterIsBounded(t *testing.T) {
 	for asked, want := range map[time.Duration]time.Duration{-time.Second: 0, math.MaxInt64: 10 * 365 * 24 * time.Hour} {
 		bubble(t, func(t *testing.T) {
@@ -152,7 +151,7 @@ func TestLiveRetryAfterIsBounded(t *testing.T) {
 	}
 }
 
-// How the error of a tool becomes a code and a text.
+// The error of a tool becomes a code and a text.
 func TestLiveToolErrors(t *testing.T) {
 	var none *loop.ToolError
 	tests := []struct {
@@ -217,8 +216,7 @@ func TestLivePanics(t *testing.T) {
 }
 
 // A request shows the history that the machine has at that moment, also after
-// messages were dropped or summed up. It stays as it is, and what the model
-// changes in it stays out of the loop.
+// messages were dropped or summed up. It does not change later on.
 func TestLiveRequestHistory(t *testing.T) {
 	for name, change := range map[string]func(*loop.Config){
 		"growing":            func(*loop.Config) {},
@@ -343,8 +341,8 @@ func TestLiveModelScribbles(t *testing.T) {
 	})
 }
 
-// What a tool sees of the caller's context are its values; its own ends when it
-// has returned. No arguments are an empty object.
+// A tool sees the values of the caller's context. Its own context ends when it
+// has returned. Without arguments it gets an empty object.
 func TestLiveWhatAToolSees(t *testing.T) {
 	type key struct{}
 	bubble(t, func(t *testing.T) {
@@ -464,7 +462,7 @@ func (s specless) Spec() loop.ToolSpec { panic(string(s)) }
 
 func (specless) Call(context.Context, string) (string, error) { return "", nil }
 
-// Whoever makes the machine apart from the world is refused by New.
+// New refuses the specs of broken tools.
 func TestNewLiveMistakes(t *testing.T) {
 	live := loop.NewLive(goTask, says(), []loop.Tool{(*named)(nil), takes("a", 0), nil}, loop.LiveOptions{})
 	_, err := loop.New(loop.Default(), goTask, live.Tools())
@@ -473,14 +471,14 @@ func TestNewLiveMistakes(t *testing.T) {
 	}
 }
 
-// named is a tool that a nil pointer cannot be.
+// named is a tool whose Spec panics for a nil pointer.
 type named struct{ name string }
 
 func (n *named) Spec() loop.ToolSpec { return loop.ToolSpec{Name: n.name} }
 
 func (*named) Call(context.Context, string) (string, error) { return "", nil }
 
-// A machine that knows other tools than its world gets an answer.
+// A call of a tool that the machine knows and the world does not fails.
 func TestLiveToolOfAnotherWorld(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		m, err := loop.New(loop.Off(), goTask, []loop.ToolSpec{{Name: "elsewhere"}})
@@ -494,7 +492,7 @@ func TestLiveToolOfAnotherWorld(t *testing.T) {
 	})
 }
 
-// With nothing asked for and nothing to wait for there is no next input.
+// Next returns io.EOF if nothing is open and no timer is set.
 func TestLiveNothingPending(t *testing.T) {
 	live := loop.NewLive(goTask, says(), nil, loop.LiveOptions{})
 	live.Do(t.Context(), loop.Input{}, nil)
@@ -503,7 +501,7 @@ func TestLiveNothingPending(t *testing.T) {
 	}
 }
 
-// A session that is taken up again after an hour of its own time goes on from
+// The clock of a session that is resumed after an hour of its time goes on from
 // there.
 func TestLiveGoesOnFromTheFirstInstant(t *testing.T) {
 	bubble(t, func(t *testing.T) {

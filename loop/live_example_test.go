@@ -7,8 +7,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// parrot stands in for a real model: it asks for the same call until it is told
-// what came of it, and is satisfied with "sunny".
+// parrot stands in for a real model: it asks for the same call until the result
+// is "sunny".
 type parrot struct{}
 
 func (parrot) Reply(_ context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {
@@ -37,8 +37,8 @@ func ExampleRunLive() {
 	out, err := loop.RunLive(context.Background(), loop.Default(), task, parrot{}, []loop.Tool{weather("sunny")}, loop.LiveOptions{})
 	fmt.Println(out.Stop, out.Turns, out.Answer, err)
 
-	// A tool that never says what the model wants to hear: the fifth identical
-	// call is not made.
+	// If the tool never says what the model waits for, the fifth identical call
+	// is not made.
 	out, err = loop.RunLive(context.Background(), loop.Default(), task, parrot{}, []loop.Tool{weather("ask again later")}, loop.LiveOptions{})
 	fmt.Println(out.Stop, out.Calls, out.Incomplete, err)
 	fmt.Println(out.Message)
@@ -49,7 +49,7 @@ func ExampleRunLive() {
 	// Circuit breaker triggered: weather was asked for 5 times in a row with the same arguments.
 }
 
-// RunLive in its parts, to keep the history and the trace.
+// The parts of RunLive, to keep the history and the trace.
 func ExampleNewLive() {
 	task := loop.Task{Text: "How is the weather in Oslo?"}
 	live := loop.NewLive(task, parrot{}, []loop.Tool{weather("sunny")}, loop.LiveOptions{})

@@ -19,8 +19,8 @@ type pending struct {
 	arrival             // the answer
 }
 
-// begin opens p and starts work on its answer. Where work panics or calls
-// runtime.Goexit, the answer is failed with a text that says so. The caller
+// begin opens p and starts work on its answer. If work panics or calls
+// runtime.Goexit, the answer is failed, with a text that says so. The caller
 // holds l.mu.
 func (l *Live) begin(ctx context.Context, p *pending, failed Input, work func(ctx context.Context) Input) {
 	p.live, p.ctx.parent, p.Input, p.work = l, ctx, failed, work
@@ -71,8 +71,9 @@ func (p *pending) delta(text string) {
 	l.notify()
 }
 
-// A lazyContext is the context of one pending. Most models and tools that
-// answer at once never look at theirs, so it makes what it needs when they do.
+// A lazyContext is the context of a pending's work. It makes what a context
+// needs when the work first looks at it, since work that is done at once never
+// does.
 type lazyContext struct {
 	parent   context.Context // its values are seen, its end is not
 	deadline time.Time       // announced and not kept; zero = none
@@ -116,8 +117,8 @@ func (c *lazyContext) Deadline() (time.Time, bool) { return c.deadline, !c.deadl
 func (c *lazyContext) Done() <-chan struct{}       { return c.context().Done() }
 func (c *lazyContext) Err() error                  { return c.context().Err() }
 
-// Value returns made's values, so that the context package finds made itself
-// when it looks for the cause, and links derived contexts to it directly.
+// Value also answers the context package itself, which looks for the cause and
+// for the parent of a derived context this way, and so finds made.
 func (c *lazyContext) Value(key any) any {
 	if c.try && key == (rollUpKey{}) {
 		return &c.used

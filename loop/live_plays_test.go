@@ -8,8 +8,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// plays are the scripts that both worlds play, with configs that make timers,
-// retries and places in a batch matter.
+// plays returns scripts for both worlds, with configs in which timers, retries
+// and places in a batch matter.
 func plays() map[string]play {
 	return map[string]play{
 		"answer at once": {
@@ -247,7 +247,7 @@ func with(change func(*loop.Config)) loop.Config {
 
 func done() fakes.Step { return fakes.Step{Text: "All done."} }
 
-// calls asks for tools, each time with other arguments.
+// calls returns a step that calls tools, each with other arguments.
 func calls(tools ...string) (s fakes.Step) {
 	for i, name := range tools {
 		s.Calls = append(s.Calls, fakes.StepCall{Name: name, Args: `{"n": ` + strconv.Itoa(i) + `}`})

@@ -13,8 +13,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
-// bubble runs f in virtual time. It then lets a day pass: what still runs after
-// that is a leak, and makes the test fail.
+// bubble runs f in virtual time, and then lets a day pass. A goroutine that
+// still runs after that is a leak and fails the test.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
 		f(t)
@@ -22,8 +22,7 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	})
 }
 
-// run plays a session on the live world and checks what holds for every one of
-// them.
+// run runs a session in the live world and checks what every session promises.
 func run(t *testing.T, ctx context.Context, cfg loop.Config, task loop.Task, model loop.Model, tools []loop.Tool, opts loop.LiveOptions) (loop.Outcome, loop.Trace) {
 	t.Helper()
 	live := loop.NewLive(task, model, tools, opts)
@@ -42,8 +41,8 @@ func run(t *testing.T, ctx context.Context, cfg loop.Config, task loop.Task, mod
 	return out, trace
 }
 
-// recounted reports whether the audit knows all that a session did. Hooks,
-// fallbacks, compaction, planners and the use of sub-runs it does not know.
+// recounted reports whether the audit can recount the whole session. It does
+// not know hooks, fallbacks, compaction, planners and the use of sub-runs.
 func recounted(cfg loop.Config, task loop.Task, trace loop.Trace) bool {
 	subRun := slices.ContainsFunc(trace, func(r loop.Record) bool {
 		return r.In.Kind == loop.ToolResult && r.In.TokensIn+r.In.TokensOut > 0
@@ -51,7 +50,7 @@ func recounted(cfg loop.Config, task loop.Task, trace loop.Trace) bool {
 	return !subRun && task.Hooks == loop.Hooks{} && task.Planner == loop.PlannerNative && !cfg.Policy.Fallbacks && cfg.History.CompactAt == 0
 }
 
-// strict holds a live world to what a World promises.
+// strict checks that a live world keeps the promises of a World.
 type strict struct {
 	*loop.Live
 	t    *testing.T
@@ -70,8 +69,7 @@ func (s *strict) Next(ctx context.Context, wake time.Duration, armed bool) (loop
 	return in, err
 }
 
-// check compares a trace with what it should be, the lines of the halt left
-// out.
+// check compares a trace, without its halt lines, with the wanted text.
 func check(t *testing.T, trace loop.Trace, want string) {
 	t.Helper()
 	var got strings.Builder
@@ -91,7 +89,8 @@ func (f modelFunc) Reply(ctx context.Context, req loop.ModelRequest, delta func(
 	return f(ctx, req, delta)
 }
 
-// says is a model that gives its n-th reply to request n, after a second.
+// says returns a model that answers request n with the n-th reply, after a
+// second.
 func says(replies ...loop.Reply) loop.Model {
 	return modelFunc(func(ctx context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {
 		return replies[req.Ref.N-1], pause(ctx, time.Second)
@@ -100,7 +99,8 @@ func says(replies ...loop.Reply) loop.Model {
 
 func answer(text string) loop.Reply { return loop.Reply{Text: text} }
 
-// ask is a reply that asks for calls without arguments, each written id:name.
+// ask returns a reply that asks for calls without arguments, each written
+// id:name.
 func ask(calls ...string) (r loop.Reply) {
 	for _, c := range calls {
 		id, name, _ := strings.Cut(c, ":")
@@ -109,22 +109,23 @@ func ask(calls ...string) (r loop.Reply) {
 	return r
 }
 
-// tool is a tool of any arguments.
+// tool returns a tool that takes any arguments.
 func tool(name string, f func(ctx context.Context) (string, error)) loop.Tool {
 	return loop.FuncTool(loop.ToolSpec{Name: name}, func(ctx context.Context, _ map[string]any) (string, error) { return f(ctx) })
 }
 
-// takes is a tool that answers after d, and ends at once when it is cancelled.
+// takes returns a tool that answers after d, or ends at once when it is
+// cancelled.
 func takes(name string, d time.Duration) loop.Tool {
 	return tool(name, func(ctx context.Context) (string, error) { return name + " done", pause(ctx, d) })
 }
 
-// deaf is a tool that answers after d whatever happens.
+// deaf returns a tool that answers after d and ignores the cancel.
 func deaf(name string, d time.Duration) loop.Tool {
 	return tool(name, func(context.Context) (string, error) { time.Sleep(d); return name + " done", nil })
 }
 
-// pause waits for d or for the end of ctx.
+// pause waits for d, or until ctx is done.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -224,8 +225,8 @@ func TestLiveTimeoutAndRetry(t *testing.T) {
 	})
 }
 
-// A result at the very instant of the timeout comes after it, whichever
-// goroutine wakes first.
+// A result at the instant of the timeout comes after it, whichever goroutine
+// wakes first.
 func TestLiveTimeoutWinsTie(t *testing.T) {
 	cfg := loop.Off()
 	cfg.Time.Tool = 30 * time.Second
@@ -248,8 +249,8 @@ func TestLiveTimeoutWinsTie(t *testing.T) {
 	}
 }
 
-// A tool that ignores the cancel is given up after the grace of 2 s. What it
-// says later is ignored while the session lasts, and dropped afterwards.
+// A tool that ignores the cancel is abandoned after the grace of 2 s. Its late
+// result is ignored while the session lasts, and dropped afterwards.
 func TestLiveAbandonedTool(t *testing.T) {
 	cfg := loop.Off()
 	cfg.Time.Tool = 30 * time.Second
@@ -318,8 +319,8 @@ func TestLiveCancelDuringModel(t *testing.T) {
 	})
 }
 
-// One tool obeys at once, one finishes within the grace and its result counts,
-// one hears nothing.
+// One tool obeys at once, one ends within the grace and its result counts, and
+// one ignores the cancel.
 func TestLiveCancelDuringBatch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -376,8 +377,8 @@ func TestLiveCancelDuringBackoff(t *testing.T) {
 	})
 }
 
-// An open gate is forgotten by a cancel and by the run deadline, and the
-// approver learns why.
+// A cancel and the run deadline end the wait at an open gate, and the approver
+// sees the cause.
 func TestLiveGateForgotten(t *testing.T) {
 	for cause, halted := range map[error]string{loop.ErrCancelled: "   5.000s cancel\n", loop.ErrDeadline: "   5.000s tick\n"} {
 		cfg := loop.Off()

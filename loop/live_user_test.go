@@ -30,8 +30,8 @@ func TestLiveApprove(t *testing.T) {
 	})
 }
 
-// At the limit of one turn the user is asked. Yes goes on, with the user's
-// words; no, or nobody to say yes, ends the run; so does the run deadline.
+// At the limit of one turn the loop asks the user. Yes goes on with the user's
+// words. No, no one to ask, and the run deadline end the run.
 func TestLiveAsk(t *testing.T) {
 	cfg := loop.Off()
 	cfg.Limits.Turns, cfg.Limits.AtLimit, cfg.Time.Run = 1, loop.LimitAsk, time.Minute
@@ -72,7 +72,7 @@ func TestLiveAsk(t *testing.T) {
 	}
 }
 
-// The last word is asked for without tools.
+// The request for the last word offers no tools.
 func TestLiveLastWord(t *testing.T) {
 	cfg := loop.Off()
 	cfg.Limits.Turns, cfg.Limits.AtLimit = 1, loop.LimitFinal
@@ -90,7 +90,7 @@ func TestLiveLastWord(t *testing.T) {
 	})
 }
 
-// A session is one history and one clock.
+// The runs of a session share one history and one clock.
 func TestLiveSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var answers []string
@@ -130,7 +130,7 @@ func TestLiveCancelBetweenRuns(t *testing.T) {
 	})
 }
 
-// A context that is done from the start still gives an outcome.
+// With a context that is done from the start there still is an outcome.
 func TestLiveCancelledFromTheStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -146,8 +146,8 @@ func TestLiveCancelledFromTheStart(t *testing.T) {
 	})
 }
 
-// Each hook sees what it may change, and its change is what counts from there.
-// The permission is not the hook's business.
+// Each hook sees what it may change, and its change counts from there on. The
+// hook is not asked for permissions.
 func TestLiveHooks(t *testing.T) {
 	task := loop.Task{Text: "go", System: "be brief", Hooks: loop.Hooks{BeforeRun: true, BeforeCall: true, AfterCall: true, AfterRun: true}}
 	var points []loop.HookPoint
@@ -189,8 +189,8 @@ func TestLiveHooks(t *testing.T) {
 	})
 }
 
-// A hook that denies the run, or cannot say, ends it before the model is asked;
-// no hook at all lets it pass.
+// A hook that denies the run, or panics, ends it before the model is asked.
+// Without a hook the run goes on.
 func TestLiveHookDenies(t *testing.T) {
 	task := loop.Task{Text: "go", Hooks: loop.Hooks{BeforeRun: true}}
 	for _, tt := range []struct {
@@ -215,7 +215,7 @@ func TestLiveHookDenies(t *testing.T) {
 }
 
 // What a sub-run used counts for the run that called the tool: 20 tokens of its
-// own and 2 × 30 of the sub-run make 80.
+// own and 2 × 30 of the sub-run are 80.
 func TestLiveSubRun(t *testing.T) {
 	costs := func(r loop.Reply, in, out int64) loop.Reply {
 		r.TokensIn, r.TokensOut, r.Cost = in, out, 100
@@ -244,8 +244,8 @@ func TestLiveSubRun(t *testing.T) {
 	loop.RollUp(t.Context(), loop.Outcome{Calls: 1}) // nobody's sub-run
 }
 
-// A request for a summary holds what is to be summed up and says so; it offers
-// no tools. Nor does one whose decisions come as JSON.
+// A request for a summary holds the messages to sum up and the instruction. It
+// offers no tools, and neither does a request of the JSON planner.
 func TestLiveRequestsWithoutTools(t *testing.T) {
 	var last loop.ModelRequest
 	summing := modelFunc(func(_ context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {

@@ -13,9 +13,9 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// There is one machine for both worlds: a script that is played by fakes.World
-// and by a stage of real goroutines and contexts gives the same trace, once the
-// results of one instant are in the order of their calls.
+// Both worlds drive the same machine: fakes.World and a stage of goroutines and
+// contexts give the same trace of a script, once the results of one instant are
+// in the order of their calls.
 func TestLiveIsTheSimulatedWorld(t *testing.T) {
 	for name, p := range plays() {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ type play struct {
 	hooks  loop.Hooks
 }
 
-// ordered sorts the inputs of one instant by call, and feeds them to a fresh
+// ordered sorts the inputs of one instant by call and feeds them to a new
 // machine.
 func ordered(t *testing.T, p play, trace loop.Trace) loop.Trace {
 	sorted := slices.Clone(trace)
@@ -94,9 +94,9 @@ func stageLive(t *testing.T, p play) (trace loop.Trace) {
 	return trace
 }
 
-// A stage plays a script with goroutines that sleep. It reads as much of a
-// script as the plays need: plain steps, fixed latencies, the first answer of a
-// tool, and no two calls with the same arguments.
+// A stage plays a script with goroutines that sleep. It supports what the plays
+// need: plain steps, fixed latencies, the first answer of a tool, and no two
+// calls with the same arguments.
 type stage struct {
 	script   *fakes.Script
 	messages int           // follow-up messages said
