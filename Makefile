@@ -36,7 +36,7 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 	done; test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 
 golden: ## rewrite what tests compare with; read the diff before you commit it
-	UPDATE=1 $(GO) test -tags figures work
+	UPDATE=1 GOLDIE_UPDATE=1 $(GO) test -tags figures work
 
 lint: ## format, vet, staticcheck and module tidiness
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w ."; exit 1; }

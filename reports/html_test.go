@@ -3,8 +3,6 @@ package reports
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +11,7 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
-	"github.com/google/go-cmp/cmp"
+	"github.com/sebdah/goldie/v2"
 	"golang.org/x/net/html"
 )
 
@@ -61,28 +59,13 @@ var (
 	policyText = regexp.MustCompile(`sha256-.*?&#39;`)
 )
 
-// The page but for its style and script, and the sum of the script. UPDATE=1 writes the file anew.
+// The page but for its style and script, and the sum of the script. GOLDIE_UPDATE=1 writes the file anew.
 func TestHTMLGolden(t *testing.T) {
 	page := pageOf(t, small(t))
 	page = styleText.ReplaceAllString(page, "<style>…</style>")
 	page = scriptText.ReplaceAllString(page, "<script>…</script>")
 	page = policyText.ReplaceAllString(page, "sha256-…&#39;")
-	file := filepath.Join("testdata", "page.html")
-	if os.Getenv("UPDATE") != "" {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), page); diff != "" {
-		t.Errorf("the page differs from %s; if it should, run UPDATE=1 go test ./reports and read the diff:\n%s", file, diff)
-	}
+	goldie.New(t, goldie.WithFixtureDir("testdata"), goldie.WithNameSuffix(".html"), goldie.WithDiffEngine(goldie.ClassicDiff)).Assert(t, "page", []byte(page))
 }
 
 // elements parses a page and calls f with each element.
