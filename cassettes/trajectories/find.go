@@ -72,7 +72,11 @@ func (f *finder) folder(root string) {
 	if err != nil {
 		f.problem(root, "%s", text.Reason(err))
 	} else if !found {
-		f.problem(root, "no %s or %s file in this folder", strings.Join(extensions[:len(extensions)-1], ", "), extensions[len(extensions)-1])
+		var names []string
+		for _, end := range endings() {
+			names = append(names, "*"+end)
+		}
+		f.problem(root, "no %s file in this folder", text.AnyOf(names))
 	}
 }
 
@@ -86,11 +90,21 @@ func isTrajectory(name string) bool {
 		return false
 	}
 	name = strings.ToLower(name)
-	return slices.ContainsFunc(extensions, func(e string) bool { return strings.HasSuffix(name, e[1:]) })
+	return slices.ContainsFunc(endings(), func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// extensions are those of trajectories in a folder.
-var extensions = []string{"*.json", "*.jsonl", "*.traj", "*.yaml", "*.yml", "*.httprr", "*.sse", "*.chunks.txt"}
+// endings returns the endings of trajectories' names in a folder.
+func endings() []string {
+	all := []string{".json", ".jsonl"}
+	for _, f := range formats {
+		for _, e := range f.ends {
+			if !slices.Contains(all, e) {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
 
 func (f *finder) glob(pattern string) {
 	matches, err := filepath.Glob(pattern)

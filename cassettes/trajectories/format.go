@@ -13,6 +13,8 @@ import (
 type format struct {
 	name  string
 	looks string // what a file of it looks like, for people
+	// ends are the endings of its files' names, beside .json and .jsonl.
+	ends []string
 	// fits reports whether an object with these keys looks like a record of it.
 	// nil = none does.
 	fits func(keys map[string]json.RawMessage) bool

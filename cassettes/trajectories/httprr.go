@@ -20,6 +20,7 @@ const httpRRHead = "httprr trace v1"
 var httpRR = format{
 	name:  "httprr",
 	looks: "a file that begins with " + httpRRHead,
+	ends:  []string{".httprr"},
 	text:  func(data []byte) bool { return bytes.HasPrefix(data, []byte(httpRRHead)) },
 	read:  readHTTPRR,
 }

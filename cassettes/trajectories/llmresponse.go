@@ -13,6 +13,7 @@ import (
 var llmResponse = format{
 	name:   "llm-response",
 	looks:  `a response body of an LLM API, or its streamed events`,
+	ends:   []string{".sse", ".chunks.txt"},
 	fits:   isLLMResponse,
 	text:   isEventStream,
 	read:   readLLMResponse,

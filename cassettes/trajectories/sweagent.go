@@ -19,6 +19,7 @@ import (
 var sweAgent = format{
 	name:  "swe-agent",
 	looks: `{"history": [messages], "trajectory": [{"action": …, "observation": …}, …]}`,
+	ends:  []string{".traj"},
 	fits: func(keys map[string]json.RawMessage) bool {
 		return wire.IsArray(keys["history"]) && (wire.IsArray(keys["trajectory"]) || firstHas(keys["history"], "role"))
 	},

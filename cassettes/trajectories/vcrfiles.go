@@ -16,6 +16,7 @@ import (
 var goVCR = format{
 	name:  "go-vcr",
 	looks: "a YAML file with version and interactions, whose requests have a url",
+	ends:  []string{".yaml", ".yml"},
 	fits:  func(keys map[string]json.RawMessage) bool { return isCassette(keys) && firstRequestHas(keys, "url") },
 	text:  func(data []byte) bool { return isCassetteYAML(data) && !hasURI.Match(data) },
 	read:  readCassette,
@@ -26,6 +27,7 @@ var goVCR = format{
 var vcrPy = format{
 	name:  "vcrpy",
 	looks: "a YAML or JSON file with interactions, whose requests have a uri",
+	ends:  []string{".yaml", ".yml"},
 	fits: func(keys map[string]json.RawMessage) bool {
 		return isCassette(keys) || wire.IsObject(keys["request"]) && wire.IsObject(keys["response"])
 	},
