@@ -7,10 +7,10 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
-// agentDojo is JSON Lines as exported from the benchmark AgentDojo: one run a
-// line, with OpenAI chat messages whose arguments are objects, and errors in a
+// agentDojo is an export of the benchmark AgentDojo as JSON Lines: a run a line,
+// with OpenAI chat messages whose arguments are objects and whose errors have a
 // field of their own. metadata.success says whether the user's task was solved,
-// whatever became of an injected attack. The first line has metadata alone.
+// whatever became of an injected attack. The first line has metadata only.
 var agentDojo = format{
 	name:  "agentdojo",
 	looks: `{"messages": [messages], "metadata": {"success": true}} a line`,
@@ -18,8 +18,7 @@ var agentDojo = format{
 	read:  single(readAgentDojo),
 }
 
-// isAgentDojo reports whether metadata is that of a run or that of the first
-// line.
+// isAgentDojo reports whether metadata is that of a run or of the first line.
 func isAgentDojo(raw json.RawMessage) bool {
 	var keys map[string]json.RawMessage
 	return wire.IsObject(raw) && json.Unmarshal(raw, &keys) == nil && (keys["success"] != nil || keys["benchmark"] != nil)

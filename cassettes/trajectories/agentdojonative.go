@@ -7,10 +7,10 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
-// agentDojoNative is what the benchmark AgentDojo logs itself: a JSON object a
-// run, whose contents are lists of parts, whose calls name their function in a
-// string, and whose errors stand in a field of their own. The label is utility,
-// whether the user's task was solved, whatever became of an injected attack.
+// agentDojoNative is the benchmark AgentDojo's own log: a JSON object a run, whose
+// contents are lists of parts, whose calls name their function in a string and
+// whose errors have a field of their own. utility says whether the user's task was
+// solved, whatever became of an injected attack.
 var agentDojoNative = format{
 	name:  "agentdojo-native",
 	looks: `{"suite_name": …, "pipeline_name": …, "messages": [messages], "evaluation": {"utility": true}}`,

@@ -9,10 +9,10 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
-// claudeCode is a session as Claude Code keeps it: JSON Lines, a message of the
-// Anthropic API a line, or such lines in an array loglines. Results stand in
-// user messages and mark errors. Lines of another kind and those of side chains
-// (a sub-agent's) are left out. There is no label.
+// claudeCode is the session log of Claude Code: JSON Lines with a message of the
+// Anthropic API a line, or such lines in an array loglines. Results are parts of
+// user messages and mark errors. Lines of other kinds and of side chains, which
+// are a sub-agent's, are left out. It has no label.
 var claudeCode = format{
 	name:  "claude-code",
 	looks: `{"type": "user", "message": {"role": …, "content": …}, "timestamp": …} a line, one run a file`,

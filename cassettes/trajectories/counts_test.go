@@ -2,28 +2,28 @@ package trajectories
 
 import "strings"
 
-// Counts tells what a trajectory holds. Calls are taken in order, whatever turn
-// or run they belong to. Two calls are the same if they have the same name and
-// the same arguments as JSON, or, where they are none, as text.
+// Counts counts what a trajectory holds. Calls are taken in order, across turns
+// and runs. Two calls are the same if their names and arguments are equal, the
+// arguments as JSON or, where they are not JSON, as text.
 type Counts struct {
 	Messages      int // of all roles
 	CallTurns     int // turns with calls
 	Calls         int
 	ParallelTurns int // turns with more than one call
-	Errors        int // results that the source marks as errors, or that begin with "Error"
+	Errors        int // results marked as errors by the source, or beginning with "Error"
 	Unanswered    int // calls without a result
 	Distinct      int // different calls
-	MaxInARow     int // longest stretch of the same call
-	MaxInAll      int // most frequent call
-	MaxAlternate  int // longest stretch A B A B …, 0 below three
-	MaxErrors     int // longest stretch of calls with errors
+	MaxInARow     int // calls in the longest stretch of the same call
+	MaxInAll      int // times that the most frequent call was made
+	MaxAlternate  int // calls in the longest stretch A B A B …, 0 below three
+	MaxErrors     int // calls in the longest stretch of errors
 	IDMissing     int // calls without an id
 	IDReused      int // calls with an id that an earlier one had
 	ArgsEmpty     int // calls whose arguments are the empty text
-	ArgsInvalid   int // calls whose arguments are no JSON
+	ArgsInvalid   int // calls whose arguments are not JSON
 }
 
-// Counts counts what the trajectory holds.
+// Counts returns the counts of the trajectory.
 func (r *Trajectory) Counts() Counts {
 	c := counter{Counts: Counts{Messages: r.Messages}, ids: map[string]bool{}, times: map[string]int{}}
 	for _, run := range r.Runs {
@@ -49,7 +49,7 @@ func (r *Trajectory) Counts() Counts {
 type counter struct {
 	Counts
 	ids                     map[string]bool
-	times                   map[string]int // each call, how often
+	times                   map[string]int // how often each call was made
 	last, beforeLast        string
 	inARow, alternate, errs int
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// realRuns holds recorded runs of real agents. They are no part of the
-// repository.
+// realRuns holds recorded runs of real agents. They are not part of the repository.
 const realRuns = "../../../shared/data/trajectories"
 
 // readReal reads one source of the real runs.
@@ -35,19 +34,18 @@ func readReal(t *testing.T, source string) []*Trajectory {
 	return all
 }
 
-// corrections are the lines of the index that are wrong, by file and the number
-// of the run in it.
+// corrections correct wrong lines of the index, by file and number of the run.
 var corrections = map[string]func(*Counts){
 	// tau2: the messages of the simulated user's own calls are messages too: 1
 	// call and 1 result; 2 and 2; 3 user messages with 5 results.
 	"20260531-184109-726391.json 9": func(c *Counts) { c.Messages += 2 },
 	"20260531-191847-173904.json 1": func(c *Counts) { c.Messages += 4 },
 	"20260601-041221-091109.json 1": func(c *Counts) { c.Messages += 8 },
-	// Toolathlon: "error": true on a part marks what went to stderr. 7 and 2 of
-	// the results that the index takes for errors are such warnings and progress
-	// of commands that "completed with return code: 0" (redis-cli's warning of a
-	// password on the command line, git clone's and git checkout's progress).
-	// Without the warnings, no two errors of the first run follow one another.
+	// Toolathlon: "error": true on a part marks output on stderr. 7 and 2 of the
+	// results that the index counts as errors are warnings and progress of commands
+	// that "completed with return code: 0" (redis-cli's warning of a password on the
+	// command line, the progress of git clone and git checkout). Without the
+	// warnings, no two errors of the first run follow one another.
 	"claude-4.5-sonnet_k8s-redis-helm-upgrade.json 1": func(c *Counts) { c.Errors, c.MaxErrors = c.Errors-7, 1 },
 	"deepseek-v3.2-exp_k8s-pr-preview-testing.json 1": func(c *Counts) { c.Errors -= 2 },
 	// Sentinel: the calculator answers "Error: only basic arithmetic is
@@ -128,9 +126,9 @@ func TestCountsOfRealRuns(t *testing.T) {
 	}
 }
 
-// The sources that the index does not have are read whole, with the labels that
-// their READMEs tell. What the odd session holds on purpose is told and hides
-// nothing: a message and three lines that are no objects.
+// The sources that are not in the index are read completely, with the labels in
+// their READMEs. The session with odd lines has on purpose a message and three lines
+// that are not objects: they are reported and hide nothing.
 func TestOtherRealRuns(t *testing.T) {
 	for _, c := range []struct {
 		files    string

@@ -1,10 +1,12 @@
-// Package trajectories reads what other agents recorded, and replays it under any
-// safety config.
+// Package trajectories reads runs that other agents recorded and replays them
+// under any safety config.
 //
-// [Find] expands files, folders and globs, [Read] reads the trajectories of one
-// file into [Trajectory]s, whatever their format, and [Replay] feeds their
-// replies and results to the loop.
+// [Find] expands paths into files, [Read] decodes the trajectories in one file,
+// whatever its format, and [Replay] feeds their replies and results to the loop.
 //
-// What a trajectory says is data from a stranger: it is capped, never executed,
-// and never taken as an instruction.
+// A format is one file of this package and its name in the list formats. Most
+// decode their own frame and leave the messages of an LLM API to package wire.
+//
+// A trajectory is data from a stranger. It is capped, never executed and never
+// taken as an instruction.
 package trajectories

@@ -11,12 +11,11 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// Find expands paths into the files to read: a file stands for itself, a folder
-// for the files in it and below with a trajectory's name: *.json, *.jsonl, *.traj,
-// *.yaml, *.yml, *.httprr, *.sse and *.chunks.txt (without those whose name, or
-// whose folder's, begins with a dot, and without labels.json and manifest.json,
-// which tell of trajectories), and a glob for what it matches, again without these. Each file comes once, in the order of the paths, those
-// of a folder sorted.
+// Find expands paths into the files to read, each once and in the order of the
+// paths. A file stands for itself. A folder stands for all files in it and below
+// whose names have the ending of a format, sorted by name. A glob stands for the
+// files and folders that it matches. Folders and globs leave out names that begin
+// with a dot, and labels.json and manifest.json, which describe trajectories.
 func Find(paths []string) ([]string, []*Problem) {
 	var f finder
 	for _, p := range paths {
@@ -82,7 +81,7 @@ func (f *finder) folder(root string) {
 
 func hidden(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") }
 
-// isCompanion reports whether a file tells of trajectories beside it.
+// isCompanion reports whether a file describes the trajectories beside it.
 func isCompanion(name string) bool { return name == "labels.json" || name == "manifest.json" }
 
 func isTrajectory(name string) bool {
@@ -93,7 +92,7 @@ func isTrajectory(name string) bool {
 	return slices.ContainsFunc(endings(), func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// endings returns the endings of trajectories' names in a folder.
+// endings returns the endings of the names of trajectory files.
 func endings() []string {
 	all := []string{".json", ".jsonl"}
 	for _, f := range formats {

@@ -9,27 +9,28 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
-// A format is a way in which trajectories are written.
+// A format is one way in which agents record their runs.
 type format struct {
 	name  string
-	looks string // what a file of it looks like, for people
-	// ends are the endings of its files' names, beside .json and .jsonl.
+	looks string // what a file looks like, for messages
+	// ends are the endings of the files' names, beside .json and .jsonl.
 	ends []string
-	// fits reports whether an object with these keys looks like a record of it.
-	// nil = none does.
+	// fits reports whether an object with these keys looks like a record. nil:
+	// records are not JSON objects.
 	fits func(keys map[string]json.RawMessage) bool
-	// text recognises a file that is no JSON: read gets it whole. nil = none is.
+	// text reports whether a file that is not JSON looks like this format; read
+	// then gets the whole file. nil: all files are JSON.
 	text func(data []byte) bool
-	// read decodes a record into its trajectories. It gives none for one that is
-	// no run; an error does not hide what could be read. One that is a leftOut
-	// tells of exchanges that are part of no conversation.
+	// read decodes a record into its trajectories, none if it is not a run. Beside
+	// an error it returns what it could read. A leftOut as the error counts the
+	// HTTP exchanges that belong to no conversation.
 	read func(raw json.RawMessage) ([]*Trajectory, error)
-	// joined says that the records of a file make up trajectories only together:
-	// read gets them all, as one array.
+	// joined: the records of a file form trajectories only together, and read gets
+	// them all as one array.
 	joined bool
 }
 
-// single is read for a format whose records are a trajectory each, or nil.
+// single adapts a function that reads one trajectory, or nil, from each record.
 func single(read func(json.RawMessage) (*Trajectory, error)) func(json.RawMessage) ([]*Trajectory, error) {
 	return func(raw json.RawMessage) ([]*Trajectory, error) {
 		r, err := read(raw)
@@ -40,12 +41,11 @@ func single(read func(json.RawMessage) (*Trajectory, error)) func(json.RawMessag
 	}
 }
 
-// formats lists the most particular ones first: that is how they are told
-// apart.
+// formats lists the most specific ones first, since the first that fits wins.
 var formats = []*format{&tauBench, &tau2, &agentDojo, &agentDojoNative, &toolathlon, &miniSWEAgent, &sweAgent,
 	&sentinel, &openHands, &openHandsEvents, &claudeCode, &otlp, &goVCR, &vcrPy, &httpRR, &llmResponse, &openAIChat}
 
-// Formats lists the names of the formats that [Read] knows.
+// Formats returns the names of the formats that [Read] knows.
 func Formats() []string {
 	var names []string
 	for _, f := range formats {
@@ -54,7 +54,8 @@ func Formats() []string {
 	return names
 }
 
-// formatOf recognises a record. An array of messages is a record as well.
+// formatOf returns the format that a record looks like, nil for none. An array of
+// messages is a record, too.
 func formatOf(raw json.RawMessage) *format {
 	if isMessages(raw) {
 		return &openAIChat
@@ -82,7 +83,7 @@ func isMessages(raw json.RawMessage) bool {
 	return d.More() && d.Decode(&first) == nil && first.Role != nil
 }
 
-// expected says in a line what the formats look like.
+// expected describes all formats in one line.
 func expected() string {
 	var all []string
 	for _, f := range formats {

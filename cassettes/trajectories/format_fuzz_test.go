@@ -9,9 +9,8 @@ import (
 	"unicode"
 )
 
-// FuzzFormats: bytes that are read as a format that they may not be of give
-// trajectories of a known number of calls, or problems that stand on one line; the
-// same ones each time.
+// FuzzFormats reads bytes as a format that they may not have: they give trajectories
+// or printable problems, the same ones each time.
 func FuzzFormats(f *testing.F) {
 	var files []string
 	for _, pattern := range []string{"testdata/*.json*", "testdata/*/*.json*", "testdata/*.traj"} {
@@ -45,7 +44,7 @@ func FuzzFormats(f *testing.F) {
 			names := map[string]bool{}
 			for _, rec := range r.trajectories {
 				if names[rec.Name] || rec.Name == "" {
-					t.Errorf("the name %q stands twice, or is none", rec.Name)
+					t.Errorf("the name %q is empty or not unique", rec.Name)
 				}
 				names[rec.Name] = true
 				calls = append(calls, rec.Counts().Calls)

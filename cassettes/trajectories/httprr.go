@@ -14,9 +14,9 @@ import (
 
 const httpRRHead = "httprr trace v1"
 
-// httpRR is what golang.org/x's httprr and its copies record: after a first
-// line, each exchange as a line with the sizes of request and response in
-// bytes, and both as they went over the wire.
+// httpRR is a recording of golang.org/x's httprr and its copies. After a first line
+// it has, for each exchange, a line with the sizes of the request and the response
+// in bytes, and then both as they were sent.
 var httpRR = format{
 	name:  "httprr",
 	looks: "a file that begins with " + httpRRHead,
@@ -25,7 +25,7 @@ var httpRR = format{
 	read:  readHTTPRR,
 }
 
-// readHTTPRR gives what stands before a fault, too.
+// readHTTPRR returns what is before a broken exchange, too.
 func readHTTPRR(raw json.RawMessage) ([]*Trajectory, error) {
 	head, rest, _ := bytes.Cut(raw, []byte("\n"))
 	if strings.TrimRight(string(head), "\r") != httpRRHead {
@@ -83,7 +83,7 @@ func cutExchange(data []byte) (x wire.Exchange, rest []byte, err error) {
 	return x, rest[request+response:], nil
 }
 
-// cutHead gives the first line and the body of a message.
+// cutHead returns the first line and the body of an HTTP message.
 func cutHead(message []byte) (line string, body []byte, err error) {
 	head, body, found := bytes.Cut(message, []byte("\r\n\r\n"))
 	if !found {

@@ -13,11 +13,11 @@ import (
 // maxLabels bounds a file of labels, in bytes.
 const maxLabels = 16 << 20
 
-// label gives the trajectories that have no label the one that a file beside
-// them, or in the folder above, has for them: labels.json, an object from names
-// to labels, or labels.csv, with the columns episode_id (or name) and label. A
-// trajectory goes by the source's name of it; one that is alone in its file also
-// by the file's name up to the first dot. A file of another shape says nothing.
+// label labels the trajectories that have no label from a file beside them or in
+// the folder above: labels.json, an object from names to labels, or labels.csv,
+// with the columns episode_id (or name) and label. The name is the one that the
+// source gives a trajectory; for a trajectory alone in its file it may also be the
+// file's name up to the first dot. Files of another shape are ignored.
 func (r *reader) label(folder string) {
 	if !slices.ContainsFunc(r.trajectories, func(rec *Trajectory) bool { return rec.Label == Unlabelled }) {
 		return
@@ -35,10 +35,10 @@ func (r *reader) label(folder string) {
 	}
 }
 
-// successes are the labels that say success; any other says failure.
+// successes are the labels that mean success; any other means failure.
 var successes = []string{"success", "resolved", "healthy", "pass", "true"}
 
-// labelsFor reads the nearest labels of a folder; there may be none.
+// labelsFor reads the nearest labels of a folder, nil for none.
 func labelsFor(folder string) map[string]string {
 	for _, dir := range []string{folder, filepath.Dir(folder)} {
 		if data := labelFile(filepath.Join(dir, "labels.json")); data != nil {

@@ -8,8 +8,8 @@ import (
 )
 
 // llmResponse is an answer of an LLM API without its request: the body, the
-// server-sent events of a stream, or their data alone, one a line. What the
-// user said is not known then.
+// server-sent events of a stream, or their data alone, one a line. The user's
+// messages are unknown.
 var llmResponse = format{
 	name:   "llm-response",
 	looks:  `a response body of an LLM API, or its streamed events`,
@@ -35,7 +35,7 @@ func isLLMResponse(keys map[string]json.RawMessage) bool {
 	return wire.IsObject(keys["error"]) && len(keys) <= 2
 }
 
-// isEventStream looks at the first line that says anything.
+// isEventStream reports whether the first line that is not blank is an event's.
 func isEventStream(data []byte) bool {
 	data = bytes.TrimLeft(data, "\r\n")
 	for _, field := range []string{"data: {", "data:{", "event: ", "event:message_start", "event:response."} {

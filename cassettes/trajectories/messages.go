@@ -11,9 +11,8 @@ import (
 // maxMessages bounds the messages of one record.
 const maxMessages = 100_000
 
-// readMessages decodes the messages of a record in the form of the OpenAI chat
-// API, and as agents that follow it roughly write them. Its errors say which
-// message is wrong.
+// readMessages decodes an array of messages of the OpenAI chat API, as the API or
+// as agents write them. Its errors name the message.
 func readMessages(raw json.RawMessage) ([]wire.Message, error) {
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
@@ -33,7 +32,7 @@ func readMessages(raw json.RawMessage) ([]wire.Message, error) {
 	return messages, nil
 }
 
-// wrongType says in plain words what a field should have been.
+// wrongType says in plain words that a field has the wrong type.
 func wrongType(err error) error {
 	var t *json.UnmarshalTypeError
 	if !errors.As(err, &t) {

@@ -11,12 +11,12 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// miniSWEAgent is what mini-swe-agent writes: a JSON object a run, without tool
-// calls. A reply holds one block of bash, and the user message after it what
-// came of it; here that is a call of bash and its result. A reply with no block
-// or with several was refused unread: a call that failed. Another error is a
-// return code other than 0, as of a grep without a hit, and a timeout. Its exit
-// status says nothing of success: labels come from beside the file.
+// miniSWEAgent is the log of mini-swe-agent: a JSON object a run, without tool
+// calls. A reply has one block of bash, and the next user message its output: they
+// are read as a call of bash and its result. A reply without a block, or with
+// several, was refused unread and is a call that failed. A return code other than
+// 0, even of a grep without a hit, and a timeout are errors, too. The exit status
+// does not mean success: labels come from a file of labels.
 var miniSWEAgent = format{
 	name:  "mini-swe-agent",
 	looks: `{"trajectory_format": "mini-swe-agent-1", "info": …, "messages": [messages]}`,
@@ -54,11 +54,11 @@ func readMiniSWEAgent(raw json.RawMessage) (*Trajectory, error) {
 	return r, nil
 }
 
-// bashBlock is a command in a reply of mini-swe-agent.
+// bashBlock matches a command in a reply.
 var bashBlock = regexp.MustCompile("(?s)```bash\\s*\\n(.*?)\\n```")
 
-// bashCalls makes calls of the blocks in replies, and results of the user
-// messages that answer them.
+// bashCalls turns the blocks in replies into calls, and the user messages that
+// answer them into results.
 func bashCalls(messages []wire.Message) {
 	blocks, acted := 0, false
 	for i := range messages {
@@ -77,7 +77,7 @@ func bashCalls(messages []wire.Message) {
 	}
 }
 
-// bash is a call that runs a command.
+// bash returns a call that runs a command.
 func bash(command string) wire.Call {
 	var args bytes.Buffer
 	e := json.NewEncoder(&args)
@@ -86,8 +86,7 @@ func bash(command string) wire.Call {
 	return wire.Call{Name: "bash", Args: strings.TrimSpace(args.String())}
 }
 
-// bashCode gives the code of what mini-swe-agent says after a reply with so
-// many blocks.
+// bashCode returns the code of the user message after a reply with so many blocks.
 func bashCode(text string, blocks int) loop.Code {
 	code, hasCode := strings.CutPrefix(text, "<returncode>")
 	switch {

@@ -9,10 +9,9 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// openAIChat is a plain conversation with the OpenAI chat API: an array of
-// messages, or an object with such an array in messages and, if one likes, its
-// name (or id), model and label, success or failure. One document a file, or
-// one conversation a line.
+// openAIChat is a plain conversation with the OpenAI chat API, one a file or one a
+// line: an array of messages, or an object with such an array in messages and,
+// optionally, name (or id), model and label, success or failure.
 var openAIChat = format{
 	name:  "openai-chat",
 	looks: `[{"role": …, "content": …}, …] or {"messages": [messages]}, one a file or one a line`,

@@ -10,8 +10,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// openHands is what OpenHands' resolver and its evaluations write: JSON Lines,
-// a run a line, with its events in history and whether it was a success.
+// openHands is the output of OpenHands' resolver and evaluations: JSON Lines with a
+// run a line, its events in history and whether it was a success.
 var openHands = format{
 	name:  "openhands",
 	looks: `{"history": [events], "success": true} a line`,
@@ -21,8 +21,8 @@ var openHands = format{
 	read: single(readOpenHands),
 }
 
-// openHandsEvents is an event stream of OpenHands: an array of events a file,
-// one run. It has no label.
+// openHandsEvents is an event stream of OpenHands: an array of events, one run a
+// file. It has no label.
 var openHandsEvents = format{
 	name:  "openhands-events",
 	looks: `[{"source": "agent", "action": …, "args": …}, …], one run a file`,
@@ -56,9 +56,9 @@ func readOpenHands(raw json.RawMessage) (*Trajectory, error) {
 	return r, nil
 }
 
-// An ohEvent is an event of either generation: what an action is made of stands
-// in args or in the event itself, what an observation says of its exit code in
-// extras or in the event itself.
+// An ohEvent is an event of the older or the newer kind. The arguments of an action
+// and the exit code of an observation are in the event itself or in args and
+// extras.
 type ohEvent struct {
 	Source      string `json:"source"`
 	Action      string `json:"action"`
@@ -76,7 +76,7 @@ type ohEvent struct {
 	Call *ohCall         `json:"tool_call_metadata"`
 }
 
-// An ohCall is the model's call behind an action or an observation.
+// An ohCall is the model's call that an action or an observation belongs to.
 type ohCall struct {
 	Name     string          `json:"function_name"`
 	ID       json.RawMessage `json:"tool_call_id"`
@@ -109,8 +109,9 @@ func readOpenHandsEvents(raw json.RawMessage) (*Trajectory, error) {
 	return r, nil
 }
 
-// message gives what an event says. first says that nothing was said before:
-// older events do not tell who speaks, and the user begins.
+// message returns the message that an event stands for, if any. first says that
+// there was none before: older events do not name the speaker, and the user
+// begins.
 func (e *ohEvent) message(raw json.RawMessage, first bool) (wire.Message, bool) {
 	args := ohArgs(raw, e.Args)
 	switch e.Action {
@@ -133,7 +134,7 @@ func (e *ohEvent) message(raw json.RawMessage, first bool) (wire.Message, bool) 
 	return wire.Message{Role: wire.Assistant, Text: args.Thought, Calls: []wire.Call{e.call(args.rest)}}, true
 }
 
-// result gives what an observation answers.
+// result returns the result that an observation stands for, if any.
 func (e *ohEvent) result() (wire.Message, bool) {
 	switch e.Observation {
 	case "", "null", "agent_state_changed", "recall":
@@ -153,7 +154,7 @@ func (e *ohEvent) result() (wire.Message, bool) {
 	return m, true
 }
 
-// call gives the model's call where the event has it, else the action with
+// call returns the model's call where the event has it, else the action with
 // these arguments.
 func (e *ohEvent) call(args string) wire.Call {
 	if e.Call == nil {
@@ -169,14 +170,14 @@ func (e *ohEvent) call(args string) wire.Call {
 	return wire.Call{ID: id, Name: cmp.Or(e.Call.Name, e.Action), Args: args}
 }
 
-// ohArguments are what an action is made of.
+// ohArguments are the arguments of an action.
 type ohArguments struct {
 	Thought, Content string
 	rest             string // the others, as JSON
 }
 
-// ohArgs reads the arguments of an action: those in args or, where there are
-// none, the event itself.
+// ohArgs decodes the arguments of an action: args or, without those, the event
+// itself.
 func ohArgs(event, args json.RawMessage) (a ohArguments) {
 	var keys map[string]json.RawMessage
 	if !wire.IsObject(args) {

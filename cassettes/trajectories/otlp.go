@@ -11,13 +11,13 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
-// otlp is OpenTelemetry's GenAI spans in OTLP's JSON, as an export request a
-// line or a file. A trace is a trajectory: its chat spans are the turns, its
-// execute_tool spans the calls and results. What was said is in the attributes
-// gen_ai.input.messages and gen_ai.output.messages, where the sender puts it
-// there; without them the calls come in the order of their spans, and nothing
-// is known of the user. A chat that failed is a try, no turn. A call with
-// error.type is an error. There is no label.
+// otlp is OpenTelemetry's GenAI spans in OTLP's JSON, an export request a line or a
+// file. A trace is a trajectory: its chat spans are the turns, its execute_tool
+// spans the calls and results. The texts are in gen_ai.input.messages and
+// gen_ai.output.messages, if the sender fills these attributes in. Without them
+// the calls come in the order of their spans, and the user's messages are unknown.
+// A chat span that failed is a try and not a turn. A call with error.type is an
+// error. It has no label.
 var otlp = format{
 	name:  "otlp",
 	looks: `{"resourceSpans": [{"scopeSpans": [{"spans": [spans]}]}]}, one a file or one a line`,
@@ -47,7 +47,7 @@ type otlpAttribute struct {
 	Value otlpValue `json:"value"`
 }
 
-// An otlpValue is a value as OTLP writes it: an object with its type.
+// An otlpValue is a value as OTLP writes it, in a field named for its type.
 type otlpValue struct {
 	String *string         `json:"stringValue"`
 	Bool   json.RawMessage `json:"boolValue"`
@@ -61,7 +61,7 @@ type otlpValue struct {
 	} `json:"kvlistValue"`
 }
 
-// json gives the value as plain JSON.
+// json returns the value as plain JSON.
 func (v *otlpValue) json() json.RawMessage {
 	var plain any
 	switch {
@@ -93,12 +93,12 @@ func (v *otlpValue) json() json.RawMessage {
 	return text
 }
 
-// text gives an attribute as text: a text itself, anything else as JSON.
+// text returns an attribute as text: a string itself, any other value as JSON.
 func (s *otlpSpan) text(key string) string { return wire.String(s.attrs[key]) }
 
 func (s *otlpSpan) operation() string { return s.text("gen_ai.operation.name") }
 
-// prepare reads the span's time and attributes.
+// prepare decodes the span's time and attributes.
 func (s *otlpSpan) prepare() {
 	s.at, _ = strconv.ParseUint(wire.String(s.Start), 10, 64)
 	s.attrs = map[string]json.RawMessage{}
@@ -138,7 +138,7 @@ func readOTLP(raw json.RawMessage) (all []*Trajectory, err error) {
 	return all, err
 }
 
-// genAI visits the spans that are part of an agent's run.
+// genAI yields the spans that belong to an agent's run.
 func (x *otlpExport) genAI() func(func(*otlpSpan) bool) {
 	return func(yield func(*otlpSpan) bool) {
 		for _, resource := range x.ResourceSpans {
@@ -155,7 +155,7 @@ func (x *otlpExport) genAI() func(func(*otlpSpan) bool) {
 	}
 }
 
-// readTrace makes a trajectory of a trace.
+// readTrace returns the trajectory of the spans of a trace.
 func readTrace(spans []*otlpSpan) *Trajectory {
 	slices.SortStableFunc(spans, func(a, b *otlpSpan) int { return cmp.Compare(a.at, b.at) })
 	r := &Trajectory{Name: "trace=" + spans[0].TraceID}

@@ -8,15 +8,15 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A traceReader makes messages of the spans of one trace, which come in the
-// order of their beginning.
+// A traceReader turns the spans of one trace into messages. The spans come in the
+// order of their start.
 type traceReader struct {
 	messages []wire.Message
-	users    int             // messages of the user so far
-	turn     int             // where the last reply is in messages, if said
+	users    int             // user messages so far
+	turn     int             // index of the last reply in messages, if said
 	said     bool            // there was a reply
 	results  []wire.Message  // of the last reply's calls
-	answered map[string]bool // ids of calls that have a span of their own
+	answered map[string]bool // ids of calls with a result
 }
 
 // An otlpMessage is a message in the attributes of a span.
@@ -36,8 +36,8 @@ type otlpPart struct {
 	Response  json.RawMessage `json:"response"`
 }
 
-// attribute reads messages or parts from an attribute: JSON in a text, or a
-// structure. What is of another shape says nothing.
+// attribute decodes messages or parts from an attribute, which is JSON in a text or
+// a structure. An attribute of another shape is ignored.
 func attribute[T any](s *otlpSpan, key string) (v T) {
 	if text := s.text(key); text != "" {
 		if json.Unmarshal([]byte(text), &v) != nil {
@@ -48,14 +48,14 @@ func attribute[T any](s *otlpSpan, key string) (v T) {
 	return v
 }
 
-// flush ends the last reply's results.
+// flush adds the results of the last reply's calls to the messages.
 func (t *traceReader) flush() {
 	t.messages = append(t.messages, t.results...)
 	t.results = nil
 }
 
-// chat takes a try of a model request. Its input tells the user's messages and
-// the results that no span has told.
+// chat takes a model request. Its input has the user's messages, and the results of
+// calls that have no span of their own.
 func (t *traceReader) chat(s *otlpSpan) {
 	input := attribute[[]otlpMessage](s, "gen_ai.input.messages")
 	output := attribute[[]otlpMessage](s, "gen_ai.output.messages")
@@ -80,7 +80,7 @@ func (t *traceReader) say(m wire.Message) {
 	t.messages = append(t.messages, m)
 }
 
-// begin makes sure that there is a message of the user before the first reply.
+// begin adds an empty user message before the first reply if there is none.
 func (t *traceReader) begin() {
 	if t.users == 0 {
 		t.users++
@@ -96,7 +96,7 @@ func (t *traceReader) system(parts []json.RawMessage) {
 	}
 }
 
-// input takes what a request says that was not said before.
+// input takes the messages of a request that are new.
 func (t *traceReader) input(messages []otlpMessage) {
 	users := 0
 	for _, said := range messages {
@@ -120,7 +120,7 @@ func (t *traceReader) input(messages []otlpMessage) {
 	}
 }
 
-// responses takes results from the history of a request.
+// responses takes the new results in a message of a request.
 func (t *traceReader) responses(parts []json.RawMessage) {
 	for _, raw := range parts {
 		var p otlpPart
@@ -143,7 +143,7 @@ func (t *traceReader) responses(parts []json.RawMessage) {
 	}
 }
 
-// addParts adds the texts and calls of parts to a message.
+// addParts adds the texts and calls in parts to a message.
 func addParts(m *wire.Message, parts []json.RawMessage) {
 	for _, raw := range parts {
 		var p otlpPart
@@ -162,8 +162,8 @@ func addParts(m *wire.Message, parts []json.RawMessage) {
 	}
 }
 
-// tool takes a call that was executed: one of the last reply's, or, where that
-// does not tell, a further one.
+// tool takes an executed call. If the last reply does not have it, it is added
+// there.
 func (t *traceReader) tool(s *otlpSpan) {
 	if !t.said {
 		t.begin()
@@ -179,8 +179,8 @@ func (t *traceReader) tool(s *otlpSpan) {
 	t.results = append(t.results, wire.Message{Role: wire.Tool, ID: id, Text: s.text("gen_ai.tool.call.result"), Code: spanCode(s)})
 }
 
-// spanCode gives the code of a call: error.type where it is one, and a tool's
-// bug for any other error.
+// spanCode returns the code of a call: its error.type if that is one of the loop's
+// codes, ToolBug for any other error.
 func spanCode(s *otlpSpan) loop.Code {
 	code := loop.Code(s.text("error.type"))
 	if code == loop.None || slices.Contains(loop.Codes(), code) || code == loop.Cancelled {

@@ -16,8 +16,8 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// What is read is bounded: the bytes of a file and of one record in it, how
-// deep its JSON is nested, and its name.
+// Limits of what is read: bytes of a file and of a record in it, and how deep
+// JSON may be nested.
 const (
 	maxFile   = 512 << 20
 	maxRecord = 64 << 20
@@ -25,23 +25,23 @@ const (
 	maxName   = 80 // characters of a trajectory's name
 )
 
-// A Problem is a file, or a record in one, that could not be read, or from
-// which nothing or not all is replayed.
+// A Problem is a file, or a record in one, that could not be read or cannot be
+// replayed as a whole.
 type Problem struct {
 	File string
 	Line int    // of the record, from 1; 0 = the file as a whole
-	Text string // what is wrong and what was expected; may have several lines
+	Text string // what is wrong and what was expected, in one line or more
 	Kind ProblemKind
 }
 
-// A ProblemKind says how bad a [Problem] is.
+// A ProblemKind says how serious a [Problem] is.
 type ProblemKind uint8
 
-// The kinds. Only the first says that something is wrong.
+// The kinds. Only Broken is an error.
 const (
 	Broken  ProblemKind = iota // it could not be read
-	Nothing                    // it was read, and there is nothing to replay in it: embeddings, say
-	Partly                     // it was read, and some of its exchanges are part of no trajectory
+	Nothing                    // it was read and holds nothing to replay, such as embeddings
+	Partly                     // it was read, and some exchanges belong to no trajectory
 )
 
 func (p *Problem) Error() string {
@@ -51,14 +51,13 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text)
 }
 
-// Read reads the trajectories of one file. The format is one of [Formats], or ""
-// to recognise it by the first record that looks like one. A record that cannot
-// be read is a problem and does not hide the others; a file that holds no
-// record at all is one problem. Trajectories and problems come in the file's
-// order.
+// Read returns the trajectories in one file, and its problems, both in the order
+// of the file. The format is one of [Formats], or "" to go by the first record
+// that looks like one. A record that cannot be read is a problem and does not
+// hide the others. A file without any record is one problem.
 //
-// A file may have 512 MiB, a record 64 MiB and 100,000 messages, and JSON
-// nested 1,000 deep. The file is held in memory while it is read.
+// A file may have up to 512 MiB, a record up to 64 MiB and 100,000 messages, and
+// JSON may be nested 1,000 deep. The whole file is held in memory.
 func Read(path, format string) ([]*Trajectory, []*Problem) {
 	r := reader{file: filepath.ToSlash(path), format: named(format), names: map[string]bool{}}
 	if r.format == nil && format != "" {
@@ -79,7 +78,7 @@ func named(name string) *format {
 	return nil
 }
 
-// readFile reads a file whole. Its errors leave out the path.
+// readFile returns the content of a file. Its errors leave out the path.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -112,8 +111,8 @@ func (r *reader) note(kind ProblemKind, text string) {
 	r.problems = append(r.problems, &Problem{File: r.file, Text: text, Kind: kind})
 }
 
-// textFormat is the format of a file that is no JSON, nil if none is or the
-// file is JSON.
+// textFormat returns the format of a file that is not JSON, nil for JSON and for
+// an unknown text.
 func (r *reader) textFormat(data []byte) *format {
 	candidates := formats
 	if r.format != nil {
@@ -168,8 +167,7 @@ func (r *reader) read(data []byte) {
 	}
 }
 
-// join makes one record of all that can be decoded, and complains about the
-// others.
+// join makes one record of all valid ones and reports the others as problems.
 func (r *reader) join(records []record) []record {
 	all := record{raw: []byte("["), line: records[0].line}
 	for _, rec := range records {
@@ -197,7 +195,7 @@ func (r *reader) record(rec record) {
 	r.decode(rec)
 }
 
-// decode takes the trajectories of a record that is whole.
+// decode takes the trajectories of a valid record.
 func (r *reader) decode(rec record) {
 	got, err := r.format.read(rec.raw)
 	var left leftOut
@@ -221,7 +219,7 @@ func (r *reader) decode(rec record) {
 	}
 }
 
-// unique makes a name fit for a results line, and the only one in its file.
+// unique makes a name fit for a results line and unique in its file.
 func (r *reader) unique(name string, line int) string {
 	name = strings.Map(func(c rune) rune {
 		if c == '/' || c == ' ' || text.Hidden(c) {
@@ -242,7 +240,7 @@ func (r *reader) unique(name string, line int) string {
 	return name
 }
 
-// describe says what a file that nobody knows holds.
+// describe says what a record of an unknown format is.
 func describe(r record) string {
 	if why := r.invalid(); why != "" {
 		return why

@@ -194,7 +194,7 @@ user "Weather in Bern?\n[image_url]"
 	}
 }
 
-// write puts a file into a folder of the test's.
+// write writes a file into a new folder and returns its path.
 func write(t *testing.T, name, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -210,7 +210,7 @@ const (
 	goodTau  = `{"task_id": 1, "trial": 0, "reward": 1.0, "traj": ` + goodChat + `}`
 )
 
-// What is wrong with a file is told with its line, and hides no good record.
+// A problem is reported with its line and does not hide good records.
 func TestReadProblems(t *testing.T) {
 	for _, c := range []struct {
 		name, format, content string
@@ -300,7 +300,7 @@ func TestReadLargeRecord(t *testing.T) {
 	}
 }
 
-// A byte order mark, CRLF and bytes that are no UTF-8 hinder nobody.
+// A byte order mark, CRLF and bytes that are not UTF-8 are accepted.
 func TestReadOddBytes(t *testing.T) {
 	content := "\ufeff" + strings.Replace(goodChat, "hi", "caf\xe9", 1) + "\r\n" + goodChat + "\r\n"
 	trajectories, problems := Read(write(t, "x.jsonl", content), "")
@@ -364,9 +364,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// No input makes reader or replay panic; each is read or complained about; only
-// the last turn of a run has no calls; and each recorded call either ran, or
-// could not, or was saved.
+// No input makes the reader or a replay panic. Each gives trajectories or problems,
+// only the last turn of a run is without calls, and each recorded call ran, was
+// invalid or was saved.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"tau-bench.json", "agentdojo.jsonl", "chat.json", "chats.jsonl",
 		"agentdojo-native.json", "tau2.json", "toolathlon.json", "mini-swe-agent/shop-1.traj.json", "swe-agent.traj", "swe-agent-history.traj",

@@ -11,25 +11,24 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// Offline gives the config that a trajectory is replayed under. What a trajectory
-// says is final and takes no time, so nothing is tried again, no timeout and no
-// deadline applies, and the calls of a batch run at once: time, retry.max and
-// model_retry.max are zero, and so is parallel.max, which could change nothing
-// else. Limits, the error limit, detectors and history stay as they are. Money is
-// not recorded, and tokens only in HTTP traffic: elsewhere their limits never
-// trip.
+// Offline returns the config that a trajectory is replayed under. What is recorded
+// is final and takes no time, so time, retry.max and model_retry.max are zero:
+// nothing is retried, and timeouts and deadlines never apply. So is parallel.max:
+// the calls of a batch run at once. Limits, the error limit, detectors and history
+// stay. Cost is not recorded, and tokens only in HTTP traffic; elsewhere their
+// limits never trip.
 func Offline(cfg loop.Config) loop.Config {
 	cfg.Time = loop.Time{}
 	cfg.Retry.Max, cfg.ModelRetry.Max, cfg.Parallel.Max = 0, 0, 0
 	return cfg
 }
 
-// Replay plays each trajectory under each variant, made [Offline], and hands the
-// results to each, in the order of trajectories and then variants, from one
-// goroutine. workers is the number of replays at work at once, 0 = one a
-// processor; it changes nothing that can be seen. It stops at the first error
-// of each, when ctx ends, and at a variant that is no valid config, and returns
-// that error; the results handed over stand. See [Play] for what a result says.
+// Replay replays each trajectory under each variant, made [Offline]. It calls each
+// with every result, in the order of trajectories and then variants, in the
+// calling goroutine. workers is the number of replays at once, 0 = one a
+// processor; it does not change the results. Replay stops at the first error of
+// each, at an invalid config and when ctx ends, and returns that error. [Play]
+// explains a result.
 func Replay(ctx context.Context, trajectories []*Trajectory, variants []scenarios.Variant, workers int, each func(*scenarios.Result) error) error {
 	type job struct {
 		trajectory *Trajectory
@@ -51,19 +50,18 @@ func Replay(ctx context.Context, trajectories []*Trajectory, variants []scenario
 	return inorder.Run(ctx, inorder.Options{Workers: workers}, jobs, play, each)
 }
 
-// Play replays one trajectory under one variant, made [Offline], and gives its
-// results line and its trace.
+// Play replays one trajectory under one variant, made [Offline], and returns its
+// result and its trace.
 //
-// The line's label is healthy where the trajectory says success, runaway where
-// it says failure, and empty where it says nothing. Nothing is judged. Its end
-// state is that of the run that a rule stopped, else that of the last run, and
-// RECORDING_ENDED where a rule tripped when nothing recorded was left for it to
-// prevent. Saved counts the recorded calls that did not run because a rule
-// stopped the session or refused them, answered or not; WentOn says that a
-// stopped session had a call among them, name and arguments, that had not run
-// before.
+// A trajectory labelled success is healthy and one labelled failure a runaway, but
+// nothing is judged. The end state is that of the run that a rule stopped, else
+// that of the last run. It is RECORDING_ENDED where a rule tripped when nothing
+// recorded was left to prevent. Saved counts the recorded calls, answered or not,
+// that did not run because a rule stopped the session or refused them. WentOn says
+// that one of them is a new call of a stopped session: no call with its name and
+// arguments had run before.
 //
-// The error is that of the config, or of ctx. A panic below makes the verdict
+// The error is that of the config or of ctx. After a panic the verdict is
 // inconclusive.
 func Play(ctx context.Context, r *Trajectory, v scenarios.Variant) (result *scenarios.Result, trace loop.Trace, err error) {
 	w := newWorld(r)
@@ -84,7 +82,7 @@ func Play(ctx context.Context, r *Trajectory, v scenarios.Variant) (result *scen
 	return w.result(v.Name), trace, nil
 }
 
-// result is the session's results line.
+// result returns the result of the session.
 func (w *world) result(variant string) *scenarios.Result {
 	r := &scenarios.Result{
 		Type:     "trial",
@@ -125,7 +123,7 @@ func (w *world) result(variant string) *scenarios.Result {
 	return r
 }
 
-// wentOn reports whether the session was stopped and the trajectory then has a
+// wentOn reports whether the session was stopped and the trajectory goes on to a
 // call that had not run before.
 func (w *world) wentOn() bool {
 	if w.stop == nil {

@@ -186,7 +186,8 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// What a variant does instead of a plain stop. All stop after the first turn.
+// The other things that a limit may do instead of a plain stop. All stop after the
+// first turn.
 func TestPlayAtLimit(t *testing.T) {
 	answer := []string{"user: hi", "f()", "= 1", "done"}
 	more := []string{"user: hi", "f()", "= 1", "g()", "= 2", "done"}
@@ -221,7 +222,7 @@ func TestPlayAtLimit(t *testing.T) {
 	}
 }
 
-// A veto is no stop: what was recorded next follows, to the end.
+// A veto is not a stop: what was recorded next follows, to the end.
 func TestPlayVeto(t *testing.T) {
 	cfg := off(func(c *loop.Config) {
 		c.Detectors = []detect.Detector{{Name: "again", Do: []detect.Rung{{At: 2, Act: detect.Veto}}}}
@@ -305,7 +306,7 @@ func TestOffline(t *testing.T) {
 	}
 }
 
-// replayAll gives the lines of a replay as JSON.
+// replayAll returns the results of a replay as JSON lines.
 func replayAll(t *testing.T, trajectories []*Trajectory, variants []scenarios.Variant, workers int) string {
 	t.Helper()
 	var b strings.Builder

@@ -13,15 +13,14 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// Scenario makes a scenario of the trajectory, with the config made [Offline]:
-// played, it gives the trace of the replay under that config. Nothing in it takes
-// time. Its label is the trajectory's,
-// or, where it has none, the one that fits how it ends; that end is what it
-// expects. The caller gives it a name and a description.
+// Scenario makes a scenario of the trajectory, with the config made [Offline]. When
+// played, the scenario gives the trace of the replay under that config, and takes
+// no time. It has the label of the trajectory, or the one that fits its end where
+// there is none, and expects that end. It has neither a name nor a description.
 //
-// A trajectory that breaks off before an answer is cancelled a second later,
-// where its replay ends at once as [loop.RecordingEnded]. The error says why
-// there can be no such scenario: in a scenario the user speaks again only after
+// A trajectory that breaks off before an answer is cancelled a second later in the
+// scenario, whereas its replay ends at once as [loop.RecordingEnded]. The error
+// says why no scenario can be made: the user of a scenario speaks again only after
 // an answer.
 func (r *Trajectory) Scenario(cfg loop.Config) (*scenarios.Scenario, error) {
 	cfg = Offline(cfg)
@@ -54,7 +53,7 @@ func (r *Trajectory) Scenario(cfg loop.Config) (*scenarios.Scenario, error) {
 	return s, nil
 }
 
-// played plays a script and gives the trace and how its last run ended.
+// played plays a script and returns the trace and how the last run ended.
 func played(s *fakes.Script, cfg loop.Config) (trace loop.Trace, end loop.EndState, err error) {
 	m, err := loop.New(cfg, s.LoopTask(1), s.Specs())
 	if err != nil {
@@ -71,8 +70,8 @@ func played(s *fakes.Script, cfg loop.Config) (trace loop.Trace, end loop.EndSta
 	return trace, end, nil
 }
 
-// differ gives the first step whose effects are not the same, -1 for none. How
-// a trajectory that breaks off ends is not compared.
+// differ returns the first step with other effects, -1 for none. It does not
+// compare how a trajectory that breaks off ends.
 func differ(recorded, trace loop.Trace) int {
 	n := len(recorded)
 	if n > 0 && recorded[n-1].In.Kind == loop.Cancel {
@@ -91,7 +90,7 @@ func differ(recorded, trace loop.Trace) int {
 	return -1
 }
 
-// script says what the trajectory says.
+// script returns the trajectory as a script.
 func (r *Trajectory) script(cfg loop.Config) (*fakes.Script, error) {
 	runs := r.Runs
 	if n := len(runs); n > 1 && len(runs[n-1].Turns) == 0 {
@@ -130,11 +129,11 @@ func stepOf(t *Turn) fakes.Step {
 	return step
 }
 
-// plain writes a text so that a script says it as it is.
+// plain escapes a text for a script, which would fill in ${…}.
 func plain(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
-// executed lists the calls that are executed where no rule is in the way, in
-// order; or, if the config refuses one and goes on, those that it executes.
+// executed returns, in order, the calls that run without any rule; or those that
+// run under the config, if it refuses calls and goes on.
 func (r *Trajectory) executed(cfg loop.Config) ([]*Call, error) {
 	var lists [2][]*Call
 	for i, c := range []loop.Config{loop.Off(), cfg} {
@@ -155,7 +154,7 @@ func (r *Trajectory) executed(cfg loop.Config) ([]*Call, error) {
 	return some, nil
 }
 
-// scriptTools gives the tools with what they answered, one call after another.
+// scriptTools returns the tools with their answers in the order of the calls.
 func (r *Trajectory) scriptTools(executed []*Call) []fakes.Tool {
 	var tools []fakes.Tool
 	for _, spec := range newWorld(r).tools() {
@@ -165,7 +164,7 @@ func (r *Trajectory) scriptTools(executed []*Call) []fakes.Tool {
 				t.Answers = addAnswer(t.Answers, r.answer(c))
 			}
 		}
-		if t.Answers == nil { // all its calls are invalid
+		if t.Answers == nil { // all calls of the tool are invalid
 			t.Answers = []fakes.Answer{{}}
 		}
 		tools = append(tools, t)
@@ -173,7 +172,7 @@ func (r *Trajectory) scriptTools(executed []*Call) []fakes.Tool {
 	return tools
 }
 
-// addAnswer adds an answer to one call.
+// addAnswer adds an answer, or counts it up if it equals the last one.
 func addAnswer(answers []fakes.Answer, a fakes.Answer) []fakes.Answer {
 	if n := len(answers); n > 0 {
 		last := answers[n-1]
@@ -186,8 +185,8 @@ func addAnswer(answers []fakes.Answer, a fakes.Answer) []fakes.Answer {
 	return append(answers, a)
 }
 
-// answer is what a call was answered. One that nobody answered succeeds with
-// nothing if its run went on, and else never does.
+// answer returns the answer to a call. A call without a result succeeds with an
+// empty one if its run went on, and else hangs.
 func (r *Trajectory) answer(c *Call) fakes.Answer {
 	switch res := c.Result; {
 	case res != nil && res.Code != loop.None:

@@ -28,7 +28,7 @@ func reload(t *testing.T, s *scenarios.Scenario) *scenarios.Scenario {
 	return loaded[0]
 }
 
-// effects writes what a trace did, without the cancel at its end.
+// effects returns the records of a trace without the cancel at its end.
 func effects(trace loop.Trace) (steps []string) {
 	for _, r := range trace {
 		if r.In.Kind != loop.Cancel {
@@ -39,8 +39,8 @@ func effects(trace loop.Trace) (steps []string) {
 	return steps
 }
 
-// A scenario of a trajectory, written and loaded again, gives the trace of the
-// replay, whatever rules are in force and however the trajectory ends.
+// The scenario of a trajectory, written and loaded again, gives the trace of the
+// replay, whatever the rules are and however the trajectory ends.
 func TestScenario(t *testing.T) {
 	refusing := perTurn(1)
 	for _, c := range []struct {
@@ -89,7 +89,7 @@ func TestNoScenario(t *testing.T) {
 	}
 }
 
-// Labels stand; where there is none, the end tells.
+// The scenario keeps the label; without one, the end decides.
 func TestLabelOfScenario(t *testing.T) {
 	for _, c := range []struct {
 		label Label
@@ -111,7 +111,7 @@ func TestLabelOfScenario(t *testing.T) {
 	}
 }
 
-// Real runs become scenarios that go as their replays.
+// Real runs become scenarios with the trace of their replay.
 func TestScenariosOfRealRuns(t *testing.T) {
 	for _, source := range []string{"tau-bench", "agentdojo", "agentdojo-native", "mini-swe-agent", "sentinel", "swe-agent", "tau2", "toolathlon"} {
 		t.Run(source, func(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// sentinel is what AgentTrajectorySentinel writes: JSON Lines, a file a run and
-// a line a step, with the step's calls and results in tool_events. Older files
-// have none: their calls stand in text, as [name({…}) -> result]. An error is
-// marked; labels come from beside the file, and an injected fault is none.
+// sentinel is the log of AgentTrajectorySentinel: JSON Lines, a run a file and a
+// step a line, with the calls and results of a step in tool_events. Older files
+// have them in the text instead, as [name({…}) -> result]. Errors are marked;
+// labels come from a file of labels. An injected fault is not a label.
 var sentinel = format{
 	name:  "sentinel",
 	looks: `{"text": …, "action": "tool_call", "tool_events": […]} a line, one run a file`,
@@ -58,8 +58,8 @@ func readSentinel(raw json.RawMessage) (*Trajectory, error) {
 	return r, nil
 }
 
-// messages gives the reply of a step and the results of its calls. The text of
-// a step with calls only repeats them.
+// messages returns the reply of a step and the results of its calls. The text of a
+// step with calls is left out, since it only repeats them.
 func (s *sentinelStep) messages() []wire.Message {
 	events := s.Events
 	if len(events) == 0 && s.Action == "tool_call" {
@@ -84,11 +84,11 @@ func (s *sentinelStep) messages() []wire.Message {
 	return messages
 }
 
-// writtenCall is where a call begins in the text of a step.
+// writtenCall matches where a call begins in the text of a step.
 var writtenCall = regexp.MustCompile(`\[([\w.-]+)\(\{`)
 
-// eventsIn reads the calls from the text of a step: [name({…}) -> result], one
-// after another.
+// eventsIn reads the calls in the text of a step: [name({…}) -> result], one after
+// another.
 func eventsIn(text string, failed bool) (events []sentinelEvent) {
 	const arrow = ") -> "
 	end := func(result string) {

@@ -9,16 +9,16 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
-// A record is one piece of a file, as it stands there.
+// A record is one piece of a file, byte for byte.
 type record struct {
 	raw  []byte
-	line int // where it begins, from 1
+	line int // on which it begins, from 1
 }
 
 // split cuts a file, which is not blank, into its records: the lines of JSON
-// Lines or the whole document, and in their place the elements of an array that
-// is none of messages. What is no JSON becomes a record too, for somebody to
-// complain about; so does what is left of an array that breaks off.
+// Lines, or the whole document. An array that does not hold messages is replaced
+// by its elements. Invalid JSON becomes a record, too, so that it is reported; so
+// does the rest of an array that breaks off.
 func split(data []byte) []record {
 	pieces := splitLines(data)
 	if !isJSONLines(pieces) {
@@ -35,9 +35,9 @@ func split(data []byte) []record {
 	return records
 }
 
-// isJSONLines tells JSON Lines from a document: the first line, or a later one
-// that is a record, is JSON by itself. A line with a lone bracket begins a
-// document, however its runs are laid out.
+// isJSONLines reports whether a file is JSON Lines and not one document: its first
+// line is valid JSON, or a later line is a record of a known format. A first line
+// with a lone bracket begins a document, however its runs are laid out.
 func isJSONLines(lines []record) bool {
 	if len(lines) == 1 || string(lines[0].raw) == "[" {
 		return false
@@ -92,7 +92,7 @@ func elements(array record) []record {
 	return records
 }
 
-// invalid says why a record cannot be decoded, "" if it can.
+// invalid returns why a record cannot be decoded, "" if it can.
 func (r record) invalid() string {
 	var syntax *json.SyntaxError
 	var value json.RawMessage
@@ -112,7 +112,7 @@ func (r record) invalid() string {
 	return ""
 }
 
-// depth gives how deep the brackets of JSON are nested.
+// depth returns how deep the brackets of JSON are nested.
 func depth(raw []byte) int {
 	depth, deepest, quoted := 0, 0, false
 	for i := 0; i < len(raw); i++ {

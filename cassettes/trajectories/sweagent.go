@@ -10,12 +10,12 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// sweAgent is what SWE-agent writes into .traj files: a JSON object a run, with
-// the steps in trajectory, an action and an observation each, and the messages
-// in history. The steps are what is read, as calls of bash: history leaves out
-// the last observation. Where there are none, history is read, with its OpenAI
-// calls. Demonstrations in history are part of the system prompt. There is no
-// label, and no mark of an error: it is guessed from how an observation begins.
+// sweAgent is the .traj file of SWE-agent: a JSON object a run, with its steps in
+// trajectory, an action and an observation each, and its messages in history. The
+// steps are read as calls of bash, since history lacks the last observation; a run
+// without steps is read from history, with its OpenAI calls. Demonstrations in
+// history are part of the system prompt. It has no label. Errors are not marked:
+// they are guessed from how an observation begins.
 var sweAgent = format{
 	name:  "swe-agent",
 	looks: `{"history": [messages], "trajectory": [{"action": …, "observation": …}, …]}`,
@@ -26,8 +26,7 @@ var sweAgent = format{
 	read: single(readSWEAgent),
 }
 
-// firstHas reports whether the first element of an array is an object with a
-// key.
+// firstHas reports whether the first element of an array is an object with the key.
 func firstHas(array json.RawMessage, key string) bool {
 	var items []json.RawMessage
 	var keys map[string]json.RawMessage
@@ -68,8 +67,8 @@ func readSWEAgent(raw json.RawMessage) (*Trajectory, error) {
 	return r, nil
 }
 
-// readHistory decodes messages whose results name their calls in a list, and
-// some of which belong to a demonstration.
+// readHistory decodes messages whose results name their calls in a list and some of
+// which belong to a demonstration.
 func readHistory(raw json.RawMessage) ([]wire.Message, error) {
 	messages, err := readMessages(raw)
 	if err != nil {
@@ -94,7 +93,7 @@ func readHistory(raw json.RawMessage) ([]wire.Message, error) {
 	return messages, nil
 }
 
-// beforeReply gives the messages before the first one of the assistant.
+// beforeReply returns the messages before the first one of the assistant.
 func beforeReply(messages []wire.Message) []wire.Message {
 	for i := range messages {
 		if messages[i].Role == wire.Assistant {

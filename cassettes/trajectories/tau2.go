@@ -8,10 +8,9 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
-// tau2 is what the benchmark tau2-bench writes: one JSON object with the
-// simulations of an agent, each with its messages, whose results say whether
-// they are errors, and its reward, 1 for success. The simulated user may call
-// tools too.
+// tau2 is the output of the benchmark tau2-bench: one JSON object with the
+// simulations of an agent, each with its messages and its reward, 1 for success.
+// Results say whether they are errors. The simulated user may call tools, too.
 var tau2 = format{
 	name:  "tau2",
 	looks: `{"info": …, "simulations": [{"messages": [messages], "reward_info": {"reward": 1}}, …]}`,

@@ -8,9 +8,9 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
-// tauBench is what the benchmark tau-bench writes: one JSON array of runs, each
-// with its OpenAI chat messages in traj and its reward, 1 for success. An error
-// shows only in the text of a result.
+// tauBench is the output of the benchmark tau-bench: one JSON array of runs, each
+// with its OpenAI chat messages in traj and its reward, 1 for success. Errors are
+// not marked: only the text of a result shows them.
 var tauBench = format{
 	name:  "tau-bench",
 	looks: `[{"traj": [messages], "reward": 1}, …]`,

@@ -9,10 +9,10 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// toolathlon is what the benchmark Toolathlon publishes: a JSON object a run,
-// with OpenAI chat messages and whether it passed. Results are parts of text
-// written as JSON. Nothing marks an error, so that it is guessed from how a
-// text begins, or from a return code or a status in it.
+// toolathlon is the published log of the benchmark Toolathlon: a JSON object a run,
+// with OpenAI chat messages and whether it passed. Results are text parts written
+// as JSON. Errors are not marked: they are guessed from how a text begins, or from
+// a return code or a status in it.
 var toolathlon = format{
 	name:  "toolathlon",
 	looks: `{"pass": true, "messages": [messages]}`,
@@ -53,8 +53,8 @@ func readToolathlon(raw json.RawMessage) (*Trajectory, error) {
 	return r, nil
 }
 
-// unwrapped gives the text of parts that a result holds as JSON. Any other
-// text stays.
+// unwrapped returns the text of a result whose text is JSON of parts, and any other
+// text unchanged.
 func unwrapped(text string) string {
 	raw := json.RawMessage(text)
 	var parts []struct{ Type, Text *string }
@@ -72,7 +72,7 @@ func unwrapped(text string) string {
 	return wire.Text(raw)
 }
 
-// toolathlonError is how results of failed calls begin. Words of errors further
-// on do not count: a page, a log or a source file may hold them.
+// toolathlonError matches how results of failed calls begin. Error words further on
+// do not count: a page, a log or a source file may contain them.
 var toolathlonError = regexp.MustCompile(`^\s*(?:(?i:error\b|failed to |access denied|security violation|traceback \(most recent)|` +
 	`Tool \S+ not found in agent|\{"(?:object":"error"|status":(?:[45]\d\d,"object":"error"|"error")))|(?i:\breturn Code: -?[1-9])`)

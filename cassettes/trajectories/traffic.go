@@ -7,8 +7,7 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
-// A leftOut counts the exchanges of a file that are part of no trajectory, by
-// their reason.
+// A leftOut counts the exchanges of a file that belong to no trajectory, by reason.
 type leftOut map[wire.Reason]int
 
 func (l leftOut) Error() string {
@@ -24,8 +23,8 @@ func (l leftOut) Error() string {
 	return strings.Join(all, ", ")
 }
 
-// readTraffic makes trajectories of the conversations in recorded HTTP traffic.
-// Its error is a leftOut, or nil.
+// readTraffic returns the conversations in recorded HTTP traffic as trajectories.
+// Its error is a leftOut or nil.
 func readTraffic(exchanges []wire.Exchange) ([]*Trajectory, error) {
 	conversations, left := wire.Read(exchanges)
 	var all []*Trajectory

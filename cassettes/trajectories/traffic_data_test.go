@@ -17,11 +17,11 @@ import (
 
 // foreign holds HTTP traffic that other projects recorded, a folder a source:
 // 415 cassettes and 18 bodies of answers, 433 files without the READMEs (the
-// first count of them, 385, is older than the files). They are no part of the
+// first count of them, 385, is older than the files). They are not part of the
 // repository.
 const foreign = "../../../shared/data/cassettes"
 
-// A tally is what a source comes to. Tokens are those of all answers, as an
+// A tally is the sum over a source. Tokens are those of all answers, as an
 // independent script added them up.
 type tally struct {
 	Files, Decoded, Named  int
@@ -30,7 +30,7 @@ type tally struct {
 	TokensIn, TokensOut    int64
 }
 
-// Every file is decoded, or named with a reason from the list.
+// Every file is decoded or reported with a reason from the list.
 func TestForeignTraffic(t *testing.T) {
 	for source, want := range map[string]tally{
 		"adk-go":                       {37, 36, 1, 42, 69, 41, 0, 0, 12244, 8321},
@@ -133,7 +133,7 @@ func isReason(text string) bool {
 	return true
 }
 
-// What some files hold, as it was read from them by eye.
+// The content of some files, as a person read it.
 func TestForeignFiles(t *testing.T) {
 	for _, c := range []struct {
 		file, model, want string
@@ -249,7 +249,7 @@ user ""
 	}
 }
 
-// sketchWithTokens is sketch with the tokens behind each turn that has some.
+// sketchWithTokens is like sketch, with the tokens of each turn that has any.
 func sketchWithTokens(r *Trajectory) string {
 	var tokens []string
 	for _, run := range r.Runs {

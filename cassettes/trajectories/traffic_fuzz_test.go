@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// fuzzTraffic reads files that are much like those of testdata/traffic: what is
-// read from them is valid, is bounded by the file, and replays to its end.
+// fuzzTraffic reads files like those in testdata/traffic: the trajectories in them
+// are valid, bounded by the size of the file, and replay to their end.
 func fuzzTraffic(f *testing.F, format string, seeds ...string) {
 	for _, name := range seeds {
 		data, err := os.ReadFile(filepath.Join("testdata", "traffic", name))
@@ -29,7 +29,7 @@ func fuzzTraffic(f *testing.F, format string, seeds ...string) {
 		}
 		for _, p := range r.problems {
 			if !utf8.ValidString(p.Text) {
-				t.Errorf("a problem in no text: %q", p.Text)
+				t.Errorf("a problem that is not UTF-8: %q", p.Text)
 			}
 		}
 		turns := 0

@@ -73,8 +73,7 @@ func TestTokensOfTraffic(t *testing.T) {
 	}
 }
 
-// A file that breaks off anywhere is read as far as it goes, or is a problem; it
-// is never taken for more than it is.
+// A file that breaks off anywhere is read up to there or is a problem.
 func TestTruncatedTraffic(t *testing.T) {
 	files, _ := filepath.Glob("testdata/traffic/*")
 	if len(files) != 7 {
@@ -100,7 +99,7 @@ func TestTruncatedTraffic(t *testing.T) {
 	}
 }
 
-// An httprr file knows its sizes: each cut is told.
+// An httprr file has its sizes, so every cut is a problem.
 func TestTruncatedHTTPRR(t *testing.T) {
 	data, err := os.ReadFile("testdata/traffic/gemini.httprr")
 	if err != nil {
@@ -149,7 +148,7 @@ func TestHostileTraffic(t *testing.T) {
 	}
 }
 
-// YAML that is no cassette is no failure in a folder of trajectories.
+// YAML that is not a cassette is not an error in a folder of trajectories.
 func TestOtherYAML(t *testing.T) {
 	r := reader{file: "compose.yml", names: map[string]bool{}}
 	r.read([]byte("services: {}\n"))

@@ -11,37 +11,38 @@ import (
 // user messages, the turns that answer them, and the calls of each turn with
 // their results.
 //
-// What does not fit that form is settled so. Assistant messages in a row are
-// one turn, also where only a stray result stands between them, so that only
-// the last turn of a run is without calls; user messages in a row are one
-// message. An assistant message
-// before the first user message is history, unless it has calls: then it
-// begins a run without a user message. A user may call tools too (a simulated
-// customer, say): these calls are not the agent's, so they and their results
-// are left out, and a user message that says nothing beside begins no run.
-// A result that answers no call is dropped and counted.
+// A source is brought into that form by these rules:
+//
+//   - Assistant messages in a row are one turn, even with a stray result between
+//     them. So only the last turn of a run is without calls.
+//   - User messages in a row are one message.
+//   - An assistant message before the first user message is history, unless it
+//     has calls. Then it begins a run without a user message.
+//   - A user may call tools, too, such as a simulated customer. Those calls are
+//     not the agent's: they and their results are left out, and a user message
+//     with nothing else does not begin a run.
+//   - A result that answers no call is dropped and counted.
 type Trajectory struct {
 	Name  string // unique in its file: index=104
 	File  string // the path that was read, with slashes
-	Line  int    // where the record begins in its file, from 1
+	Line  int    // on which the record begins in its file, from 1
 	Label Label
-	Model string // "" = the source does not say
+	Model string // "" = unknown
 
 	System  string   // the system prompt, "" = none
-	Leading []string // what the assistant said before the first user message
+	Leading []string // assistant messages before the first user message
 	Runs    []*Run   // at least one
 
 	Messages int // messages in the source, of all roles
 	Dropped  int // results that answer no call
 
-	key string // the source's own name of it
+	key string // its name in the source, before it was made unique
 }
 
-// ID is the trajectory's full name, file/name: what results call its scenario.
+// ID returns the full name, file/name, which results have as their scenario.
 func (r *Trajectory) ID() string { return r.File + "/" + r.Name }
 
-// A Label says whether the recorded agent reached its goal, in the source's
-// own judgement.
+// A Label says whether the source judged that the agent reached its goal.
 type Label string
 
 // The labels.
@@ -51,44 +52,45 @@ const (
 	Failure    Label = "failure"
 )
 
-// A Run is a user message and the turns that answer it. No turns: nobody did.
+// A Run is a user message and the turns that answer it. It has no turns if the
+// message was not answered.
 type Run struct {
 	User  string
 	Turns []*Turn
 }
 
-// A Turn is one reply of the recorded model, and the calls it asks for.
+// A Turn is one reply of the recorded model and the calls that it asks for.
 type Turn struct {
 	Text  string
 	Calls []*Call
-	// Tokens that the model read and wrote for it, 0 = not recorded.
+	// Tokens that the model read and wrote, 0 = not recorded.
 	TokensIn, TokensOut int64
 }
 
-// A Call is a call as it was recorded. Nothing in it can be trusted.
+// A Call is a call as it was recorded. None of its fields can be trusted.
 type Call struct {
-	ID     string // "" = missing; two calls of a run may have the same
+	ID     string // "" = missing; calls of a run may share one
 	Name   string
-	Args   string  // JSON as text, "" = none; no JSON where the model wrote none
-	Result *Result // nil = nobody answered
+	Args   string  // as the model wrote them: JSON or not, "" = none
+	Result *Result // nil = not answered
 }
 
 // A Result is the answer to a call.
 type Result struct {
 	Text string
-	// Code is None where the source has no mark of its own for an error: then
-	// Text alone tells.
+	// Code is None where the source does not mark the result as an error. Its
+	// text may still say so.
 	Code loop.Code
 }
 
-// assemble builds the session from its messages.
+// assemble builds the session from its messages, by the rules of [Trajectory].
 func (r *Trajectory) assemble(messages []wire.Message) {
 	b := builder{traj: r, said: map[*string][]string{}}
 	for _, m := range messages {
 		switch m.Role {
 		case wire.System:
 			b.say(&r.System, m.Text)
-			continue // it interrupts nobody
+			continue // a system message does not end a turn
 		case wire.User:
 			b.user(m)
 		case wire.Assistant:
@@ -107,21 +109,21 @@ func (r *Trajectory) assemble(messages []wire.Message) {
 type builder struct {
 	traj *Trajectory
 	run  *Run                 // the last one, nil before the first user message
-	last wire.Role            // who spoke last
-	turn int                  // number of the message with calls that came last
+	last wire.Role            // of the last message
+	turn int                  // number of the last message with calls
 	open []openCall           // unanswered calls, in order
-	said map[*string][]string // what each text of the trajectory is made of
+	said map[*string][]string // the pieces of each text, joined at the end
 }
 
-// An openCall waits for its result. The user's calls are among them, so that
-// their results are not taken for answers to the agent.
+// An openCall waits for its result. The user's calls wait, too, so that their
+// results are not taken for answers to the agent.
 type openCall struct {
 	*Call
 	turn int
 }
 
-// maxOpen bounds the calls that wait for a result. The oldest ones then stay
-// unanswered.
+// maxOpen bounds the calls that wait for a result. With more, the oldest ones
+// stay unanswered.
 const maxOpen = 1000
 
 func (b *builder) user(m wire.Message) {
@@ -136,7 +138,7 @@ func (b *builder) user(m wire.Message) {
 	b.begin(m.Text)
 }
 
-// say adds a text below what is there.
+// say adds a line to a text.
 func (b *builder) say(to *string, text string) {
 	if text != "" {
 		b.said[to] = append(b.said[to], text)
@@ -175,7 +177,7 @@ func (b *builder) lastTurn() *Turn {
 	return nil
 }
 
-// await lets calls wait for their results, and gives them.
+// await returns the calls, which wait for their results from now on.
 func (b *builder) await(asked []wire.Call) (calls []*Call) {
 	if len(asked) == 0 {
 		return nil
@@ -200,10 +202,9 @@ func (b *builder) result(m wire.Message) {
 	b.open = append(b.open[:i], b.open[i+1:]...)
 }
 
-// answered finds the open call that a result with this id answers, -1 for none.
-// Ids are reused in real trajectories, so it is the nearest: of the latest turn
-// that has one, the first in order. Where either side has no id, order alone
-// decides.
+// answered returns the open call that a result with this id answers, -1 for none.
+// Real runs reuse ids, so the nearest call counts: the first of the latest turn
+// that has one. Without an id on either side, order alone decides.
 func (b *builder) answered(id string) int {
 	nearest := func(fits func(openCall) bool) int {
 		best := -1

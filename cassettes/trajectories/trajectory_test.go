@@ -8,8 +8,8 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
-// sketch writes a trajectory down: a line for each message of the user, and
-// below it one for each turn.
+// sketch writes a trajectory as text: a line for each user message and, below it,
+// one for each turn.
 func sketch(r *Trajectory) string {
 	var b strings.Builder
 	for _, text := range r.Leading {
@@ -193,8 +193,8 @@ user "bye"
 	}
 }
 
-// Only so many calls wait for a result; a hostile trajectory cannot make pairing
-// slow.
+// The number of calls that wait for a result is bounded, so that a hostile
+// trajectory cannot make pairing slow.
 func TestOpenCallsAreBounded(t *testing.T) {
 	asked := make([]wire.Call, maxOpen+1)
 	for i := range asked {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// goVCR is what go-vcr records, its file versions 1 and 2.
+// goVCR is a cassette of go-vcr, file version 1 or 2.
 var goVCR = format{
 	name:  "go-vcr",
 	looks: "a YAML file with version and interactions, whose requests have a url",
@@ -22,8 +22,8 @@ var goVCR = format{
 	read:  readCassette,
 }
 
-// vcrPy is what vcrpy records, as YAML or JSON; also its older files, which are
-// an array of interactions or have the answer in content.
+// vcrPy is a cassette of vcrpy, YAML or JSON. In older files it is an array of
+// interactions, or the answer is in content.
 var vcrPy = format{
 	name:  "vcrpy",
 	looks: "a YAML or JSON file with interactions, whose requests have a uri",
@@ -36,7 +36,7 @@ var vcrPy = format{
 }
 
 var (
-	// Comments and the mark of a document may come first.
+	// Comments and the marker of a document may come first.
 	cassetteHead = regexp.MustCompile(`\A(?:[ \t]*(?:#[^\n]*)?\r?\n|---[^\n]*\n|%YAML[^\n]*\n)*(?:version|interactions)[ \t]*:`)
 	hasURI       = regexp.MustCompile(`(?m)^(?:- )?[ \t]+uri:`)
 )
@@ -83,7 +83,7 @@ func readCassette(raw json.RawMessage) ([]*Trajectory, error) {
 	return readTraffic(exchanges)
 }
 
-// readInteraction reads one interaction of either recorder.
+// readInteraction decodes one interaction of either recorder.
 func readInteraction(one any) (x wire.Exchange, err error) {
 	both, _ := one.(map[string]any)
 	request, ok := both["request"].(map[string]any)
@@ -103,7 +103,7 @@ func readInteraction(one any) (x wire.Exchange, err error) {
 	return x, nil
 }
 
-// urlOf gives the URL of a request, which is never empty.
+// urlOf returns the URL of a request, "/" if there is none.
 func urlOf(request map[string]any) string {
 	for _, key := range []string{"url", "uri", "path"} {
 		if s, ok := request[key].(string); ok && s != "" {
@@ -113,8 +113,8 @@ func urlOf(request map[string]any) string {
 	return "/"
 }
 
-// statusOf gives the code of a response: its own, or that in status, which may
-// also be a text such as "200 OK".
+// statusOf returns the code of a response, 0 if there is none: code, status_code,
+// status.code, or status, which may be a text such as "200 OK".
 func statusOf(response map[string]any) int {
 	candidates := []any{response["code"], response["status_code"], response["status"]}
 	if status, ok := response["status"].(map[string]any); ok {
@@ -131,8 +131,8 @@ func statusOf(response map[string]any) int {
 	return 0
 }
 
-// bodyOf gives the body of a request or response. It is a text, or an object
-// with string or base64_string; or parsed_body has its value.
+// bodyOf returns the body of a request or response. It is a text, an object with
+// string or base64_string, or the value of parsed_body.
 func bodyOf(message map[string]any) ([]byte, error) {
 	if parsed, ok := message["parsed_body"]; ok && parsed != nil {
 		return json.Marshal(parsed)

@@ -9,43 +9,39 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A world plays a trajectory to a machine. It is open loop: whatever the variant
-// did with a turn's calls, the turn that was recorded next follows. Results are
-// matched to the machine's calls by their place in the batch. Virtual time
-// stands still.
+// A world replays a trajectory to a machine. It is open loop: whatever the variant
+// did with a turn's calls, the recorded next turn follows, also as the last word
+// that a limit asks for. Results find the machine's calls by their place in the
+// batch. Virtual time stands still.
 //
-// A recorded run that ends without an answer (because the trajectory breaks off,
-// or because the user spoke in between) is cancelled with
-// [loop.ByRecordingEnded], and the user's next message begins the next run, as
-// any user message does. A last user message that nobody answered begins none.
-// A call that nobody answered ends with the run that it is in; if that run went
-// on all the same, the trajectory does not say that it failed, and it succeeds
-// with an empty result.
+// A recorded run may end without an answer, because the trajectory breaks off or
+// the user spoke in between. It is then cancelled with [loop.ByRecordingEnded],
+// and the next user message begins the next run. A last user message without an
+// answer does not begin a run. A call without a result ends with its run; if the
+// run went on, the call succeeds with an empty result, since nothing says that it
+// failed. A question to the user has no recorded answer and is answered with no.
 //
-// The turn recorded next is also what the machine gets for a last word. A
-// question to the user has no recorded answer: it is answered with no.
-//
-// The session ends with the first run that a rule stops. A rule that trips
-// where the recorded run ends anyway, with every call executed and no turn
-// left, has stopped nothing: the session goes on.
+// The session ends with the first run that a rule stops. A rule that trips where
+// the recorded run ends anyway, with all its calls executed and no turn left, has
+// stopped nothing, and the session goes on.
 type world struct {
 	traj *Trajectory
-	run  int // the run under way
-	turn int // of that run, the next to be given
-	next int // the machine's number of the next call to be given
+	run  int // the current one
+	turn int // the next one of that run
+	next int // the machine's number of the next call
 
-	asked    loop.Ref   // the model request that is open
-	question loop.Ref   // the question to the user that is open
+	asked    loop.Ref   // the open model request
+	question loop.Ref   // the open question to the user
 	open     []loop.Ref // calls that wait for a result
 	batch    int        // the machine's number of the batch's first call
-	blocked  int        // calls of the batch that a rule kept from running
+	blocked  int        // calls of the batch that a rule vetoed or refused
 	halted   bool
 
-	// What the replay comes to.
+	// What became of the session.
 	outcomes []loop.Outcome
 	executed []*Call
 	codes    map[string]int // final codes of executed calls
-	lost     []*Call        // calls that a rule kept from running
+	lost     []*Call        // calls that did not run because of a rule
 	stop     *loop.Outcome  // of the run that a rule stopped
 }
 
@@ -53,12 +49,12 @@ func newWorld(r *Trajectory) *world {
 	return &world{traj: r, next: 1, codes: map[string]int{}}
 }
 
-// task is what the machine is given at the beginning.
+// task returns the machine's task.
 func (w *world) task() loop.Task {
 	return loop.Task{System: w.traj.System, Text: w.traj.Runs[0].User}
 }
 
-// tools are those that the trajectory calls: each is known, and none asks for
+// tools returns the tools that the trajectory calls. None of them asks for
 // permission.
 func (w *world) tools() []loop.ToolSpec {
 	var tools []loop.ToolSpec
@@ -72,15 +68,15 @@ func (w *world) tools() []loop.ToolSpec {
 	return tools
 }
 
-// turns are those of the run under way.
+// turns returns the turns of the current run.
 func (w *world) turns() []*Turn { return w.traj.Runs[w.run].Turns }
 
-// call gives the recorded call behind the machine's.
+// call returns the recorded call of one of the machine's.
 func (w *world) call(ref loop.Ref) *Call {
 	return w.turns()[w.turn-1].Calls[ref.N-w.batch]
 }
 
-// Do takes note of what the machine asks for.
+// Do notes what the machine asks for.
 func (w *world) Do(_ context.Context, _ loop.Input, effects []loop.Effect) {
 	for i := range effects {
 		switch e := &effects[i]; e.Kind {
@@ -137,7 +133,7 @@ func (w *world) lose(turns []*Turn) {
 	}
 }
 
-// Next yields what the trajectory says next.
+// Next returns the next recorded input.
 func (w *world) Next(ctx context.Context, wake time.Duration, armed bool) (loop.Input, error) {
 	if err := ctx.Err(); err != nil {
 		return loop.Input{}, err

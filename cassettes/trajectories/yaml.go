@@ -18,15 +18,15 @@ func isYAML(file string) bool {
 	return false
 }
 
-// readYAML reads a document of a stranger's as JSON has it: maps have texts for
-// keys. A tag of a type that is not YAML's own means nothing, aliases count as
-// often as they are used, and size and depth are those of a record.
+// readYAML decodes an untrusted document into the types that encoding/json uses.
+// Tags of types outside YAML are ignored. The limits of size and depth are those
+// of a record, and an alias counts each time it is used.
 func readYAML(data []byte) (doc any, err error) {
 	if len(data) > maxRecord {
 		return nil, fmt.Errorf("it is larger than %d MiB", maxRecord>>20)
 	}
 	defer func() {
-		if recover() != nil { // a fault of the parser's
+		if recover() != nil { // the parser panics on some documents
 			doc, err = nil, errors.New("invalid YAML")
 		}
 	}()
@@ -37,8 +37,8 @@ func readYAML(data []byte) (doc any, err error) {
 	return asJSON(doc, maxDepth, &left)
 }
 
-// asJSON turns the maps of a value into those of JSON. left is how many bytes
-// the value may still have.
+// asJSON converts the maps in a value to JSON objects. left is how many bytes the
+// value may still have.
 func asJSON(value any, depth int, left *int) (any, error) {
 	if *left -= 8; *left < 0 {
 		return nil, fmt.Errorf("larger than %d MiB, with its aliases", maxRecord>>20)

@@ -43,9 +43,9 @@ func anthropicRequest(body json.RawMessage) (*request, bool) {
 	return req, true
 }
 
-// AnthropicMessages decodes a message of the Anthropic API, whose role is
-// assistant or the user's: the results in its content, and then what is said
-// beside them as one message.
+// AnthropicMessages decodes a message of the Anthropic API: first the results in its
+// content, each as a message, and then its texts and calls as one message. A role other
+// than assistant is the user's.
 func AnthropicMessages(role string, content json.RawMessage) (messages []Message) {
 	m := Message{Role: User}
 	if role == "assistant" {
@@ -60,7 +60,7 @@ func AnthropicMessages(role string, content json.RawMessage) (messages []Message
 	for _, raw := range list(content) {
 		var b block
 		if IsObject(raw) && json.Unmarshal(raw, &b) != nil {
-			b = block{} // of another shape: its JSON is what it says
+			b = block{} // an unknown shape stands as its JSON
 		}
 		switch {
 		case b.Type == "tool_result":
@@ -69,7 +69,7 @@ func AnthropicMessages(role string, content json.RawMessage) (messages []Message
 		case b.Type == "tool_use" && m.Role == Assistant:
 			m.Calls = append(m.Calls, b.call())
 		case m.Role == Assistant && b.Type != "text" && b.Type != "":
-			continue // what it thought, and what the server did
+			continue // thinking, and what the server did
 		default:
 			text, ok := partText(raw)
 			if !ok {
@@ -103,7 +103,7 @@ type anthropicUsage struct {
 	Out       *int64 `json:"output_tokens"`
 }
 
-// addTo takes over what is told: the end of a stream counts everything again.
+// addTo overwrites the counts in sum that u has: the end of a stream has totals.
 func (u *anthropicUsage) addTo(sum *anthropicUsage) {
 	for _, f := range []struct{ from, to **int64 }{
 		{&u.In, &sum.In}, {&u.CacheMade, &sum.CacheMade}, {&u.CacheRead, &sum.CacheRead}, {&u.Out, &sum.Out},
@@ -136,7 +136,7 @@ type anthropicPayload struct {
 	} `json:"delta"`
 }
 
-// A streamedBlock grows with the stream.
+// A streamedBlock is a block that grows with the stream.
 type streamedBlock struct {
 	block
 	text, input strings.Builder
@@ -177,7 +177,7 @@ func anthropicReply(payloads []json.RawMessage) (*reply, Reason) {
 func (b *streamedBlock) whole() block {
 	b.Text += b.text.String()
 	if b.input.Len() > 0 {
-		b.Input, _ = json.Marshal(b.input.String()) // as a text, for it may be cut
+		b.Input, _ = json.Marshal(b.input.String()) // as a text, since it may be cut off
 	}
 	return b.block
 }

@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxBody bounds a body, decompressed.
+// maxBody bounds the bytes of a decompressed body.
 const maxBody = 64 << 20
 
-// plain gives a body without compression: it is told by the first bytes, since
-// recorders keep the header of a body that they have decompressed. The second
-// result is false for a body that is too large or breaks off.
+// plain returns a body without compression, and false for one that is too large or
+// breaks off. It goes by the first bytes and not by the headers, since recorders
+// keep the header of a body that they have decompressed.
 func plain(body []byte) ([]byte, bool) {
 	var r io.Reader
 	var err error
@@ -24,7 +24,7 @@ func plain(body []byte) ([]byte, bool) {
 		r, err = gzip.NewReader(bytes.NewReader(body))
 	case len(body) > 2 && body[0] == 0x78 && (uint(body[0])<<8|uint(body[1]))%31 == 0:
 		r, err = zlib.NewReader(bytes.NewReader(body))
-	case !utf8.Valid(body): // no text of these APIs, but maybe deflate without a head
+	case !utf8.Valid(body): // not a text of these APIs, but maybe deflate without a header
 		r = flate.NewReader(bytes.NewReader(body))
 	default:
 		return body, len(body) <= maxBody
@@ -36,10 +36,9 @@ func plain(body []byte) ([]byte, bool) {
 	return bytes.ToValidUTF8(data, []byte("\ufffd")), err == nil && len(data) <= maxBody
 }
 
-// payloads cuts an answer into what it consists of: one JSON document, the
-// elements of an array, the data of server-sent events, or one document after
-// the other. The second result is false if something else stands in it, or it
-// breaks off; what comes before is given all the same.
+// payloads returns the parts of an answer: one JSON document, several documents in a
+// row, the elements of an array, or the data of server-sent events. It returns false
+// if the answer holds anything else or breaks off, with the parts before that.
 func payloads(body []byte) ([]json.RawMessage, bool) {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
 	if len(body) == 0 {
@@ -67,7 +66,7 @@ func payloads(body []byte) ([]json.RawMessage, bool) {
 	return all, true
 }
 
-// events gives the data of server-sent events, without the [DONE] at the end.
+// events returns the data of server-sent events, without the [DONE] at the end.
 func events(body []byte) (all []json.RawMessage, ok bool) {
 	ok = true
 	var data []byte
@@ -107,8 +106,8 @@ func events(body []byte) (all []json.RawMessage, ok bool) {
 	return all, ok
 }
 
-// Answers cuts what may be several answers of an API into one body each: an
-// array of whole answers has one an element. All else is one answer.
+// Answers returns the elements of an array of whole answers, and any other body as
+// the only answer.
 func Answers(body []byte) [][]byte {
 	if !IsArray(body) {
 		return [][]byte{body}
@@ -124,8 +123,8 @@ func Answers(body []byte) [][]byte {
 	return all
 }
 
-// isWhole tells a whole answer from an event of a stream. Gemini's look alike,
-// and are taken for those of one stream.
+// isWhole reports whether a body is a whole answer and not an event of a stream.
+// Gemini's look alike and count as events.
 func isWhole(keys map[string]json.RawMessage) bool {
 	choices := list(keys["choices"])
 	if len(choices) > 0 {

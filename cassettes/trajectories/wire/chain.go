@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Read puts the exchanges of one file together to conversations, in the order
-// of their beginnings. It counts those that are part of none by their reason.
+// Read joins the exchanges of one file into conversations, in the order in which they
+// begin. It counts the exchanges that belong to none by their reason.
 func Read(exchanges []Exchange) ([]*Conversation, map[Reason]int) {
 	s := session{left: map[Reason]int{}, responses: map[string]place{}, stored: map[string]place{}, waiting: map[string]asked{}}
 	for i := range exchanges {
@@ -26,18 +26,18 @@ func Read(exchanges []Exchange) ([]*Conversation, map[Reason]int) {
 	return all, s.left
 }
 
-// What a session holds is bounded: the messages of all its conversations, since
-// each branch of one is a copy, and the conversations that a request is
-// compared with.
+// Limits of a session: the messages of all conversations, since each branch is a
+// copy, and the latest conversations that a request is compared with.
 const (
 	maxMessages = 1_000_000
 	remembered  = 100
 )
 
+// A session is the state of Read.
 type session struct {
 	threads   []*thread
-	responses map[string]place // where each response of the Responses API ended
-	stored    map[string]place // where each stored conversation ends
+	responses map[string]place // the end of each response of the Responses API, by its id
+	stored    map[string]place // the end of each stored conversation, by its id
 	waiting   map[string]asked // requests whose answer is fetched later, by its id
 	left      map[Reason]int
 	messages  int // of all threads
@@ -47,24 +47,24 @@ type session struct {
 type thread struct {
 	Conversation
 	keys    []key
-	tail    []Message // what was asked last, if it has no answer yet
+	tail    []Message // of the last request, while it has no answer
 	replies int
 }
 
-// A place is one in a thread: after n messages.
+// A place is the place in a thread after n messages.
 type place struct {
 	thread *thread
 	n      int
 }
 
-// An asked request has the messages that are new behind its place.
+// An asked request continues its place with new messages.
 type asked struct {
 	request *request
 	at      place
 	news    []Message
 }
 
-// A key is what makes a message the same as another.
+// A key is what is compared of a message.
 type key struct {
 	role        Role
 	text, calls string
@@ -90,10 +90,10 @@ func keyOf(m *Message) key {
 	return k
 }
 
-// repeats reports whether a message of a history repeats one that was said: it
-// says the same, or it has some of its calls, by their ids (agents rewrite
-// arguments, and leave out calls that they do not execute). Agents without calls
-// of the API write the result below what the model said.
+// repeats reports whether a message of a history repeats one that was said before:
+// it says the same, or its calls are among that one's by their ids, since agents
+// rewrite arguments and leave out calls that they do not execute. It may also go on
+// after the text: agents without tool calls write the result below it.
 func (k key) repeats(said key) bool {
 	if k.role != said.role {
 		return false
@@ -141,7 +141,7 @@ func (s *session) add(x *Exchange) Reason {
 	return s.answer(a, d.reply)
 }
 
-// fetched takes an answer that was asked for before.
+// fetched takes the answer to an earlier request.
 func (s *session) fetched(d decoded) Reason {
 	if d.reason != None {
 		return d.reason
@@ -154,8 +154,7 @@ func (s *session) fetched(d decoded) Reason {
 	return s.answer(a, d.reply)
 }
 
-// place finds where a request continues. It is false if there are too many
-// messages already.
+// place returns where a request continues, and false if there are too many messages.
 func (s *session) place(r *request) (asked, bool) {
 	a := asked{request: r, news: r.messages}
 	if p, ok := s.responses[r.previous]; ok && r.previous != "" {
@@ -178,7 +177,7 @@ func (s *session) place(r *request) (asked, bool) {
 	return a, s.messages <= maxMessages
 }
 
-// branch begins a thread with what another one has up to a place.
+// branch begins a thread with a copy of another one up to a place.
 func (s *session) branch(p place) place {
 	t := &thread{Conversation: p.thread.Conversation, keys: slices.Clone(p.thread.keys[:p.n])}
 	t.Messages = slices.Clone(p.thread.Messages[:p.n])
@@ -186,8 +185,8 @@ func (s *session) branch(p place) place {
 	return place{t, p.n}
 }
 
-// history finds the longest thread that a history begins with, and the messages
-// behind it.
+// history returns the end of the longest thread that the messages begin with, and
+// the messages after it.
 func (s *session) history(messages []Message) (place, []Message) {
 	keys := make([]key, len(messages))
 	for i := range messages {
@@ -206,8 +205,8 @@ func (s *session) history(messages []Message) (place, []Message) {
 	return place{best, len(best.keys)}, messages[len(best.keys):]
 }
 
-// rename takes over the ids of a history that repeats the thread: an agent may
-// give the calls other ids than the model did, and its results have those.
+// rename takes over the ids of a history that repeats the thread, since an agent may
+// give calls other ids than the model, and its results have those.
 func (t *thread) rename(history []Message, keys []key) {
 	for i := range t.Messages {
 		m := &t.Messages[i]
@@ -236,12 +235,12 @@ func (t *thread) begins(keys []key) bool {
 	return true
 }
 
-// unanswered keeps what was asked, until it is asked again.
+// unanswered keeps the new messages until they are sent again.
 func (s *session) unanswered(a asked) { a.at.thread.tail = a.news }
 
 // answer adds an exchange to its thread.
 func (s *session) answer(a asked, r *reply) Reason {
-	if a.at.n < len(a.at.thread.Messages) { // it went on while the answer was waited for
+	if a.at.n < len(a.at.thread.Messages) { // it went on before the answer came
 		s.messages += a.at.n
 		if s.messages > maxMessages {
 			return TooMany
@@ -269,8 +268,8 @@ func (s *session) answer(a asked, r *reply) Reason {
 	return None
 }
 
-// say adds messages. Where the assistant goes on without anybody between, as
-// histories tell it, it is one message, unless that has grown too large.
+// say adds messages. Assistant messages in a row become one, unless it grows too
+// large.
 func (t *thread) say(messages ...Message) {
 	const mostText, mostCalls = 16 << 10, 100
 	for _, m := range messages {
@@ -288,7 +287,7 @@ func (t *thread) say(messages ...Message) {
 	}
 }
 
-// both puts one text below another.
+// both joins two texts line by line.
 func both(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

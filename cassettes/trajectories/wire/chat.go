@@ -12,7 +12,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// chat is OpenAI's Chat Completions, which many servers speak.
+// chat is OpenAI's Chat Completions, which many servers implement.
 var chat = api{request: chatRequest, reply: chatReply}
 
 // A chatMessage is a message of a request, of an answer or of a log, or a piece
@@ -28,15 +28,15 @@ type chatMessage struct {
 		Transcript string `json:"transcript"`
 	} `json:"audio"`
 
-	// What logs add to a result: why it failed, and in tau2, where a message has a
-	// requestor, the id of its call as its own.
+	// Logs may add to a result why it failed. In tau2, whose messages have a
+	// requestor, the id of a result is that of its call.
 	Error     json.RawMessage `json:"error"`
 	Requestor json.RawMessage `json:"requestor"`
 	ID        json.RawMessage `json:"id"`
 }
 
-// A chatCall is a call, or a piece of one. In logs its function may also be a bare
-// name beside args, or the name and the arguments stand in the call itself.
+// A chatCall is a call, or a piece of a streamed one. In logs its function may also
+// be a bare name beside args, or the name and the arguments are in the call itself.
 type chatCall struct {
 	Index    *int            `json:"index"`
 	ID       json.RawMessage `json:"id"`
@@ -70,7 +70,7 @@ func (f *chatFunction) UnmarshalJSON(raw []byte) error {
 	return errors.New("the function of a call must be a name, or an object with a name and arguments")
 }
 
-// call returns the call, and whether it says which function it calls.
+// call returns the call, and whether it names a function.
 func (c *chatCall) call() (call Call, ok bool) {
 	call = Call{ID: String(c.ID), Name: c.Name, Args: String(c.Arguments)}
 	switch {
@@ -87,7 +87,7 @@ func (c *chatCall) call() (call Call, ok bool) {
 	return call, true
 }
 
-// asInput makes arguments of a custom tool's input, which is a text.
+// asInput returns the arguments of a call of a custom tool, whose input is a text.
 func asInput(input string) string {
 	raw, _ := json.Marshal(map[string]string{"input": input})
 	return string(raw)
@@ -95,16 +95,15 @@ func asInput(input string) string {
 
 var chatRoles = map[string]Role{"system": System, "developer": System, "user": User, "assistant": Assistant, "tool": Tool, "function": Tool}
 
-// message returns what a whole message says. A role that is not among chatRoles
-// is the user's.
+// message returns a whole message. An unknown role counts as the user's.
 func (m *chatMessage) message() Message {
 	out := Message{Role: chatRoles[m.Role], Text: m.text(), Calls: m.calls(), ID: String(m.ToolCallID)}
 	if out.Role == Tool && out.ID == "" && Given(m.Requestor) {
 		out.ID = String(m.ID)
 	}
 	if Given(m.Error) {
-		// The source says that the tool failed, but not how: an exception of the
-		// tool's own. Such a result often has no other content.
+		// The log says that the tool failed, but not how. Such a result often has no
+		// other content.
 		out.Code = loop.ToolBug
 		out.Text = cmp.Or(out.Text, Text(m.Error))
 	}
@@ -131,9 +130,9 @@ func (m *chatMessage) calls() (calls []Call) {
 	return calls
 }
 
-// ChatMessage decodes a message of the Chat Completions API in a log, where
-// agents add to it what the API does not know: an error, a call whose function is
-// a bare name beside args. The error says what is wrong with it.
+// ChatMessage decodes a message of the Chat Completions API in a log, also with what
+// agents add to the API: an error, or a call whose function is a bare name beside
+// args. It returns an error for an unknown role and for a call without a function.
 func ChatMessage(raw json.RawMessage) (Message, error) {
 	var m chatMessage
 	if err := json.Unmarshal(raw, &m); err != nil {
@@ -152,8 +151,8 @@ func ChatMessage(raw json.RawMessage) (Message, error) {
 	return m.message(), nil
 }
 
-// ChatCompletion decodes a whole answer of the Chat Completions API, and reports
-// whether it is one.
+// ChatCompletion decodes a whole answer of the Chat Completions API. ok is false if
+// body is not one.
 func ChatCompletion(body json.RawMessage) (m Message, model string, ok bool) {
 	r, why := chatReply([]json.RawMessage{body})
 	if why != None {
@@ -251,10 +250,10 @@ func (p *chatPayload) usageOfGroq() *chatUsage {
 	return p.Groq.Usage
 }
 
-// tokens bounds a count that a stranger wrote.
+// tokens bounds an untrusted count.
 func tokens(n int64) int64 { return min(max(n, 0), 1<<40) }
 
-// pieces puts calls together from their pieces.
+// pieces assembles calls from the pieces in a stream.
 type pieces struct{ list []*piece }
 
 type piece struct {
@@ -263,7 +262,7 @@ type piece struct {
 	args     strings.Builder
 }
 
-// addAll takes the pieces of calls in a delta.
+// addAll adds the pieces of calls in a delta.
 func (p *pieces) addAll(delta *chatMessage) {
 	for i := range delta.ToolCalls {
 		c, _ := delta.ToolCalls[i].call()
@@ -274,8 +273,8 @@ func (p *pieces) addAll(delta *chatMessage) {
 	}
 }
 
-// add takes a piece: of the call with its index, or its id, or of the last one.
-// Some servers give several calls one index; another id is another call.
+// add adds a piece to the call with its index or id, else to the last call. Some
+// servers give several calls one index; another id is another call.
 func (p *pieces) add(index *int, more Call) {
 	c := p.find(index, more.ID)
 	if c == nil {
@@ -287,7 +286,7 @@ func (p *pieces) add(index *int, more Call) {
 }
 
 func (p *pieces) find(index *int, id string) *piece {
-	const most = 1000 // calls that still grow
+	const most = 1000 // calls that may still grow
 	for _, c := range slices.Backward(p.list[max(0, len(p.list)-most):]) {
 		switch {
 		case id != "" && c.id != "" && id != c.id:
@@ -299,7 +298,7 @@ func (p *pieces) find(index *int, id string) *piece {
 	return nil
 }
 
-// calls gives the calls in the order of their indexes, if all have one.
+// calls returns the calls, in the order of their indexes if all have one.
 func (p *pieces) calls() []Call {
 	noIndex := func(c *piece) bool { return c.index == nil }
 	if !slices.ContainsFunc(p.list, noIndex) {

@@ -48,9 +48,9 @@ func partText(raw json.RawMessage) (string, bool) {
 	return "[" + part.Type + "]", true
 }
 
-// String returns a string as it is and any other JSON compacted, "" where
-// nothing is [Given]. So it reads ids, which may be numbers, and the arguments of
-// calls, which may be objects or such objects as text.
+// String returns a string as it is, any other JSON compacted, and "" for what is not
+// [Given]. It decodes ids, which may be numbers, and arguments, which may be an
+// object or the text of one.
 func String(raw json.RawMessage) string {
 	var s string
 	if !Given(raw) || json.Unmarshal(raw, &s) == nil {
@@ -59,8 +59,8 @@ func String(raw json.RawMessage) string {
 	return compact(raw)
 }
 
-// Given reports whether a field says anything: a missing one, null, false and ""
-// do not.
+// Given reports whether a field holds anything: it is not missing, null, false or
+// "".
 func Given(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", "false", `""`:
@@ -71,7 +71,7 @@ func Given(raw json.RawMessage) bool {
 
 func list(raw json.RawMessage) (items []json.RawMessage) {
 	if IsArray(raw) {
-		json.Unmarshal(raw, &items) // what is no array has no items
+		json.Unmarshal(raw, &items) // a broken array has no items
 	}
 	return items
 }
@@ -92,10 +92,10 @@ func IsArray(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }
 // IsObject reports whether valid JSON is an object.
 func IsObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// texts are put below one another.
+// texts are joined line by line.
 type texts []string
 
-// add takes a text that says anything.
+// add adds a text unless it is empty.
 func (t *texts) add(text string) {
 	if text != "" {
 		*t = append(*t, text)
@@ -104,7 +104,7 @@ func (t *texts) add(text string) {
 
 func (t texts) String() string { return strings.Join(t, "\n") }
 
-// join makes one message of those in a row that a role has.
+// join makes one message of the messages in a row of one role.
 func join(messages []Message, role Role) []Message {
 	var joined []Message
 	var said texts

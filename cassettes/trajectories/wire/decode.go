@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 )
 
-// A decoded exchange. Without a request it is no LLM traffic, or cannot be
-// read; with one and a reason it has no answer.
+// A decoded exchange without a request is not LLM traffic or cannot be read; one
+// with a request and a reason has no answer.
 type decoded struct {
 	route   route
 	request *request
@@ -43,7 +43,7 @@ func decode(x *Exchange) (d decoded) {
 	case d.route.fetch:
 		d.request = &request{}
 	case x.URL == "" && len(asked) == 0:
-		d.request = &request{messages: []Message{{Role: User}}} // only the answer is known
+		d.request = &request{messages: []Message{{Role: User}}} // only the answer was recorded
 	case !readable:
 		d.reason = Unreadable
 		return d
@@ -59,7 +59,7 @@ func decode(x *Exchange) (d decoded) {
 	return d
 }
 
-// answer decodes the answer. whole says that nothing else stood in it.
+// answer decodes the answer. whole: it was complete, with nothing else in it.
 func (r *route) answer(status int, parts []json.RawMessage, whole bool) (*reply, Reason) {
 	switch {
 	case status >= 300:

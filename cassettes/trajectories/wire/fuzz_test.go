@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// checkSane asserts what holds of conversations whatever was read: each has an
-// answer, the assistant alone has calls and never speaks twice in a row, texts
-// are valid, and no exchange is left out twice.
+// checkSane asserts what is true of conversations whatever was read: each has an
+// answer, only the assistant has calls and never speaks twice in a row, texts are
+// valid, and no exchange is left out twice.
 func checkSane(t *testing.T, exchanges []Exchange) {
 	t.Helper()
 	conversations, left := Read(exchanges)

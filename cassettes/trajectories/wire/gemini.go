@@ -36,7 +36,7 @@ func readGeminiPart(part map[string]json.RawMessage) (p geminiPart) {
 	var f geminiFunction
 	switch call, result := either(part, "functionCall", "function_call"), either(part, "functionResponse", "function_response"); {
 	case IsObject(call):
-		json.Unmarshal(call, &f) // what has no name is a call without a name
+		json.Unmarshal(call, &f) // a broken call has no name
 		p.call = &Call{ID: f.ID, Name: f.Name, Args: String(f.Args)}
 	case IsObject(result):
 		json.Unmarshal(result, &f)
@@ -86,7 +86,7 @@ func geminiRequest(body json.RawMessage) (*request, bool) {
 	return req, true
 }
 
-// messages gives the results in a content, and then what is said beside them.
+// messages returns the results in a content and then its texts as one message.
 func (c *geminiContent) messages() (messages []Message) {
 	if c.Role == "model" {
 		m := Message{Role: Assistant}
@@ -108,7 +108,7 @@ func (c *geminiContent) messages() (messages []Message) {
 	return messages
 }
 
-// said gives what the model says: its texts are pieces of one.
+// said returns the text of the model, which comes in pieces, and its calls.
 func (c *geminiContent) said() (string, []Call) {
 	var said strings.Builder
 	var calls []Call

@@ -10,7 +10,7 @@ import (
 // responses is OpenAI's Responses API.
 var responses = api{request: responsesRequest, reply: responsesReply}
 
-// An item is one of a response's output, or of a request's input.
+// An item is an element of a response's output or a request's input.
 type item struct {
 	Type      string          `json:"type"`
 	Role      string          `json:"role"`
@@ -24,8 +24,8 @@ type item struct {
 	Output    json.RawMessage `json:"output"`
 }
 
-// call gives the call that the item asks the client for, nil if it is none.
-// What the server does itself has no call_id.
+// call returns the call that the item asks of the client, nil for none. Calls that
+// the server makes itself have no call_id.
 func (i *item) call() *Call {
 	switch {
 	case i.Type == "function_call":
@@ -38,7 +38,7 @@ func (i *item) call() *Call {
 	return nil
 }
 
-// message gives what an item of a request says.
+// message returns the message that an item of a request stands for, if any.
 func (i *item) message() (m Message, ok bool) {
 	if c := i.call(); c != nil {
 		return Message{Role: Assistant, Calls: []Call{*c}}, true
@@ -47,7 +47,7 @@ func (i *item) message() (m Message, ok bool) {
 	case strings.HasSuffix(i.Type, "_call_output"):
 		return Message{Role: Tool, ID: i.CallID, Text: Text(i.Output)}, true
 	case i.Type != "" && i.Type != "message":
-		return m, false // reasoning, references, what the server did
+		return m, false // reasoning, references and what the server did
 	case i.Role == "assistant":
 		m.Role = Assistant
 	}
@@ -88,7 +88,7 @@ func responsesRequest(body json.RawMessage) (*request, bool) {
 	return req, true
 }
 
-// idOf gives an id, or that of an object.
+// idOf returns an id, which may be a field of an object.
 func idOf(raw json.RawMessage) string {
 	if IsObject(raw) {
 		raw = keysOf(raw)["id"]
@@ -120,8 +120,8 @@ type responsesPayload struct {
 
 func responsesReply(payloads []json.RawMessage) (*reply, Reason) {
 	r := &reply{}
-	var last response      // the response as it was told last
-	done := map[int]item{} // items that are complete, by their place
+	var last response      // the latest state of the response
+	done := map[int]item{} // complete items by their place
 	var said strings.Builder
 	for _, raw := range payloads {
 		var p responsesPayload
@@ -169,7 +169,7 @@ func responsesReply(payloads []json.RawMessage) (*reply, Reason) {
 	}
 	r.text = whole.String()
 	if r.text == "" && len(items) == 0 {
-		r.text = said.String() // it broke off within the text
+		r.text = said.String() // the stream broke off within the text
 	}
 	return r, None
 }

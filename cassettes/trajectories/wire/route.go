@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// A route says what the path of a request is for: an API that is decoded, or
-// the reason why it is not.
+// A route is the API that a request goes to, or the reason why it is not decoded.
+// Without either, the path does not say.
 type route struct {
 	api    *api
 	reason Reason
-	fetch  bool // an answer that was asked for before
+	fetch  bool // of an answer that was asked for before
 	model  string
 }
 
-// routeOf knows a request by its method and path.
+// routeOf returns the route of a method and path.
 func routeOf(method, rawURL string) route {
 	path := rawURL
 	if u, err := url.Parse(rawURL); err == nil {
@@ -74,8 +74,8 @@ func geminiModel(path string) string {
 	return name
 }
 
-// routeByShape knows the API by what the bodies hold. payload is the first of
-// the answer, nil for none.
+// routeByShape returns the route by what the bodies hold. payload is the first part
+// of the answer, nil for none.
 func routeByShape(request, payload json.RawMessage) route {
 	asked, answered := keysOf(request), keysOf(payload)
 	kind := String(answered["type"])
@@ -105,7 +105,7 @@ func routeByShape(request, payload json.RawMessage) route {
 
 func keysOf(raw json.RawMessage) (keys map[string]json.RawMessage) {
 	if IsObject(raw) {
-		json.Unmarshal(raw, &keys) // what is no object has no keys
+		json.Unmarshal(raw, &keys) // a broken object has no keys
 	}
 	return keys
 }

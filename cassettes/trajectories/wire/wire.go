@@ -1,20 +1,23 @@
-// Package wire decodes recorded HTTP traffic with LLM APIs into conversations.
+// Package wire decodes the messages of LLM APIs: in recorded HTTP traffic, which it
+// joins into conversations, and in the logs of agents.
 //
-// It knows OpenAI Chat Completions and Responses, Anthropic Messages and Gemini
-// generateContent, streamed or not, by the path and by the shape of the bodies:
-// whose server it was does not matter. [Read] takes the exchanges of one file
-// and puts those together that belong to one conversation.
+// It decodes OpenAI Chat Completions and Responses, Anthropic Messages and Gemini
+// generateContent, streamed or not. It goes by the path and by the shape of the
+// bodies, so it does not matter whose server it was. Each API is one file of this
+// package.
 //
-// A request repeats what was said before, so an exchange belongs to the
-// conversation whose messages its history begins with (texts are compared
-// without regard to white space, arguments as values, and calls by their ids
-// where the agent has rewritten them), or to the one that it names with
-// previous_response_id or conversation. A request
-// that failed and was sent again is one turn; the same request answered twice
-// is two conversations, and so is a branch.
+// [Read] takes the exchanges of one file. A request repeats the messages before it,
+// so an exchange continues the conversation that its history begins with, or the
+// one that it names in previous_response_id or conversation. Histories are compared
+// without white space, arguments as values, and calls by their ids where the agent
+// has rewritten them. A request that failed and was sent again is one turn. The
+// same request answered twice makes two conversations, and so does a branch.
 //
-// What only the server did (its own web search, its reasoning) is left out, and
-// of several choices the first counts.
+// What only the server did, such as its own web search or its reasoning, is left
+// out. Of several choices the first counts.
+//
+// [ChatMessage], [ChatCompletion], [AnthropicMessages], [Text] and [String] decode
+// the same JSON where an agent has written it into its log.
 package wire
 
 import (
@@ -23,24 +26,24 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// An Exchange is one request and its answer, as they were recorded. Bodies may
-// be compressed with gzip or deflate.
+// An Exchange is a recorded request and its answer. Bodies may be compressed with
+// gzip or deflate.
 type Exchange struct {
 	Method   string
-	URL      string // "" = only the answer is known
-	Status   int    // of HTTP; 0 = unknown
+	URL      string // "" = only the answer was recorded
+	Status   int    // HTTP status, 0 = unknown
 	Request  []byte
 	Response []byte
 }
 
-// A Conversation is what one agent and its model said, in order.
+// A Conversation is the messages between one agent and its model, in order.
 type Conversation struct {
-	Model    string // "" = not told
+	Model    string // "" = unknown
 	System   string // "" = none
 	Messages []Message
 }
 
-// A Role says who speaks.
+// A Role says who wrote a message.
 type Role uint8
 
 // The roles.
@@ -48,35 +51,35 @@ const (
 	User Role = iota
 	Assistant
 	Tool   // a result
-	System // of a log: the messages of a Conversation have its text apart
+	System // in logs; a Conversation has it in a field of its own
 )
 
-// A Message is one message of a conversation.
+// A Message is one message of a conversation or a log.
 type Message struct {
 	Role  Role
 	Text  string
-	Calls []Call    // of the assistant; in a log also of a simulated user
-	ID    string    // of a result: the call it answers, "" = not told
+	Calls []Call    // the assistant's; in a log also a simulated user's
+	ID    string    // of a result: the call that it answers, "" = unknown
 	Code  loop.Code // of a result: None unless the agent marked it as an error
-	// Tokens that the request read and the answer wrote, of an assistant's
-	// message whose exchange was recorded. With Anthropic, what was read from
-	// the cache or written to it is read too.
+	// Tokens that the model read and wrote for an assistant's message, 0 = not
+	// recorded. With Anthropic the tokens read from the cache and written to it
+	// count as read.
 	TokensIn, TokensOut int64
 }
 
-// A Call is a call that the model asked for.
+// A Call is a tool call that the model asked for.
 type Call struct {
 	ID   string // "" = none
 	Name string
 	Args string // as the model wrote them, "" = none
 }
 
-// A Reason says why an exchange is part of no conversation.
+// A Reason says why an exchange does not belong to any conversation.
 type Reason string
 
 // The reasons. There are no others.
 const (
-	None        Reason = "" // it is part of one
+	None        Reason = "" // it belongs to one
 	NotLLM      Reason = "no LLM traffic"
 	Embeddings  Reason = "embeddings"
 	Images      Reason = "images"
@@ -94,7 +97,7 @@ const (
 	TooMany     Reason = "beyond 1,000,000 messages"
 )
 
-// Reasons lists all reasons but None, in the order in which they are told.
+// Reasons returns all reasons but None, in the order in which they are reported.
 func Reasons() []Reason {
 	return []Reason{ErrorAnswer, NoAnswer, Unreadable, TooMany, Again, Embeddings, Images, Audio, Models, Tokens, Batch,
 		Moderation, Completion, Stored, NotLLM}
@@ -106,16 +109,16 @@ type api struct {
 	reply   func(payloads []json.RawMessage) (*reply, Reason)
 }
 
-// A request is what a model was asked.
+// A request is a decoded request to a model.
 type request struct {
 	model        string
 	system       texts
-	messages     []Message // those of the assistant in a row are one
-	previous     string    // the response that it continues, "" = none
-	conversation string    // the stored conversation that it continues, "" = none
+	messages     []Message // the assistant's in a row are one
+	previous     string    // id of the response that it continues, "" = none
+	conversation string    // id of the stored conversation that it continues, "" = none
 }
 
-// A reply is what a model answered.
+// A reply is a decoded answer of a model.
 type reply struct {
 	id      string
 	model   string
@@ -123,7 +126,7 @@ type reply struct {
 	calls   []Call
 	finish  string // "" = the stream broke off
 	in, out int64
-	pending bool // the answer is to be fetched later
+	pending bool // the answer is fetched later
 }
 
 func (r *reply) empty() bool { return r.text == "" && len(r.calls) == 0 && r.finish == "" }

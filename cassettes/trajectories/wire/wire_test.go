@@ -113,7 +113,7 @@ func TestChatStreams(t *testing.T) {
 		"the second choice does not count": {
 			sse(delta(`"content":"a"`), `{"choices":[{"index":1,"delta":{"content":"b"}}]}`, stop),
 			`  assistant "a"` + "\n"},
-		"it breaks off": { // what arrived, the agent has seen
+		"it breaks off": { // the agent has seen what arrived
 			"data: " + delta(`"content":"a"`) + "\n\ndata: {\"choices\":[{\"del",
 			`  assistant "a"` + "\n"},
 		"an answer of nothing": {sse(stop), `  assistant ""` + "\n"},
@@ -329,8 +329,8 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// Branches copy, so their number is bounded: 1,001 messages, and then branches of
-// as many and two more each.
+// Branches are copies, so their number is bounded: 1,001 messages, and then branches
+// of as many messages and two more each.
 func TestTooMany(t *testing.T) {
 	var input strings.Builder
 	for range 1000 {
@@ -384,7 +384,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// A server of its own path is known by the shape of what it says.
+// A server with paths of its own is recognised by the shape of its answers.
 func TestByShape(t *testing.T) {
 	check(t, "conversation \"m\" \"\"\n  user \"hi\"\n  assistant \"a\"\n",
 		post("/proxy", askHi, `{"object":"chat.completion","choices":[{"index":0,"message":{"content":"a"}}]}`))
