@@ -3,7 +3,6 @@ package trajectories
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
@@ -42,11 +41,11 @@ func readClaudeCode(raw json.RawMessage) (*Trajectory, error) {
 	}
 	r := &Trajectory{}
 	var messages []wire.Message
-	var err error
+	var broken brokenParts
 	for i := 0; i < len(items); i++ {
 		var line claudeLine
 		if bad := json.Unmarshal(items[i], &line); bad != nil {
-			err = errors.Join(err, fmt.Errorf("line %d of %d: %w", i+1, len(items), wrongType(bad)))
+			broken.add("line", i, len(items), wrongType(bad))
 			continue
 		}
 		items = append(items, line.Loglines...)
@@ -61,7 +60,7 @@ func readClaudeCode(raw json.RawMessage) (*Trajectory, error) {
 			Content json.RawMessage `json:"content"`
 		}
 		if bad := json.Unmarshal(line.Message, &said); bad != nil {
-			err = errors.Join(err, fmt.Errorf("line %d of %d: its message: %w", i+1, len(items), wrongType(bad)))
+			broken.add("line", i, len(items), fmt.Errorf("its message: %w", wrongType(bad)))
 			continue
 		}
 		r.Model = cmp.Or(r.Model, said.Model)
@@ -69,5 +68,5 @@ func readClaudeCode(raw json.RawMessage) (*Trajectory, error) {
 		messages = append(messages, wire.AnthropicMessages(line.Type, said.Content)...)
 	}
 	r.assemble(messages)
-	return r, err
+	return r, broken.orNil()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // maxMessages bounds the messages of one record.
@@ -31,6 +32,30 @@ func readMessages(raw json.RawMessage) ([]wire.Message, error) {
 	}
 	return messages, nil
 }
+
+// brokenParts are the parts of a record that could not be read. Each becomes a
+// problem of its own.
+type brokenParts []brokenPart
+
+type brokenPart struct {
+	what  string // such as line
+	n, of int    // from 1
+	err   error
+}
+
+func (b *brokenParts) add(what string, i, of int, err error) {
+	*b = append(*b, brokenPart{what, i + 1, of, err})
+}
+
+// orNil returns the parts as an error, nil if there are none.
+func (b brokenParts) orNil() error {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+func (b brokenParts) Error() string { return text.Count(len(b), "broken part") }
 
 // wrongType says in plain words that a field has the wrong type.
 func wrongType(err error) error {

@@ -3,7 +3,6 @@ package trajectories
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -108,18 +107,19 @@ func (s *otlpSpan) prepare() {
 	s.Attributes = nil
 }
 
-func readOTLP(raw json.RawMessage) (all []*Trajectory, err error) {
+func readOTLP(raw json.RawMessage) (all []*Trajectory, _ error) {
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
 		return nil, wrongType(err)
 	}
 	traces := map[string][]*otlpSpan{}
 	var order []string // of the traces, as they come
+	var broken brokenParts
 	spans := 0
 	for i, item := range items {
 		var export otlpExport
 		if bad := json.Unmarshal(item, &export); bad != nil {
-			err = errors.Join(err, fmt.Errorf("export %d of %d: %w", i+1, len(items), wrongType(bad)))
+			broken.add("export", i, len(items), wrongType(bad))
 			continue
 		}
 		for s := range export.genAI() {
@@ -135,7 +135,7 @@ func readOTLP(raw json.RawMessage) (all []*Trajectory, err error) {
 	for _, id := range order {
 		all = append(all, readTrace(traces[id]))
 	}
-	return all, err
+	return all, broken.orNil()
 }
 
 // genAI yields the spans that belong to an agent's run.

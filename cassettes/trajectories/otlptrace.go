@@ -3,6 +3,7 @@ package trajectories
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/loop"
@@ -69,9 +70,11 @@ func (t *traceReader) chat(s *otlpSpan) {
 	t.flush()
 	t.begin()
 	reply := wire.Message{Role: wire.Assistant}
+	var parts []json.RawMessage
 	for _, m := range output {
-		addParts(&reply, m.Parts)
+		parts = append(parts, m.Parts...)
 	}
+	addParts(&reply, parts)
 	t.say(reply)
 }
 
@@ -143,8 +146,9 @@ func (t *traceReader) responses(parts []json.RawMessage) {
 	}
 }
 
-// addParts adds the texts and calls in parts to a message.
+// addParts gives a message the texts and calls in parts.
 func addParts(m *wire.Message, parts []json.RawMessage) {
+	var said []string
 	for _, raw := range parts {
 		var p otlpPart
 		if json.Unmarshal(raw, &p) != nil {
@@ -152,14 +156,14 @@ func addParts(m *wire.Message, parts []json.RawMessage) {
 		}
 		switch p.Type {
 		case "text":
-			if m.Text != "" {
-				m.Text += "\n"
+			if t := wire.Text(p.Content); t != "" {
+				said = append(said, t)
 			}
-			m.Text += wire.Text(p.Content)
 		case "tool_call":
 			m.Calls = append(m.Calls, wire.Call{ID: wire.String(p.ID), Name: p.Name, Args: wire.String(p.Arguments)})
 		}
 	}
+	m.Text = strings.Join(said, "\n")
 }
 
 // tool takes an executed call. If the last reply does not have it, it is added

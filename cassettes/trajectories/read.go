@@ -99,6 +99,7 @@ type reader struct {
 	file         string
 	format       *format // nil until one is recognised
 	names        map[string]bool
+	lines        []int // of the records that were joined
 	trajectories []*Trajectory
 	problems     []*Problem
 }
@@ -170,6 +171,7 @@ func (r *reader) read(data []byte) {
 // join makes one record of all valid ones and reports the others as problems.
 func (r *reader) join(records []record) []record {
 	all := record{raw: []byte("["), line: records[0].line}
+	r.lines = nil
 	for _, rec := range records {
 		if why := rec.invalid(); why != "" {
 			r.problem(rec.line, "%s", why)
@@ -179,6 +181,7 @@ func (r *reader) join(records []record) []record {
 			all.raw = append(all.raw, ',')
 		}
 		all.raw = append(all.raw, rec.raw...)
+		r.lines = append(r.lines, rec.line)
 	}
 	if len(all.raw) == 1 {
 		return nil
@@ -199,7 +202,12 @@ func (r *reader) record(rec record) {
 func (r *reader) decode(rec record) {
 	got, err := r.format.read(rec.raw)
 	var left leftOut
+	var broken brokenParts
 	switch {
+	case errors.As(err, &broken):
+		for _, p := range broken {
+			r.part(rec, p)
+		}
 	case errors.As(err, &left) && len(got) == 0:
 		r.note(Nothing, "nothing to replay: "+left.Error())
 	case errors.As(err, &left):
@@ -217,6 +225,16 @@ func (r *reader) decode(rec record) {
 		rc.Name = r.unique(rc.Name, rec.line)
 		r.trajectories = append(r.trajectories, rc)
 	}
+}
+
+// part reports a part of a record that could not be read, on its own line if that
+// is known.
+func (r *reader) part(rec record, p brokenPart) {
+	if r.format.joined && p.n <= len(r.lines) {
+		r.problem(r.lines[p.n-1], "no %s record: %v", r.format.name, p.err)
+		return
+	}
+	r.problem(rec.line, "no %s record: %s %d of %d: %v", r.format.name, p.what, p.n, p.of, p.err)
 }
 
 // unique makes a name fit for a results line and unique in its file.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -279,6 +280,41 @@ func TestReadProblems(t *testing.T) {
 				t.Errorf("problems:\n%q\nwant:\n%q", got, c.problems)
 			}
 		})
+	}
+}
+
+// Each broken part of a record is a problem on its own line, and all the others
+// are read.
+func TestBrokenParts(t *testing.T) {
+	const good = `{"type": "user", "message": {"role": "user", "content": "hi"}}`
+	content := good + "\n\n" + `{"type": "user", "message": "hi"}` + "\n" + good + "\n" + `"hi"` + "\n"
+	trajectories, problems := Read(write(t, "x.jsonl", content), "")
+	if len(trajectories) != 1 || trajectories[0].Messages != 2 {
+		t.Errorf("trajectories %v, want one of two messages", trajectories)
+	}
+	if len(problems) != 2 || problems[0].Line != 3 || problems[1].Line != 5 {
+		t.Errorf("problems %v, want one on line 3 and one on line 5", problems)
+	}
+
+	_, problems = Read(write(t, "x.json", `{"info": {}, "simulations": [{"messages": `+goodChat+`}, 5, 6]}`), "")
+	if len(problems) != 2 || !strings.Contains(problems[0].Text, "simulation 2 of 3: ") || !strings.Contains(problems[1].Text, "simulation 3 of 3: ") {
+		t.Errorf("problems %v, want one each of the simulations 2 and 3", problems)
+	}
+}
+
+// The texts and calls of all messages of an answer make one turn.
+func TestAnswerOfSeveralMessages(t *testing.T) {
+	const output = `[{"role": "assistant", "parts": [{"type": "text", "content": "a"}, {"type": "tool_call", "id": "1", "name": "f"}]}, {"role": "assistant", "parts": [{"type": "text", "content": "b"}]}]`
+	attribute := func(key, value string) string {
+		return `{"key": "` + key + `", "value": {"stringValue": ` + strconv.Quote(value) + `}}`
+	}
+	span := `{"traceId": "t", "attributes": [` + attribute("gen_ai.operation.name", "chat") + "," + attribute("gen_ai.output.messages", output) + `]}`
+	trajectories, problems := Read(write(t, "x.json", `{"resourceSpans": [{"scopeSpans": [{"spans": [`+span+`]}]}]}`), "")
+	if len(trajectories) != 1 || len(problems) > 0 {
+		t.Fatalf("%d trajectories, problems %v", len(trajectories), problems)
+	}
+	if got, want := sketch(trajectories[0]), "user \"\"\n  turn \"a\\nb\" f()=?\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

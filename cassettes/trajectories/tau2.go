@@ -29,7 +29,7 @@ type tau2Simulation struct {
 	} `json:"reward_info"`
 }
 
-func readTau2(raw json.RawMessage) (all []*Trajectory, err error) {
+func readTau2(raw json.RawMessage) (all []*Trajectory, _ error) {
 	var file struct {
 		Info struct {
 			Agent struct {
@@ -44,16 +44,17 @@ func readTau2(raw json.RawMessage) (all []*Trajectory, err error) {
 	if file.Simulations == nil {
 		return nil, errors.New("it has no array simulations")
 	}
+	var broken brokenParts
 	for i, raw := range file.Simulations {
-		r, one := readTau2Simulation(raw)
-		if one != nil {
-			err = errors.Join(err, fmt.Errorf("simulation %d of %d: %w", i+1, len(file.Simulations), one))
+		r, err := readTau2Simulation(raw)
+		if err != nil {
+			broken.add("simulation", i, len(file.Simulations), err)
 			continue
 		}
 		r.Model = wire.String(file.Info.Agent.LLM)
 		all = append(all, r)
 	}
-	return all, err
+	return all, broken.orNil()
 }
 
 func readTau2Simulation(raw json.RawMessage) (*Trajectory, error) {
