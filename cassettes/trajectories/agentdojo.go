@@ -36,10 +36,7 @@ func readAgentDojo(raw json.RawMessage) (*Trajectory, error) {
 	if run.Messages == nil && run.Index == nil && wire.IsObject(run.Metadata) {
 		return nil, nil // the first line
 	}
-	if !wire.IsArray(run.Messages) {
-		return nil, errors.New("it has no array messages")
-	}
-	messages, err := readMessages(run.Messages)
+	messages, err := readMessages("messages", run.Messages)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +49,7 @@ func readAgentDojo(raw json.RawMessage) (*Trajectory, error) {
 		Success *bool
 	}
 	if wire.Given(run.Metadata) && json.Unmarshal(run.Metadata, &metadata) != nil {
-		return nil, errors.New(`its metadata should be {"model": text, "success": true or false}`)
+		return nil, errors.New(`metadata must be {"model": text, "success": true or false}`)
 	}
 	r.Model = metadata.Model
 	if metadata.Success != nil {

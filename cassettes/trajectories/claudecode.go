@@ -32,12 +32,9 @@ type claudeLine struct {
 }
 
 func readClaudeCode(raw json.RawMessage) (*Trajectory, error) {
-	var items []json.RawMessage
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, wrongType(err)
-	}
-	if len(items) > maxMessages {
-		return nil, fmt.Errorf("it has %d lines, and the limit is %d", len(items), maxMessages)
+	items, err := readArray("lines", raw)
+	if err != nil {
+		return nil, err
 	}
 	r := &Trajectory{}
 	var messages []wire.Message
@@ -49,8 +46,8 @@ func readClaudeCode(raw json.RawMessage) (*Trajectory, error) {
 			continue
 		}
 		items = append(items, line.Loglines...)
-		if len(items) > maxMessages {
-			return nil, fmt.Errorf("it has more than %d lines", maxMessages)
+		if err := tooMany("lines", len(items)); err != nil {
+			return nil, err
 		}
 		if line.Sidechain || line.Type != "user" && line.Type != "assistant" {
 			continue
@@ -60,7 +57,7 @@ func readClaudeCode(raw json.RawMessage) (*Trajectory, error) {
 			Content json.RawMessage `json:"content"`
 		}
 		if bad := json.Unmarshal(line.Message, &said); bad != nil {
-			broken.add("line", i, len(items), fmt.Errorf("its message: %w", wrongType(bad)))
+			broken.add("line", i, len(items), fmt.Errorf("message: %w", wrongType(bad)))
 			continue
 		}
 		r.Model = cmp.Or(r.Model, said.Model)

@@ -3,8 +3,6 @@ package trajectories
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
@@ -81,15 +79,6 @@ func isMessages(raw json.RawMessage) bool {
 	d.Token() // the bracket
 	var first struct{ Role *json.RawMessage }
 	return d.More() && d.Decode(&first) == nil && first.Role != nil
-}
-
-// expected describes all formats in one line.
-func expected() string {
-	var all []string
-	for _, f := range formats {
-		all = append(all, fmt.Sprintf("%s (%s)", f.name, f.looks))
-	}
-	return strings.Join(all, ", ")
 }
 
 func labelOf(success bool) Label {

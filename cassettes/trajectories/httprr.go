@@ -29,7 +29,7 @@ var httpRR = format{
 func readHTTPRR(raw json.RawMessage) ([]*Trajectory, error) {
 	head, rest, _ := bytes.Cut(raw, []byte("\n"))
 	if strings.TrimRight(string(head), "\r") != httpRRHead {
-		return nil, fmt.Errorf("it does not begin with %s", httpRRHead)
+		return nil, fmt.Errorf("the first line must be %s", httpRRHead)
 	}
 	var exchanges []wire.Exchange
 	var broken error
@@ -57,28 +57,28 @@ func cutExchange(data []byte) (x wire.Exchange, rest []byte, err error) {
 	request, errA := strconv.ParseUint(a, 10, 31)
 	response, errB := strconv.ParseUint(b, 10, 31)
 	if errA != nil || errB != nil || !whole {
-		return x, nil, fmt.Errorf("%s are no two sizes in bytes", text.Quote(string(sizes), 40))
+		return x, nil, fmt.Errorf("%s must be two sizes in bytes", text.Quote(string(sizes), 40))
 	}
 	if uint64(len(rest)) < request+response {
 		return x, nil, fmt.Errorf("the file ends %d bytes too early", request+response-uint64(len(rest)))
 	}
 	var line string
 	if line, x.Request, err = cutHead(rest[:request]); err != nil {
-		return x, nil, fmt.Errorf("its request %w", err)
+		return x, nil, fmt.Errorf("request: %w", err)
 	}
 	words := strings.Fields(line)
 	if len(words) != 3 {
-		return x, nil, fmt.Errorf("%s is no first line of a request", text.Quote(line, 40))
+		return x, nil, fmt.Errorf("%s is not the first line of a request", text.Quote(line, 40))
 	}
 	x.Method, x.URL = words[0], words[1]
 	if line, x.Response, err = cutHead(rest[request : request+response]); err != nil {
-		return x, nil, fmt.Errorf("its response %w", err)
+		return x, nil, fmt.Errorf("response: %w", err)
 	}
 	if words = strings.Fields(line); len(words) < 2 {
-		return x, nil, fmt.Errorf("%s is no first line of a response", text.Quote(line, 40))
+		return x, nil, fmt.Errorf("%s is not the first line of a response", text.Quote(line, 40))
 	}
 	if x.Status, err = strconv.Atoi(words[1]); err != nil {
-		return x, nil, fmt.Errorf("%s is no status", text.Quote(words[1], 40))
+		return x, nil, fmt.Errorf("%s is not a status", text.Quote(words[1], 40))
 	}
 	return x, rest[request+response:], nil
 }
@@ -87,7 +87,7 @@ func cutExchange(data []byte) (x wire.Exchange, rest []byte, err error) {
 func cutHead(message []byte) (line string, body []byte, err error) {
 	head, body, found := bytes.Cut(message, []byte("\r\n\r\n"))
 	if !found {
-		return "", nil, errors.New("has no end of its headers")
+		return "", nil, errors.New("no blank line after its headers")
 	}
 	first, _, _ := bytes.Cut(head, []byte("\r\n"))
 	return string(first), body, nil

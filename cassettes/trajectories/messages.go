@@ -1,9 +1,12 @@
 package trajectories
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/internal/text"
@@ -12,15 +15,12 @@ import (
 // maxMessages bounds the messages of one record.
 const maxMessages = 100_000
 
-// readMessages decodes an array of messages of the OpenAI chat API, as the API or
-// as agents write them. Its errors name the message.
-func readMessages(raw json.RawMessage) ([]wire.Message, error) {
-	var items []json.RawMessage
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, errors.New("its messages are no array")
-	}
-	if len(items) > maxMessages {
-		return nil, fmt.Errorf("it has %d messages, and the limit is %d", len(items), maxMessages)
+// readMessages decodes a field with messages of the OpenAI chat API, as the API or as
+// agents write them. Its errors name the field or the message.
+func readMessages(field string, raw json.RawMessage) ([]wire.Message, error) {
+	items, err := readArray(field, raw)
+	if err != nil {
+		return nil, err
 	}
 	messages := make([]wire.Message, len(items))
 	for i, item := range items {
@@ -31,6 +31,23 @@ func readMessages(raw json.RawMessage) ([]wire.Message, error) {
 		messages[i] = m
 	}
 	return messages, nil
+}
+
+// readArray returns the elements of an array, maxMessages at most.
+func readArray(field string, raw json.RawMessage) (items []json.RawMessage, err error) {
+	if !wire.IsArray(raw) || json.Unmarshal(raw, &items) != nil {
+		return nil, fmt.Errorf("%s must be an array", field)
+	}
+	return items, tooMany(field, len(items))
+}
+
+// tooMany returns an error if there are more of something than of messages in a
+// record.
+func tooMany(what string, n int) error {
+	if n > maxMessages {
+		return fmt.Errorf("too many %s: the limit is %d", what, maxMessages)
+	}
+	return nil
 }
 
 // brokenParts are the parts of a record that could not be read. Each becomes a
@@ -57,14 +74,31 @@ func (b brokenParts) orNil() error {
 
 func (b brokenParts) Error() string { return text.Count(len(b), "broken part") }
 
-// wrongType says in plain words that a field has the wrong type.
+// wrongType says in plain words which field has the wrong type.
 func wrongType(err error) error {
 	var t *json.UnmarshalTypeError
 	if !errors.As(err, &t) {
 		return err
 	}
-	if t.Field == "" {
-		return fmt.Errorf("it is a JSON %s, no object", t.Value)
+	want := "an object"
+	switch t.Type.Kind() {
+	case reflect.String:
+		want = "a string"
+	case reflect.Bool:
+		want = "true or false"
+	case reflect.Slice:
+		want = "an array"
+	case reflect.Int, reflect.Int64:
+		want = "a whole number"
+	case reflect.Float64:
+		want = "a number"
 	}
-	return fmt.Errorf("%s is a JSON %s", t.Field, t.Value)
+	got := typeWords[t.Value]
+	if number, ok := strings.CutPrefix(t.Value, "number "); ok {
+		got = text.Clip(number, 40)
+	}
+	return fmt.Errorf("%s must be %s, not %s", cmp.Or(t.Field, "it"), want, got)
 }
+
+// typeWords name the types of JSON in the words of encoding/json.
+var typeWords = map[string]string{"string": "a string", "number": "a number", "bool": "true or false", "array": "an array", "object": "an object"}

@@ -3,7 +3,6 @@ package trajectories
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"regexp"
 	"strings"
 
@@ -41,10 +40,7 @@ func readMiniSWEAgent(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	if !wire.IsArray(run.Messages) {
-		return nil, errors.New("it has no array messages")
-	}
-	messages, err := readMessages(run.Messages)
+	messages, err := readMessages("messages", run.Messages)
 	if err != nil {
 		return nil, err
 	}

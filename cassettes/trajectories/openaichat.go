@@ -2,7 +2,6 @@ package trajectories
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
@@ -21,7 +20,7 @@ var openAIChat = format{
 
 func readOpenAIChat(raw json.RawMessage) (*Trajectory, error) {
 	if wire.IsArray(raw) {
-		messages, err := readMessages(raw)
+		messages, err := readMessages("messages", raw)
 		if err != nil {
 			return nil, err
 		}
@@ -36,9 +35,6 @@ func readOpenAIChat(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &chat); err != nil {
 		return nil, wrongType(err)
 	}
-	if !wire.IsArray(chat.Messages) {
-		return nil, errors.New("it has no array messages")
-	}
 	r := &Trajectory{Name: wire.String(chat.Name), Model: wire.String(chat.Model), Label: Label(wire.String(chat.Label))}
 	if r.Name == "" {
 		r.Name = wire.String(chat.ID)
@@ -46,9 +42,9 @@ func readOpenAIChat(raw json.RawMessage) (*Trajectory, error) {
 	switch r.Label {
 	case Unlabelled, Success, Failure:
 	default:
-		return nil, fmt.Errorf("its label is %s (want success or failure)", text.Quote(string(r.Label), 40))
+		return nil, fmt.Errorf("label must be success or failure, not %s", text.Quote(string(r.Label), 40))
 	}
-	messages, err := readMessages(chat.Messages)
+	messages, err := readMessages("messages", chat.Messages)
 	if err != nil {
 		return nil, err
 	}

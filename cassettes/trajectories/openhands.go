@@ -3,7 +3,6 @@ package trajectories
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
@@ -42,10 +41,7 @@ func readOpenHands(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	if !wire.IsArray(run.History) {
-		return nil, errors.New("it has no array history")
-	}
-	r, err := readOpenHandsEvents(run.History)
+	r, err := readOHEvents("history", run.History)
 	if err != nil {
 		return nil, err
 	}
@@ -84,12 +80,13 @@ type ohCall struct {
 }
 
 func readOpenHandsEvents(raw json.RawMessage) (*Trajectory, error) {
-	var items []json.RawMessage
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, wrongType(err)
-	}
-	if len(items) > maxMessages {
-		return nil, fmt.Errorf("it has %d events, and the limit is %d", len(items), maxMessages)
+	return readOHEvents("events", raw)
+}
+
+func readOHEvents(field string, raw json.RawMessage) (*Trajectory, error) {
+	items, err := readArray(field, raw)
+	if err != nil {
+		return nil, err
 	}
 	r := &Trajectory{}
 	var messages []wire.Message

@@ -3,7 +3,6 @@ package trajectories
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -123,8 +122,9 @@ func readOTLP(raw json.RawMessage) (all []*Trajectory, _ error) {
 			continue
 		}
 		for s := range export.genAI() {
-			if spans++; spans > maxMessages {
-				return nil, fmt.Errorf("it has more than %d spans", maxMessages)
+			spans++
+			if err := tooMany("spans", spans); err != nil {
+				return nil, err
 			}
 			if traces[s.TraceID] == nil {
 				order = append(order, s.TraceID)

@@ -90,7 +90,7 @@ func readFile(path string) ([]byte, error) {
 	case err != nil:
 		return nil, errors.New(text.Reason(err))
 	case len(data) > maxFile:
-		return nil, fmt.Errorf("larger than %d MiB: split it", maxFile>>20)
+		return nil, fmt.Errorf("the file is larger than %d MiB: split it", maxFile>>20)
 	}
 	return data, nil
 }
@@ -150,11 +150,11 @@ func (r *reader) read(data []byte) {
 		}
 	}
 	if r.format == nil && isYAML(r.file) {
-		r.note(Nothing, "no cassette: it begins neither with version nor with interactions")
+		r.note(Nothing, "not a cassette: a cassette begins with version or interactions")
 		return
 	}
 	if r.format == nil {
-		r.problem(0, "no recorded run in it, but %s; expected one of %s", describe(records[0]), expected())
+		r.problem(0, "no recorded run in it, only %s; expected one of %s", describe(records[0]), strings.Join(Formats(), ", "))
 		return
 	}
 	if r.format.joined {
@@ -211,13 +211,13 @@ func (r *reader) decode(rec record) {
 	case errors.As(err, &left) && len(got) == 0:
 		r.note(Nothing, "nothing to replay: "+left.Error())
 	case errors.As(err, &left):
-		r.note(Partly, "part of no conversation: "+left.Error())
+		r.note(Partly, "not part of a conversation: "+left.Error())
 	case err != nil:
-		r.problem(rec.line, "no %s record: %v", r.format.name, err)
+		r.problem(rec.line, "cannot read it as %s: %v", r.format.name, err)
 	}
 	for _, rc := range got {
 		if len(rc.Runs) == 0 {
-			r.problem(rec.line, "nothing to replay: no message of a user and no call")
+			r.problem(rec.line, "nothing to replay: it has neither a user message nor a call")
 			continue
 		}
 		rc.File, rc.Line = r.file, rec.line
@@ -231,10 +231,10 @@ func (r *reader) decode(rec record) {
 // is known.
 func (r *reader) part(rec record, p brokenPart) {
 	if r.format.joined && p.n <= len(r.lines) {
-		r.problem(r.lines[p.n-1], "no %s record: %v", r.format.name, p.err)
+		r.problem(r.lines[p.n-1], "cannot read it as %s: %v", r.format.name, p.err)
 		return
 	}
-	r.problem(rec.line, "no %s record: %s %d of %d: %v", r.format.name, p.what, p.n, p.of, p.err)
+	r.problem(rec.line, "cannot read it as %s: %s %d of %d: %v", r.format.name, p.what, p.n, p.of, p.err)
 }
 
 // unique makes a name fit for a results line and unique in its file.

@@ -221,46 +221,45 @@ func TestReadProblems(t *testing.T) {
 		{"empty", "", "", 0, []string{": the file is empty"}},
 		{"blank", "", " \n\t\n", 0, []string{": the file is empty"}},
 		{"prose", "", "Once upon a time\n", 0, []string{
-			": no recorded run in it, but invalid JSON: invalid character 'O' looking for beginning of value (line 1, byte 1); expected one of " +
-				`tau-bench ([{"traj": [messages], "reward": 1}, …]), tau2 (`}},
-		{"another format", "", `{"pages": [], "info": {}}`, 0, []string{`: no recorded run in it, but an object with "info", "pages"; expected one of`}},
+			": no recorded run in it, only invalid JSON: invalid character 'O' looking for beginning of value (line 1, byte 1); expected one of tau-bench, tau2, "}},
+		{"another format", "", `{"pages": [], "info": {}}`, 0, []string{`: no recorded run in it, only an object with "info", "pages"; expected one of`}},
 		{"many keys", "", `{"g":1,"f":1,"e":1,"d":1,"c":1,"b":1,"a":1}`, 0, []string{`an object with "a", "b", "c", "d", "e", "f", …; expected`}},
-		{"a number", "", "17", 0, []string{": no recorded run in it, but a number; expected one of"}},
-		{"nothing", "", "[]", 0, []string{": no recorded run in it, but an empty array; expected one of"}},
-		{"numbers", "", "[1, 2]", 0, []string{": no recorded run in it, but a number; expected one of"}},
+		{"a number", "", "17", 0, []string{": no recorded run in it, only a number; expected one of"}},
+		{"nothing", "", "[]", 0, []string{": no recorded run in it, only an empty array; expected one of"}},
+		{"numbers", "", "[1, 2]", 0, []string{": no recorded run in it, only a number; expected one of"}},
 		{"unknown format", "csv", goodChat, 0, []string{`: unknown format "csv" (want tau-bench, tau2, agentdojo, `}},
-		{"wrong format", "tau-bench", goodDojo, 0, []string{":1: no tau-bench record: it has no array traj"}},
+		{"wrong format", "tau-bench", goodDojo, 0, []string{":1: cannot read it as tau-bench: traj must be an array"}},
 		{"the first line of AgentDojo alone", "", `{"metadata": {"benchmark": "agent-dojo"}}`, 0, []string{
 			`: no recorded run in it; expected {"messages": [messages], "metadata": {"success": true}} a line`}},
 
 		{"a broken line first", "", goodDojo[:40] + "\n" + goodDojo + "\n", 1, []string{":1: invalid JSON: "}},
 		{"a broken line between", "", goodDojo + "\n" + `{"index": ` + "\n" + goodDojo, 2, []string{":2: invalid JSON: unexpected end of JSON input (line 2, byte 9)"}},
 		{"a broken line of plain chat", "", goodChat + "\n" + "oops" + "\n" + goodChat, 2, []string{":2: invalid JSON: invalid character 'o'"}},
-		{"a line of another format", "", goodDojo + "\n" + goodTau, 1, []string{":2: no agentdojo record: it has no array messages"}},
-		{"NUL in a line", "", goodChat + "\n" + "[\x00]\n" + goodChat, 2, []string{":2: a NUL byte: this is no text file, or it is damaged"}},
-		{"NUL everywhere", "", strings.Repeat("\x00", 100), 0, []string{": no recorded run in it, but a NUL byte"}},
+		{"a line of another format", "", goodDojo + "\n" + goodTau, 1, []string{":2: cannot read it as agentdojo: messages must be an array"}},
+		{"NUL in a line", "", goodChat + "\n" + "[\x00]\n" + goodChat, 2, []string{":2: a NUL byte: the file is not a text or is damaged"}},
+		{"NUL everywhere", "", strings.Repeat("\x00", 100), 0, []string{": no recorded run in it, only a NUL byte"}},
 		{"deep line", "", goodChat + "\n" + strings.Repeat("[", 100_000) + "\n" + goodChat, 2, []string{":2: JSON nested more than 1000 deep"}},
-		{"deep file", "", strings.Repeat(`{"a":`, 100_000), 0, []string{": no recorded run in it, but JSON nested more than 1000 deep"}},
+		{"deep file", "", strings.Repeat(`{"a":`, 100_000), 0, []string{": no recorded run in it, only JSON nested more than 1000 deep"}},
 		{"deep and whole", "", goodChat + "\n" + strings.Repeat("[", 1002) + strings.Repeat("]", 1002), 1, []string{":2: JSON nested more than 1000 deep"}},
 
 		{"array with a bad run", "", "[\n" + goodTau + ",\n{\"traj\": [{\"role\": \"robot\"}]},\n" + goodTau + "]", 2, []string{
-			`:3: no tau-bench record: message 1 of 1: unknown role "robot" (want system, developer, user, assistant or tool)`}},
+			`:3: cannot read it as tau-bench: message 1 of 1: unknown role "robot" (want system, developer, user, assistant or tool)`}},
 		{"array that breaks off in a run", "", "[\n" + goodTau + ",\n" + goodTau[:50], 1, []string{":3: invalid JSON: unexpected end of JSON input"}},
 		{"array that breaks off after a run", "", "[\n" + goodTau + "\n", 1, []string{":2: invalid JSON: unexpected end of JSON input"}},
 		{"array with something behind", "", "[" + goodTau + "]\nmore", 1, []string{":2: invalid JSON: invalid character 'm'"}},
-		{"document with something behind", "", `{"messages":` + "\n" + goodChat + "} }", 0, []string{": no recorded run in it, but invalid JSON: invalid character '}' after top-level value (line 2, byte"}},
+		{"document with something behind", "", `{"messages":` + "\n" + goodChat + "} }", 0, []string{": no recorded run in it, only invalid JSON: invalid character '}' after top-level value (line 2, byte"}},
 
-		{"no role", "", `{"messages": [{"content": "hi"}]}`, 0, []string{":1: no openai-chat record: message 1 of 1: it has no role"}},
-		{"role of a wrong type", "", `{"messages": [{"role": "user"}, {"role": 5}]}`, 0, []string{":1: no openai-chat record: message 2 of 2: role is a JSON number"}},
-		{"message that is none", "", `{"messages": ["hi"]}`, 0, []string{":1: no openai-chat record: message 1 of 1: it is a JSON string, no object"}},
+		{"no role", "", `{"messages": [{"content": "hi"}]}`, 0, []string{":1: cannot read it as openai-chat: message 1 of 1: it has no role"}},
+		{"role of a wrong type", "", `{"messages": [{"role": "user"}, {"role": 5}]}`, 0, []string{":1: cannot read it as openai-chat: message 2 of 2: role must be a string, not a number"}},
+		{"message of a wrong type", "", `{"messages": ["hi"]}`, 0, []string{":1: cannot read it as openai-chat: message 1 of 1: it must be an object, not a string"}},
 		{"call without function", "", `{"messages": [{"role": "assistant", "tool_calls": [{"id": "a"}]}]}`, 0, []string{
-			":1: no openai-chat record: message 1 of 1: call 1: it has no function with a name and arguments"}},
-		{"calls that are no list", "", `{"messages": [{"role": "assistant", "tool_calls": {}}]}`, 0, []string{"message 1 of 1: tool_calls is a JSON object"}},
-		{"unknown label", "", `{"messages": ` + goodChat + `, "label": "great"}`, 0, []string{`:1: no openai-chat record: its label is "great" (want success or failure)`}},
-		{"nothing to replay", "", `[{"role": "system", "content": "hi"}, {"role": "assistant", "content": "hello"}]`, 0, []string{":1: nothing to replay: no message of a user and no call"}},
-		{"success that is no truth value", "", `{"index": 1, "messages": ` + goodChat + `, "metadata": {"success": "yes"}}`, 0, []string{
-			`:1: no agentdojo record: its metadata should be {"model": text, "success": true or false}`}},
-		{"too many messages", "", `{"messages": [` + strings.Repeat("{},", maxMessages) + `{}]}`, 0, []string{":1: no openai-chat record: it has 100001 messages, and the limit is 100000"}},
+			":1: cannot read it as openai-chat: message 1 of 1: call 1: it has no function with a name and arguments"}},
+		{"calls that are not a list", "", `{"messages": [{"role": "assistant", "tool_calls": {}}]}`, 0, []string{"message 1 of 1: tool_calls must be an array, not an object"}},
+		{"unknown label", "", `{"messages": ` + goodChat + `, "label": "great"}`, 0, []string{`:1: cannot read it as openai-chat: label must be success or failure, not "great"`}},
+		{"nothing to replay", "", `[{"role": "system", "content": "hi"}, {"role": "assistant", "content": "hello"}]`, 0, []string{":1: nothing to replay: it has neither a user message nor a call"}},
+		{"success of a wrong type", "", `{"index": 1, "messages": ` + goodChat + `, "metadata": {"success": "yes"}}`, 0, []string{
+			`:1: cannot read it as agentdojo: metadata must be {"model": text, "success": true or false}`}},
+		{"too many messages", "", `{"messages": [` + strings.Repeat("{},", maxMessages) + `{}]}`, 0, []string{":1: cannot read it as openai-chat: too many messages: the limit is 100000"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := write(t, "x.json", c.content)

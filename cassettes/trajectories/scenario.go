@@ -40,7 +40,7 @@ func (r *Trajectory) Scenario(cfg loop.Config) (*scenarios.Scenario, error) {
 		return nil, err
 	}
 	if at := differ(recorded, trace); at >= 0 {
-		return nil, fmt.Errorf("a scenario would go otherwise than the trajectory from step %d on", at+1)
+		return nil, fmt.Errorf("its scenario would differ from the trajectory from step %d on", at+1)
 	}
 	s := &scenarios.Scenario{Label: r.Label.ofScenario(), Config: cfg, Script: *script}
 	s.Expect.EndState = end
@@ -108,7 +108,7 @@ func (r *Trajectory) script(cfg loop.Config) (*fakes.Script, error) {
 			continue
 		}
 		if i < len(runs)-1 {
-			return nil, fmt.Errorf("message %d of the user has no answer before the next one: a scenario's user waits for one", i+1)
+			return nil, fmt.Errorf("user message %d has no answer before the next one, but the user of a scenario waits for one", i+1)
 		}
 		s.Model = append(s.Model, fakes.Step{Failures: []fakes.ModelFailure{{Hang: true}}, FailForever: true})
 		s.User.Cancel = &fakes.CancelAt{At: time.Second}

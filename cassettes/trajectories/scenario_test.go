@@ -84,7 +84,7 @@ func TestScenario(t *testing.T) {
 
 func TestNoScenario(t *testing.T) {
 	_, err := chat(t, "user: hi", "f({})", "= 1", "user: stop it", "stopped").Scenario(loop.Off())
-	if err == nil || !strings.HasPrefix(err.Error(), "message 1 of the user has no answer before the next one") {
+	if err == nil || !strings.HasPrefix(err.Error(), "user message 1 has no answer before the next one") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -100,7 +100,7 @@ func (r record) invalid() string {
 	case len(r.raw) > maxRecord:
 		return fmt.Sprintf("the record is larger than %d MiB", maxRecord>>20)
 	case bytes.IndexByte(r.raw, 0) >= 0:
-		return "a NUL byte: this is no text file, or it is damaged"
+		return "a NUL byte: the file is not a text or is damaged"
 	case depth(r.raw) > maxDepth:
 		return fmt.Sprintf("JSON nested more than %d deep", maxDepth)
 	case errors.As(err, &syntax):

@@ -2,8 +2,6 @@ package trajectories
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
@@ -48,11 +46,8 @@ func readSWEAgent(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	if !wire.IsArray(run.History) {
-		return nil, errors.New("it has no array history")
-	}
-	if len(run.Trajectory) > maxMessages {
-		return nil, fmt.Errorf("it has %d steps, and the limit is %d", len(run.Trajectory), maxMessages)
+	if err := tooMany("steps", len(run.Trajectory)); err != nil {
+		return nil, err
 	}
 	messages, err := readHistory(run.History)
 	if err != nil {
@@ -70,7 +65,7 @@ func readSWEAgent(raw json.RawMessage) (*Trajectory, error) {
 // readHistory decodes messages whose results name their calls in a list and some of
 // which belong to a demonstration.
 func readHistory(raw json.RawMessage) ([]wire.Message, error) {
-	messages, err := readMessages(raw)
+	messages, err := readMessages("history", raw)
 	if err != nil {
 		return nil, err
 	}

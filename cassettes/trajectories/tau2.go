@@ -42,7 +42,7 @@ func readTau2(raw json.RawMessage) (all []*Trajectory, _ error) {
 		return nil, wrongType(err)
 	}
 	if file.Simulations == nil {
-		return nil, errors.New("it has no array simulations")
+		return nil, errors.New("simulations must be an array")
 	}
 	var broken brokenParts
 	for i, raw := range file.Simulations {
@@ -62,7 +62,7 @@ func readTau2Simulation(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	messages, err := readMessages(run.Messages)
+	messages, err := readMessages("messages", run.Messages)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package trajectories
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
@@ -28,10 +27,7 @@ func readTauBench(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	if !wire.IsArray(run.Traj) {
-		return nil, errors.New("it has no array traj")
-	}
-	messages, err := readMessages(run.Traj)
+	messages, err := readMessages("traj", run.Traj)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package trajectories
 
 import (
 	"encoding/json"
-	"errors"
 	"regexp"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
@@ -30,10 +29,7 @@ func readToolathlon(raw json.RawMessage) (*Trajectory, error) {
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
-	if !wire.IsArray(run.Messages) {
-		return nil, errors.New("it has no array messages")
-	}
-	messages, err := readMessages(run.Messages)
+	messages, err := readMessages("messages", run.Messages)
 	if err != nil {
 		return nil, err
 	}

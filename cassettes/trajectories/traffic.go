@@ -12,7 +12,7 @@ type leftOut map[wire.Reason]int
 
 func (l leftOut) Error() string {
 	if len(l) == 0 {
-		return "no exchange in it"
+		return "it has no exchange"
 	}
 	var all []string
 	for _, why := range wire.Reasons() {

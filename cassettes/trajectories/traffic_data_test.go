@@ -86,7 +86,7 @@ func (y *tally) add(t *testing.T, file string) {
 			y.Broken++
 		}
 		if nothing := len(trajectories) == 0; !isReason(p.Text) || nothing != (p.Kind == Nothing) {
-			t.Errorf("%v (kind %d): no reason of the list", p, p.Kind)
+			t.Errorf("%v (kind %d): not a reason of the list", p, p.Kind)
 		}
 	}
 	if len(trajectories) == 0 && len(problems) != 1 {
@@ -120,7 +120,7 @@ func playOff(t testing.TB, r *Trajectory) *scenarios.Result {
 var counted = regexp.MustCompile(`^(.*) \([0-9]+\)$`)
 
 func isReason(text string) bool {
-	known := map[string]bool{"no exchange in it": true}
+	known := map[string]bool{"it has no exchange": true}
 	for _, r := range wire.Reasons() {
 		known[string(r)+" (1)"] = true
 	}

@@ -20,11 +20,11 @@ func TestReadTraffic(t *testing.T) {
 		{"go-vcr-1.yaml", "go-vcr", "m-1", `user "Water bed 1."
   turn "" water({"bed":1})="done" 20+4
   turn "Bed 1 is wet." 30+5
-`, "part of no conversation: error answer (1)"},
+`, "not part of a conversation: error answer (1)"},
 		{"go-vcr-2.yaml", "go-vcr", "m-1", dry + yes, ""},
 		{"vcrpy.yaml", "vcrpy", "m-1", dry + `  turn "" soil({"bed":1})="dry" 6+2
   turn "Bed 1 is." 9+3
-`, "part of no conversation: embeddings (1)"},
+`, "not part of a conversation: embeddings (1)"},
 		{"vcrpy.json", "vcrpy", "m-1", dry + `  turn "Yes."` + "\n", ""},
 		{"gemini.httprr", "httprr", "g-1", dry + `  turn "" soil({"bed":1})="{\"dry\":true}" 6+2
   turn "Bed 1 is." 9+3
@@ -129,14 +129,14 @@ func TestHostileTraffic(t *testing.T) {
 		"an alias to itself":      {"version: 1\na: &a [*a]\n", "invalid YAML: anchor 'a' value contains itself"},
 		"deep":                    {"version: 1\na: " + strings.Repeat("[", 2000) + strings.Repeat("]", 2000), "nested more than 1000 deep"},
 		"very deep":               {"version: 1\na: " + strings.Repeat("[", 20000), "exceeded max depth of 10000"},
-		"an object to be made":    {"version: 1\ninteractions: !!python/object/apply:os.system ['true']\n", "interaction 1 of 1: it has no request or no response"}, // the tag means nothing
-		"a list in its place":     {"version: 1\ninteractions: text\n", "its interactions are no list"},
-		"half an interaction":     {"version: 1\ninteractions:\n- request: {}\n", "interaction 1 of 1: it has no request or no response"},
-		"a version to come":       {"version: 3\ninteractions: []\n", `its version is "3" (want 1 or 2)`},
-		"a body that is a number": {"version: 1\ninteractions:\n- {request: {uri: /, body: 7}, response: {}}\n", "its request: its body is no text"},
+		"an object to be made":    {"version: 1\ninteractions: !!python/object/apply:os.system ['true']\n", "interaction 1 of 1: it must have a request and a response"}, // the tag means nothing
+		"a list in its place":     {"version: 1\ninteractions: text\n", "interactions must be a list"},
+		"half an interaction":     {"version: 1\ninteractions:\n- request: {}\n", "interaction 1 of 1: it must have a request and a response"},
+		"a version to come":       {"version: 3\ninteractions: []\n", `version must be 1 or 2, not "3"`},
+		"a body that is a number": {"version: 1\ninteractions:\n- {request: {uri: /, body: 7}, response: {}}\n", "request: the body must be a text"},
 		"sizes beyond the file":   {httpRRHead + "\n999999999 999999999\nx", "the file ends 1999999997 bytes too early"},
-		"sizes below zero":        {httpRRHead + "\n-1 5\nx", `"-1 5" are no two sizes in bytes`},
-		"no headers":              {httpRRHead + "\n1 1\nxy", "its request has no end of its headers"},
+		"sizes below zero":        {httpRRHead + "\n-1 5\nx", `"-1 5" must be two sizes in bytes`},
+		"no headers":              {httpRRHead + "\n1 1\nxy", "request: no blank line after its headers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := reader{file: "x.yaml", names: map[string]bool{}}

@@ -66,11 +66,11 @@ func readCassette(raw json.RawMessage) ([]*Trajectory, error) {
 		top = map[string]any{"interactions": []any{top}}
 	}
 	if v, ok := top["version"]; ok && fmt.Sprint(v) != "1" && fmt.Sprint(v) != "2" {
-		return nil, fmt.Errorf("its version is %s (want 1 or 2)", text.Quote(fmt.Sprint(v), 40))
+		return nil, fmt.Errorf("version must be 1 or 2, not %s", text.Quote(fmt.Sprint(v), 40))
 	}
 	items, ok := top["interactions"].([]any)
 	if !ok && top["interactions"] != nil {
-		return nil, errors.New("its interactions are no list")
+		return nil, errors.New("interactions must be a list")
 	}
 	var exchanges []wire.Exchange
 	for i, one := range items {
@@ -89,16 +89,16 @@ func readInteraction(one any) (x wire.Exchange, err error) {
 	request, ok := both["request"].(map[string]any)
 	response, answered := both["response"].(map[string]any)
 	if !ok || !answered {
-		return x, errors.New("it has no request or no response")
+		return x, errors.New("it must have a request and a response")
 	}
 	x.Method, _ = request["method"].(string)
 	x.URL = urlOf(request)
 	x.Status = statusOf(response)
 	if x.Request, err = bodyOf(request); err != nil {
-		return x, fmt.Errorf("its request: %w", err)
+		return x, fmt.Errorf("request: %w", err)
 	}
 	if x.Response, err = bodyOf(response); err != nil {
-		return x, fmt.Errorf("its response: %w", err)
+		return x, fmt.Errorf("response: %w", err)
 	}
 	return x, nil
 }
@@ -158,5 +158,5 @@ func bodyOf(message map[string]any) ([]byte, error) {
 		}
 		return []byte(s), nil
 	}
-	return nil, errors.New("its body is no text")
+	return nil, errors.New("the body must be a text")
 }

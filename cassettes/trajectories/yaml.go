@@ -23,7 +23,7 @@ func isYAML(file string) bool {
 // of a record, and an alias counts each time it is used.
 func readYAML(data []byte) (doc any, err error) {
 	if len(data) > maxRecord {
-		return nil, fmt.Errorf("it is larger than %d MiB", maxRecord>>20)
+		return nil, fmt.Errorf("larger than %d MiB", maxRecord>>20)
 	}
 	defer func() {
 		if recover() != nil { // the parser panics on some documents

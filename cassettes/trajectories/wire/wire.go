@@ -80,7 +80,7 @@ type Reason string
 // The reasons. There are no others.
 const (
 	None        Reason = "" // it belongs to one
-	NotLLM      Reason = "no LLM traffic"
+	NotLLM      Reason = "not LLM traffic"
 	Embeddings  Reason = "embeddings"
 	Images      Reason = "images"
 	Audio       Reason = "audio"
@@ -93,8 +93,8 @@ const (
 	ErrorAnswer Reason = "error answer"
 	NoAnswer    Reason = "no answer recorded"
 	Again       Reason = "an answer fetched again"
-	Unreadable  Reason = "body that cannot be read"
-	TooMany     Reason = "beyond 1,000,000 messages"
+	Unreadable  Reason = "unreadable body"
+	TooMany     Reason = "more than 1,000,000 messages"
 )
 
 // Reasons returns all reasons but None, in the order in which they are reported.

@@ -406,7 +406,7 @@ func TestCompressedBodies(t *testing.T) {
 		want := "conversation \"m-1\" \"\"\n  user \"hi\"\n  assistant \"a\"\n"
 		t.Run(name, func(t *testing.T) { check(t, want, post(chatPath, askHi, b.String())) })
 		t.Run(name+" that breaks off", func(t *testing.T) {
-			check(t, "left out: body that cannot be read 1\n", post(chatPath, askHi, b.String()[:b.Len()/2]))
+			check(t, "left out: unreadable body 1\n", post(chatPath, askHi, b.String()[:b.Len()/2]))
 		})
 	}
 }
@@ -421,5 +421,5 @@ func TestInflatedSize(t *testing.T) {
 	}
 	w.Write([]byte{' '})
 	w.Close()
-	check(t, "left out: body that cannot be read 1\n", post(chatPath, askHi, b.String()))
+	check(t, "left out: unreadable body 1\n", post(chatPath, askHi, b.String()))
 }
