@@ -151,7 +151,7 @@ func (l Label) ofScenario() scenarios.Label {
 	return ""
 }
 
-// signature is what two equal calls have in common.
+// signature returns a text that is the same for equal calls.
 func signature(c *Call) string {
 	canonical, _ := canonicalArgs(c.Args)
 	return c.Name + "\x00" + canonical
