@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -187,6 +188,11 @@ func TestFolderLockEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -220,5 +226,6 @@ func takeLock(path string) error {
 		return err
 	}
 	fmt.Println("taken")
-	select {}
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
 }
