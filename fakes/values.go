@@ -290,6 +290,9 @@ func runes(s string, n int) int {
 
 // pad repeats text, or "x", up to that many characters.
 func pad(text string, chars int) string {
+	if chars <= 0 {
+		return text
+	}
 	have := utf8.RuneCountInString(text)
 	if have >= chars {
 		return text

@@ -172,6 +172,13 @@ func pageToken(raw json.RawMessage) string {
 	return fmt.Sprint(v)
 }
 
+// offersPage reports whether a result may name a page after it. A long text that is
+// not an object is not searched.
+func offersPage(result string) bool {
+	return strings.HasPrefix(strings.TrimLeft(result, " \t\r\n"), "{") &&
+		(strings.Contains(result, "next_page") || strings.Contains(result, "nextToken"))
+}
+
 // nextPages remembers the token that a result offers.
 func (t *tool) nextPage(result string, page int) (token string) {
 	var fields struct {
@@ -402,7 +409,7 @@ func (m *Machine) settle(c *call) {
 	c.spec.probing = false // also where the call let through was denied
 	if c.why == Executed && c.code != Cancelled {
 		c.spec.ended(m.now, c.failure)
-		if m.cfg.Contracts.PageLimit > 0 && (strings.Contains(c.text, "next_page") || strings.Contains(c.text, "nextToken")) {
+		if m.cfg.Contracts.PageLimit > 0 && offersPage(c.text) {
 			c.spec.nextPage(c.text, c.page)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -292,4 +293,31 @@ func BenchmarkFormat(b *testing.B) {
 		dst = tr.AppendText(dst[:0])
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/6, "ns/line")
+}
+
+// TestRecycle: a trace that is used again has nothing of the session before, and a
+// trace that was not recycled keeps what a copy of it shares.
+func TestRecycle(t *testing.T) {
+	step := func(trace *Trace, text string, effects int) {
+		trace.Append(Input{Kind: Tick, Text: text}, slices.Repeat([]Effect{{Kind: Note, Text: text}}, effects))
+	}
+	var used, fresh Trace
+	for range 3 {
+		step(&used, "before", 2)
+	}
+	used.Recycle()
+	for _, trace := range []*Trace{&used, &fresh} {
+		step(trace, "after", 0)
+		step(trace, "after", 1)
+		step(trace, "after", 3)
+	}
+	if used.String() != fresh.String() {
+		t.Errorf("got\n%s\nwant\n%s", used, fresh)
+	}
+	whole := slices.Clone(fresh)
+	part := fresh[:1]
+	step(&part, "other", 1)
+	if got := whole[1].Effects[0].Text; got != "after" {
+		t.Errorf("the copy has %q", got)
+	}
 }

@@ -21,14 +21,24 @@ type Trace []Record
 // trace.
 func (t *Trace) Append(in Input, effects []Effect) {
 	var kept []Effect
-	if len(effects) > 0 {
-		kept = make([]Effect, len(effects))
-		copy(kept, effects)
+	if n := len(*t); n < cap(*t) && len((*t)[:n+1][n].Effects) == 0 {
+		kept = (*t)[:n+1][n].Effects // which Recycle emptied
 	}
+	kept = append(kept, effects...)
 	for i := range kept {
 		kept[i].System, kept[i].History, kept[i].Budget = "", nil, 0
 	}
 	*t = append(*t, Record{In: in, Effects: kept})
+}
+
+// Recycle empties the trace and keeps its memory for the steps of another session.
+// Nobody may use the trace, its records or parts of them afterwards.
+func (t *Trace) Recycle() {
+	for i, r := range *t {
+		clear(r.Effects)
+		(*t)[i] = Record{Effects: r.Effects[:0]}
+	}
+	*t = (*t)[:0]
 }
 
 // Map returns a copy of the trace in which change has been applied to every text

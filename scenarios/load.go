@@ -3,6 +3,7 @@ package scenarios
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/text"
+
+	"github.com/agentbench-go/agentbench/internal/inorder"
 )
 
 // A folder is a suite, except variantFolder.
@@ -46,6 +49,10 @@ func Load(paths ...string) ([]*Scenario, error) {
 	for _, p := range paths {
 		l.path(p)
 	}
+	l.read()
+	for _, s := range l.loaded {
+		s.embedded = len(paths) == 0
+	}
 	if err := l.mistakes.err(); err != nil {
 		return nil, err
 	}
@@ -73,11 +80,43 @@ func Parse(name, text string) (*Scenario, error) {
 }
 
 type loader struct {
-	files    map[string]bool // read already
+	files    map[string]bool // found already
+	found    []foundFile
 	ids      map[string]*Scenario
 	variants map[string]*Variant // nil for one that cannot be read
 	loaded   []*Scenario
 	mistakes Mistakes
+}
+
+// A foundFile is a file that is to be read, or a path that cannot be.
+type foundFile struct {
+	open        opener
+	name, shown string
+	suite       string
+	problem     string // why the path cannot be read
+}
+
+// read reads the files that were found, several at once, and takes their scenarios
+// in the order of the files.
+func (l *loader) read() {
+	type parsed struct {
+		*source
+		suite string
+	}
+	parse := func(_ context.Context, f foundFile) (parsed, error) {
+		if f.problem != "" {
+			s := &source{file: f.shown}
+			s.whole(f.problem)
+			return parsed{s, ""}, nil
+		}
+		return parsed{f.open.read(f.name, f.shown), f.suite}, nil
+	}
+	add := func(p parsed) error {
+		l.add(p.source, p.suite)
+		return nil
+	}
+	// Neither parse nor add returns an error, and nothing ends the context.
+	_ = inorder.Run(context.Background(), inorder.Options{Chunk: 4}, slices.Values(l.found), parse, add)
 }
 
 func (l *loader) embedded() {
@@ -87,11 +126,8 @@ func (l *loader) embedded() {
 	}
 	for _, name := range names {
 		if suite := path.Dir(name); suite != variantFolder {
-			l.add(opener(embedded.Open).read(name, "scenarios/"+name), suite)
+			l.found = append(l.found, foundFile{open: embedded.Open, name: name, shown: "scenarios/" + name, suite: suite})
 		}
-	}
-	for _, s := range l.loaded {
-		s.embedded = true
 	}
 }
 
@@ -140,7 +176,7 @@ func (l *loader) file(name string) {
 		return
 	}
 	l.files[abs] = true
-	l.add(opener(osOpen).read(name, filepath.ToSlash(name)), filepath.Base(filepath.Dir(abs)))
+	l.found = append(l.found, foundFile{open: osOpen, name: name, shown: filepath.ToSlash(name), suite: filepath.Base(filepath.Dir(abs))})
 }
 
 // add takes the scenario of a file, or what is wrong with it.
@@ -204,7 +240,7 @@ func (l *loader) variant(s *source, name string) *Variant {
 }
 
 func (l *loader) whole(file, problem string) {
-	l.mistakes = append(l.mistakes, &Mistake{File: file, Problem: problem})
+	l.found = append(l.found, foundFile{shown: file, problem: problem})
 }
 
 func isYAML(name string) bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"sync"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/internal/inorder"
@@ -99,13 +100,26 @@ func Run(ctx context.Context, o Options, each func(*Result) error) error {
 	return inorder.Run(ctx, inorder.Options{Workers: o.Workers, Chunk: trialsPerChunk}, o.trials(), o.make, each)
 }
 
+// Nobody keeps the trace of a trial, so one trial records into the memory of
+// another. keptRecords bounds what is held from one to the next.
+var traces = sync.Pool{New: func() any { return new(loop.Trace) }}
+
+const keptRecords = 1 << 14
+
 // make makes one trial.
 func (o *Options) make(ctx context.Context, t planned) (*Result, error) {
-	r, trace := t.run(ctx, t.random, o.Goldens, t.Seed == o.Seed)
+	trace := traces.Get().(*loop.Trace)
+	defer func() {
+		if cap(*trace) <= keptRecords {
+			trace.Recycle()
+			traces.Put(trace)
+		}
+	}()
+	r := t.run(ctx, trace, t.random, o.Goldens, t.Seed == o.Seed)
 	if o.Unjudged {
 		r.Verdict = Unjudged
 	}
-	t.finish(r, trace, o.Keep.keeps(r.Verdict))
+	t.finish(r, *trace, o.Keep.keeps(r.Verdict))
 	return r, nil
 }
 

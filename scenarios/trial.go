@@ -60,7 +60,9 @@ func jitters(b loop.Backoff) bool { return b == loop.FullJitter || b == loop.Dec
 
 // Run makes the trial and judges it. A panic makes the trial inconclusive.
 func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) {
-	return t.run(ctx, t.random(), nil, false)
+	var trace loop.Trace
+	r := t.run(ctx, &trace, t.random(), nil, false)
+	return r, trace
 }
 
 // Played returns the result of a session of the trial that was played elsewhere, with
@@ -72,21 +74,22 @@ func (t Trial) Played(runs []loop.Outcome, trace loop.Trace) *Result {
 	return r
 }
 
-// run makes the trial. g may be nil; first says that the trial has the first seed.
-func (t *Trial) run(ctx context.Context, random bool, g *Goldens, first bool) (r *Result, trace loop.Trace) {
+// run makes the trial and records it in an empty trace. g may be nil; first says that
+// the trial has the first seed.
+func (t *Trial) run(ctx context.Context, trace *loop.Trace, random bool, g *Goldens, first bool) (r *Result) {
 	r = t.result(random)
 	defer t.recovered(r)
 	script := t.Scenario.Script
 	script.Faults = append(slices.Clip(script.Faults), t.Faults...)
 	w := fakes.NewWorld(&script, t.Seed)
-	runs, err := t.play(ctx, w, &trace)
-	facts := read(trace)
+	runs, err := t.play(ctx, w, trace)
+	facts := read(*trace)
 	r.count(runs, facts)
 	if err == nil && g != nil && len(t.Faults) == 0 {
-		g.judge(t, r, first, trace)
+		g.judge(t, r, first, *trace)
 	}
-	r.Verdict = t.judge(r, runs, facts, trace, w.Idle(), err)
-	return r, trace
+	r.Verdict = t.judge(r, runs, facts, *trace, w.Idle(), err)
+	return r
 }
 
 // result returns the result of a trial before it is made.

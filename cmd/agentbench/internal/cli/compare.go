@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 
 	"github.com/agentbench-go/agentbench/reports"
@@ -54,6 +53,7 @@ func addReference(cmd *cobra.Command, reference *string) {
 }
 
 func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
+	defer collectSeldom()()
 	if err := f.check(cmd); err != nil {
 		return err
 	}
@@ -111,11 +111,6 @@ func (f *compareFlags) compare(cmd *cobra.Command, o scenarios.Options) error {
 	out, err := f.open(cmd, f.header(&o))
 	if err != nil {
 		return err
-	}
-	if o.Keep == scenarios.KeepNone {
-		// Trials leave much garbage and keep hardly any memory: collecting it seldom
-		// makes them a third faster.
-		defer debug.SetGCPercent(debug.SetGCPercent(400))
 	}
 	err = scenarios.Run(cmd.Context(), o, func(r *scenarios.Result) error {
 		if r.Verdict != scenarios.Inconclusive {

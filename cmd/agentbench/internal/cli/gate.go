@@ -187,6 +187,7 @@ func (f *gateFlags) readBaseline() (*reports.Fold, error) {
 
 // makeResults makes the trials that run would make.
 func (f *gateFlags) makeResults(cmd *cobra.Command, paths []string, fold *reports.Fold) error {
+	defer collectSeldom()()
 	o, err := f.options(cmd, paths)
 	if err != nil {
 		return err
