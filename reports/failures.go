@@ -50,6 +50,7 @@ func (f *Failures) Add(r *scenarios.Result) {
 		f.dropped++
 		return
 	}
+	r = r.Redacted()
 	f.kept = append(f.kept, failure{
 		verdict: r.Verdict,
 		title:   fmt.Sprintf("%s under %s, seed %d", text.Line(r.Scenario), text.Line(r.Variant), r.Seed),

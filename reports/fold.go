@@ -174,6 +174,9 @@ func (f *Fold) Add(r *scenarios.Result) error {
 		f.tools[r.Variant] = newToolTotals()
 	}
 	f.tools[r.Variant].add(r)
+	if f.Keep || r.Verdict == scenarios.Fail || r.Verdict == scenarios.Inconclusive {
+		r = r.Redacted() // the rest of a report shows its texts
+	}
 	f.trouble(r)
 	if f.Keep {
 		f.results = append(f.results, r)

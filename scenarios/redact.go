@@ -6,7 +6,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Redactor returns the redactor for the output of one trial. What the scenario's
+// Redactor returns the redactor for the outputs of one trial. What the scenario's
 // file holds word for word is secret by its form only.
 func (s *Scenario) Redactor() *secrets.Redactor {
 	own := s.content
@@ -28,13 +28,13 @@ func redactor(o secrets.Options) *secrets.Redactor {
 	return r
 }
 
-// Redact takes secrets and personal data out of a result of the trial, and returns
-// the trace without them: the last step before an output. Equal values get equal
-// placeholders in both. [Run] does so by itself.
-func (t *Trial) Redact(r *Result, trace loop.Trace) loop.Trace {
-	change := t.Scenario.redacting()
-	trace = trace.Map(change)
-	r.redactFindings(change)
+// Redact takes secrets and personal data out of the result of [Trial.Run] or
+// [Trial.Played], and returns its trace without them: the last step before an
+// output. redact is that of the scenario's [Scenario.Redactor]. Results that [Run]
+// hands over need no Redact.
+func (r *Result) Redact(trace loop.Trace, redact func(string) string) loop.Trace {
+	trace = trace.Map(redact)
+	r.redactFindings(redact)
 	r.redacted = true
 	return trace
 }
@@ -54,7 +54,7 @@ func (t *Trial) finish(r *Result, trace loop.Trace, keep bool) {
 }
 
 // Redacted returns the result without secrets and personal data: the result itself
-// where [Run], [Trial.Redact] or this method made it, else a redacted copy. A
+// where [Run], [Result.Redact] or this method made it, else a redacted copy. A
 // result that was read from a file is redacted by form only, as the words of its
 // scenario's file are not at hand.
 func (r *Result) Redacted() *Result {

@@ -185,7 +185,7 @@ func (s *Shelf) Check(ctx context.Context) (checks []GoldenCheck, brokeOff []*Re
 		case ctx.Err() != nil:
 			return checks, brokeOff, context.Cause(ctx)
 		case r.BrokeOff():
-			t.Redact(r, nil)
+			r.Redact(nil, t.Scenario.redacting())
 			brokeOff = append(brokeOff, r)
 		default:
 			c := s.goldens.check(t, r.Random, true, trace)

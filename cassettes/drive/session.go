@@ -170,16 +170,24 @@ func ended(words []Word, n int) []Word {
 	return words
 }
 
+// World returns what a head says of a scenario: its file as JSON, in which a text
+// stays one whatever is taken out of it, without the model's steps. A redactor for
+// a session gets it as the author's own words, and so does that of the head.
+func World(s *scenarios.Scenario) (json.RawMessage, error) {
+	scenario := *s
+	scenario.Script.Model = []fakes.Step{{Text: "What the cassette says."}}
+	world, err := yaml.YAMLToJSON(scenario.YAML(""))
+	return bytes.TrimSpace(world), err
+}
+
 // head writes the head of the session's cassette.
 func (s *Session) head(r Redactor, words []Word, tool string, now time.Time) ([]byte, error) {
-	scenario := *s.Scenario
-	scenario.Script.Model = []fakes.Step{{Text: "What the cassette says."}}
-	world, err := yaml.YAMLToJSON(scenario.YAML("")) // in which a text stays one, whatever is taken out of it
+	world, err := World(s.Scenario)
 	if err != nil {
 		return nil, err
 	}
-	h := Head{Format: HeadFormat, Tool: tool, Recorded: now.UTC().Truncate(time.Second), Scenario: bytes.TrimSpace(world), Suite: scenario.Suite,
-		Variant: scenario.Variant.Name, Seed: s.Seed, Model: s.Settings.WithDefaults(), Redact: s.Redact, Words: words}
+	h := Head{Format: HeadFormat, Tool: tool, Recorded: now.UTC().Truncate(time.Second), Scenario: world, Suite: s.Scenario.Suite,
+		Variant: s.Scenario.Variant.Name, Seed: s.Seed, Model: s.Settings.WithDefaults(), Redact: s.Redact, Words: words}
 	h.Model.BaseURL = withoutHost(h.Model.BaseURL)
 	prices := s.Settings.Prices
 	if prices == nil {

@@ -1,6 +1,7 @@
 package trajectories
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
@@ -222,6 +223,37 @@ func (b *builder) answered(id string) int {
 		return i
 	}
 	return nearest(func(o openCall) bool { return o.ID == "" })
+}
+
+// Map returns a copy of the trajectory in which change has been applied to every
+// text that somebody said, in order: equal calls stay equal, and calls that differ
+// should stay so. Its names and its file stay as they are.
+func (r *Trajectory) Map(change func(string) string) *Trajectory {
+	out := *r
+	out.System = change(r.System)
+	out.Leading = slices.Clone(r.Leading)
+	for i, said := range out.Leading {
+		out.Leading[i] = change(said)
+	}
+	out.Runs = make([]*Run, len(r.Runs))
+	for i, run := range r.Runs {
+		mapped := &Run{User: change(run.User)}
+		for _, turn := range run.Turns {
+			t := *turn
+			t.Text, t.Calls = change(turn.Text), nil
+			for _, call := range turn.Calls {
+				c := *call
+				c.ID, c.Name, c.Args = change(call.ID), change(call.Name), change(call.Args)
+				if call.Result != nil {
+					c.Result = &Result{Text: change(call.Result.Text), Code: call.Result.Code}
+				}
+				t.Calls = append(t.Calls, &c)
+			}
+			mapped.Turns = append(mapped.Turns, &t)
+		}
+		out.Runs[i] = mapped
+	}
+	return &out
 }
 
 // eachCall visits all calls in order.

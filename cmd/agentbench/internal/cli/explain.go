@@ -103,6 +103,11 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 	stdout := cmd.OutOrStdout()
 	var b strings.Builder
 	describe(&b, s)
+	redact := s.Redactor().Text
+	described := redact(b.String())
+	b.Reset()
+	b.WriteString(described)
+	trace = result.Redact(trace, redact)
 	describeEnd(&b, result, trace, colour(stdout, f.noColor))
 	if _, err := fmt.Fprint(stdout, b.String()); err != nil {
 		return err

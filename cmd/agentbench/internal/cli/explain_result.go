@@ -28,6 +28,7 @@ func (f *explainFlags) explainResult(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	r = r.Redacted()
 	stdout := cmd.OutOrStdout()
 	var b strings.Builder
 	p.describe(&b, r, colour(stdout, f.noColor))

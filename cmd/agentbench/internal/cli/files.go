@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/agentbench-go/agentbench/cassettes/secrets"
 	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -59,4 +60,13 @@ func (f *resultFile) complete(last string) error {
 		return fmt.Errorf("cannot write %s: %w", f.Path(), err)
 	}
 	return f.Commit()
+}
+
+// redactor returns the redactor for an output that belongs to no scenario.
+func redactor() *secrets.Redactor {
+	r, err := secrets.New(secrets.Options{})
+	if err != nil {
+		panic(err) // no option can be wrong
+	}
+	return r
 }

@@ -118,7 +118,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	stderr := cmd.ErrOrStderr()
 	if !f.quiet {
-		s.Watch = f.progress(stderr, s.Scenario)
+		s.Watch = f.progress(stderr, s)
 		if !f.plays(path) {
 			fmt.Fprintf(stderr, "asking %s at %s\n", text.Line(s.Settings.Model), text.Line(hostOf(s.Settings.BaseURL)))
 		}
@@ -144,6 +144,11 @@ func (f *recordFlags) session(cmd *cobra.Command, args []string) (*drive.Session
 		return nil, "", misuse("such as "+strings.TrimSuffix(path, filepath.Ext(path))+scenarios.CassetteSuffix, "the name of a cassette ends in %s, which tells it from a scenario: %s", scenarios.CassetteSuffix, path)
 	}
 	s := &drive.Session{Scenario: scenario, Seed: uint64(f.seed), Connect: connect}
+	world, err := drive.World(scenario)
+	if err != nil {
+		return nil, "", err
+	}
+	own := []string{string(world)}
 	var recorded *endpoint.Settings
 	if f.plays(path) && fileExists(path) {
 		head, _, err := headOf(path)
@@ -151,11 +156,12 @@ func (f *recordFlags) session(cmd *cobra.Command, args []string) (*drive.Session
 			return nil, "", recordError(err)
 		}
 		recorded = &head.Model
+		own = append(own, string(head.Scenario))
 	}
 	if s.Settings, err = f.settings(cmd, scenario.Script.Planner == loop.PlannerJSON, recorded); err != nil {
 		return nil, "", err
 	}
-	if s.Redactor, s.Redact, err = f.redactor(s.Settings.Key); err != nil {
+	if s.Redactor, s.Redact, err = f.redactor(s.Settings.Key, own); err != nil {
 		return nil, "", err
 	}
 	return s, path, f.mayWrite(path)
@@ -226,19 +232,28 @@ func hostOf(base string) string {
 	return u.Host
 }
 
-// progress tells of calls and of what is out of the ordinary as it happens.
-func (f *recordFlags) progress(w io.Writer, s *scenarios.Scenario) func(loop.Record) {
+// progress shows calls and whatever is out of the ordinary as it happens. A log
+// is more public than a cassette, so it is redacted in the same way.
+func (f *recordFlags) progress(w io.Writer, s *drive.Session) func(loop.Record) {
 	var reader events.Reader
+	redact := terminal(s)
 	return func(rec loop.Record) {
+		rec = rec.Map(redact)
 		if in := rec.In; in.Kind == loop.ModelFailure {
 			fmt.Fprintf(w, "warning: the endpoint failed%s: %s\n", status(in.Status), text.Cut(text.Line(in.Text), 300))
 		}
 		for _, e := range reader.Read(rec) {
-			if line := cmp.Or(e.Progress(s.Config.Limits.Turns), warning(e)); line != "" {
+			if line := cmp.Or(e.Progress(s.Scenario.Config.Limits.Turns), warning(e)); line != "" {
 				fmt.Fprintln(w, text.Line(line))
 			}
 		}
 	}
+}
+
+// terminal returns what redacts the texts of a session for a terminal.
+func terminal(s *drive.Session) func(string) string {
+	r := s.Redactor()
+	return func(text string) string { return r.Body("", text) }
 }
 
 // status tells an HTTP status, if there was one.
@@ -284,10 +299,10 @@ func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) 
 			return exitCode(exitInterrupted)
 		}
 	case errors.Is(err, drive.ErrNoAnswer):
-		fmt.Fprintf(cmd.ErrOrStderr(), "error: there is no answer, and nothing is recorded: %s\n", text.Line(played.Runs[0].Reason))
+		fmt.Fprintf(cmd.ErrOrStderr(), "error: there is no answer, and nothing is recorded: %s\n", text.Line(terminal(s)(played.Runs[0].Reason)))
 		return exitCode(exitInconclusive)
 	case err != nil:
-		return recordError(err)
+		return recordError(redactedError{err, terminal(s)})
 	}
 	driven, again, err := driveAgain(cmd, path)
 	if err != nil {
@@ -326,6 +341,15 @@ func network() http.RoundTripper {
 	t.MaxIdleConnsPerHost = 1
 	return t
 }
+
+// A redactedError is an error whose text an endpoint may have written.
+type redactedError struct {
+	error
+	redact func(string) string
+}
+
+func (e redactedError) Error() string { return e.redact(e.error.Error()) }
+func (e redactedError) Unwrap() error { return e.error }
 
 // recordError says what went wrong with a session.
 func recordError(err error) error {

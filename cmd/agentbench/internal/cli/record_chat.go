@@ -22,8 +22,10 @@ import (
 type prompt struct {
 	out     io.Writer
 	lines   <-chan string
-	said    bool // a piece of the reply has been shown
-	newLine bool // the cursor stands at the beginning of a line
+	redact  func(string) string
+	held    string // of a reply: what is not shown yet
+	said    bool   // the reply has a text
+	newLine bool   // the cursor stands at the beginning of a line
 }
 
 // maxLine bounds what is read from the prompt at once.
@@ -34,7 +36,7 @@ func (f *recordFlags) talk(cmd *cobra.Command, s *drive.Session, path string) er
 	if err := checkKey(cmd.Context(), s.Settings); err != nil {
 		return err
 	}
-	p := &prompt{out: cmd.OutOrStdout(), lines: readLines(cmd.Context(), cmd.InOrStdin()), newLine: true}
+	p := &prompt{out: cmd.OutOrStdout(), lines: readLines(cmd.Context(), cmd.InOrStdin()), redact: terminal(s), newLine: true}
 	fmt.Fprintf(p.out, "%s at %s; an empty line or Ctrl-D ends the talk\n", text.Line(s.Settings.Model), text.Line(hostOf(s.Settings.BaseURL)))
 	task, ok := p.next(cmd.Context())
 	if !ok {
@@ -47,7 +49,7 @@ func (f *recordFlags) talk(cmd *cobra.Command, s *drive.Session, path string) er
 	scenario := *s.Scenario
 	scenario.Script.Task = task
 	s.Scenario = &scenario
-	progress := f.progress(p, s.Scenario)
+	progress := f.progress(p, s)
 	s.Piece, s.Watch = p.piece, progress
 	s.People = loop.LiveOptions{
 		FollowUp: func(ctx context.Context, last loop.Outcome) (string, bool) {
@@ -55,9 +57,10 @@ func (f *recordFlags) talk(cmd *cobra.Command, s *drive.Session, path string) er
 			return p.next(ctx)
 		},
 		Ask: func(ctx context.Context, question string) (string, bool) {
-			fmt.Fprintf(p, "%s (an answer goes on, an empty line stops)\n", text.Line(question))
+			fmt.Fprintf(p, "%s (an answer goes on, an empty line stops)\n", text.Line(p.redact(question)))
 			return p.next(ctx)
 		},
+		// Who allows a call must see its arguments as they are.
 		Approve: func(ctx context.Context, tool, args string) (bool, string) {
 			fmt.Fprintf(p, "allow %s(%s)? (y allows, anything else is a reason against it)\n", text.Line(tool), text.Cut(text.Line(args), 200))
 			text, _ := p.next(ctx)
@@ -67,11 +70,14 @@ func (f *recordFlags) talk(cmd *cobra.Command, s *drive.Session, path string) er
 			return false, text
 		},
 	}
-	return f.record(cmd, s, path)
+	err := f.record(cmd, s, path)
+	p.flush()
+	return err
 }
 
 // next asks for a line. An empty one, and the end of the input, are the end.
 func (p *prompt) next(ctx context.Context) (string, bool) {
+	p.flush()
 	fmt.Fprint(p, "> ")
 	select {
 	case text, ok := <-p.lines:
@@ -104,12 +110,43 @@ func readLines(ctx context.Context, in io.Reader) <-chan string {
 	return lines
 }
 
-// piece shows a piece of a reply as it comes. Its last line may go on.
+// maxHeld bounds what of a reply is held back until its line ends.
+const maxHeld = 64 << 10
+
+// piece takes a piece of a reply as it comes, and shows the lines that have ended:
+// a secret may come in pieces. One of many lines, a private key, is held back as a
+// whole.
 func (p *prompt) piece(s string) {
 	if s == "" {
 		return
 	}
-	p.said, p.newLine = true, strings.HasSuffix(s, "\n")
+	p.said = true
+	p.held += s
+	end := strings.LastIndexByte(p.held, '\n') + 1
+	if begin := strings.LastIndex(p.held, "-----BEGIN"); begin >= 0 && !strings.Contains(p.held[begin:], "-----END") {
+		end = min(end, strings.LastIndexByte(p.held[:begin], '\n')+1)
+	}
+	if len(p.held) > maxHeld {
+		end = len(p.held)
+	}
+	p.show(p.held[:end])
+	p.held = p.held[end:]
+}
+
+// flush shows what is held back.
+func (p *prompt) flush() {
+	held := p.held
+	p.held = ""
+	p.show(held)
+}
+
+// show shows a part of a reply. Its last line may go on.
+func (p *prompt) show(s string) {
+	if s == "" {
+		return
+	}
+	s = p.redact(s)
+	p.newLine = strings.HasSuffix(s, "\n")
 	shown := text.Lines(s)
 	if !p.newLine {
 		shown = strings.TrimSuffix(shown, "\n")
@@ -119,6 +156,7 @@ func (p *prompt) piece(s string) {
 
 // Write begins on a line of its own.
 func (p *prompt) Write(b []byte) (int, error) {
+	p.flush()
 	if !p.newLine {
 		io.WriteString(p.out, "\n")
 	}
@@ -135,8 +173,9 @@ func (p *prompt) ended(out loop.Outcome) {
 	case !p.said && out.End == loop.Done:
 		fmt.Fprintln(p, "(there is no answer)")
 	}
+	p.flush()
 	if out.End != loop.Done {
-		fmt.Fprintf(p, "(%s: %s)\n", out.End, text.Line(cmp.Or(out.Reason, string(out.Stop))))
+		fmt.Fprintf(p, "(%s: %s)\n", out.End, text.Line(p.redact(cmp.Or(out.Reason, string(out.Stop)))))
 	}
 	p.said = false
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/agentbench-go/agentbench/cassettes/endpoint"
+	"github.com/agentbench-go/agentbench/cassettes/secrets"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -36,25 +37,42 @@ func (m *plainModel) Reply(ctx context.Context, _ loop.ModelRequest, _ func(stri
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusOK {
+		return loop.Reply{}, &loop.ModelError{Status: resp.StatusCode, Text: string(text)}
+	}
 	return loop.Reply{Text: string(text), Finish: loop.FinishStop}, err
 }
 
-// A reply is shown piece by piece, with its line breaks and without what steers
-// the terminal.
+// A reply is shown line by line, redacted, with its line breaks and without what
+// steers the terminal. shown is what the pieces alone show, and all what is shown
+// at the end of the reply.
 func TestPiece(t *testing.T) {
+	mail, key := "jane@mail."+"example.org", "-----BEGIN RSA PRIVATE "+"KEY-----\nMIIEpAIBAAKCAQEA7bq1\n-----END RSA PRIVATE "+"KEY-----"
 	for _, c := range []struct {
-		piece, want string
-		newLine     bool
+		pieces     []string
+		shown, all string
+		newLine    bool
 	}{
-		{"a \x1b[2Jb ", `a \x1b[2Jb `, false},
-		{"a\r\n  b\n", "a\n  b\n", true},
-		{"\n", "\n", true},
+		{[]string{"a \x1b[2Jb "}, "", `a \x1b[2Jb `, false},
+		{[]string{"a\r\n  b\n"}, "a\n  b\n", "a\n  b\n", true},
+		{[]string{"\n"}, "\n", "\n", true},
+		{[]string{"one\nto ja", mail[2:6], mail[6:] + "\nthree"}, "one\nto [email-1]\n", "one\nto [email-1]\nthree", false},
+		{append([]string{"so\n"}, strings.SplitAfter(key+" end\n", "\n")...), "so\n[private-key-1] end\n", "so\n[private-key-1] end\n", true},
+		{[]string{"so\n", key[:40]}, "so\n", "so\n[private-key-1]", false},
 	} {
+		r, err := secrets.New(secrets.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
 		var out strings.Builder
-		p := &prompt{out: &out}
-		p.piece(c.piece)
-		if out.String() != c.want || p.newLine != c.newLine || !p.said {
-			t.Errorf("%q shows as %q, at the beginning of a line: %t", c.piece, out.String(), p.newLine)
+		p := &prompt{out: &out, redact: r.Text}
+		for _, piece := range c.pieces {
+			p.piece(piece)
+		}
+		shown := out.String()
+		p.flush()
+		if shown != c.shown || out.String() != c.all || p.newLine != c.newLine || !p.said {
+			t.Errorf("%q shows as %q and then %q, at the beginning of a line: %t", c.pieces, shown, out.String(), p.newLine)
 		}
 	}
 }

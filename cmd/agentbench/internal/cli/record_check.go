@@ -121,7 +121,8 @@ func openSession(path string, lost func(error)) (*drive.Session, *tape.Transport
 	return s, transport, err
 }
 
-// headOf reads the head of a cassette, and makes the redactor that it speaks of.
+// headOf reads the head of a cassette, and returns it with the redactor of its
+// session.
 func headOf(path string) (*drive.Head, *secrets.Redactor, error) {
 	c, err := tape.Open(path, nil) // what counts as a secret stands in the head
 	if err != nil {
@@ -131,7 +132,7 @@ func headOf(path string) (*drive.Head, *secrets.Redactor, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	var o secrets.Options
+	o := secrets.Options{Own: []string{string(head.Scenario)}}
 	if len(head.Redact) > 0 {
 		if err := json.Unmarshal(head.Redact, &o); err != nil {
 			return nil, nil, fmt.Errorf("%s: the head does not say how it was redacted: %w", path, err)

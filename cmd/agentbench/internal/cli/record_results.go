@@ -50,7 +50,7 @@ func (f *recordFlags) writeResults(stderr io.Writer, sessions []recorded) error 
 	for _, s := range sessions {
 		trial := scenarios.Trial{Scenario: s.Scenario, Variant: s.Scenario.Variant, Seed: s.Seed}
 		r := trial.Played(s.played.Runs, s.played.Trace)
-		r.Trace = s.played.Trace.String()
+		r.Trace = r.Redact(s.played.Trace, s.Scenario.Redactor().Text).String()
 		if err := out.results.Write(r); err != nil {
 			out.Discard()
 			return err

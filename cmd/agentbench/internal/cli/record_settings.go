@@ -158,10 +158,11 @@ func (f *redactFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.allow, "redact-allow", nil, "leave this `WORD`: it is no secret; can be repeated")
 }
 
-// redactor gives what makes a redactor, and how it is told in a cassette. The
-// key of the endpoint is taken out whatever it looks like, unless it is none.
-func (f *redactFlags) redactor(key endpoint.Key) (func() drive.Redactor, json.RawMessage, error) {
-	o := secrets.Options{Off: f.off, Allow: f.allow}
+// redactor returns what makes a redactor, and its options as a cassette's head has
+// them. The key of the endpoint is secret whatever it looks like; own are the
+// author's own words.
+func (f *redactFlags) redactor(key endpoint.Key, own []string) (func() drive.Redactor, json.RawMessage, error) {
+	o := secrets.Options{Off: f.off, Allow: f.allow, Own: own}
 	for _, p := range f.patterns {
 		name, pattern, ok := strings.Cut(p, "=")
 		if !ok || name == "" || pattern == "" {

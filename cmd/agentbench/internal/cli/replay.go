@@ -171,8 +171,11 @@ func (f *replayFlags) tellProblems(stderr io.Writer, problems []*trajectories.Pr
 	if !f.verbose && !f.ci {
 		shown = problems[:min(shownProblems, len(problems))]
 	}
+	redact := redactor().Text
 	for _, p := range shown {
-		io.WriteString(stderr, text.Lines(p.Error()))
+		said := *p
+		said.Text = redact(p.Text) // which may quote the file
+		io.WriteString(stderr, text.Lines(said.Error()))
 	}
 	if more := len(problems) - len(shown); more > 0 {
 		fmt.Fprintf(stderr, "%s not shown: --ci or --verbose shows all\n", text.Count(more, "more problem"))

@@ -38,7 +38,8 @@ func (f *replayFlags) writeScenario(cmd *cobra.Command, runs []*trajectories.Tra
 	if err != nil {
 		return err
 	}
-	s, err := r.Scenario(v.Config)
+	redactor := redactor()
+	s, err := r.Map(redactor.Text).Scenario(v.Config)
 	if err != nil {
 		return misuse("", "no scenario of %s: %v", r.ID(), err)
 	}
@@ -65,6 +66,7 @@ func (f *replayFlags) writeScenario(cmd *cobra.Command, runs []*trajectories.Tra
 		return err
 	}
 	if !f.quiet {
+		showRedacted(cmd.ErrOrStderr(), redactor.Count())
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: agentbench run %s plays it\n", text.Line(to), shellWords([]string{to}))
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/agentbench-go/agentbench/cassettes/secrets"
 	"github.com/agentbench-go/agentbench/fakes/serve"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -216,12 +217,14 @@ func (f *serveFlags) header(n int) scenarios.Header {
 // results file whose lines are of the type request, and the last of the type
 // served.
 type servedFile struct {
-	file *resultFile
-	err  error // the first of writing an entry
+	file     *resultFile
+	redactor *secrets.Redactor
+	err      error // the first of writing an entry
 }
 
 func (f *servedFile) create(stderr io.Writer, path string, h scenarios.Header) (err error) {
 	if path != "" {
+		f.redactor = redactor()
 		f.file, err = createResults(stderr, path, 0o666, h)
 	}
 	return err
@@ -235,7 +238,7 @@ func (f *servedFile) write(line any) {
 	}
 	text, err := json.Marshal(line)
 	if err == nil {
-		_, err = f.file.Write(append(text, '\n'))
+		_, err = io.WriteString(f.file, f.redactor.JSON(string(text))+"\n")
 	}
 	f.err = err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// tellFlags say to whom trials are told beside their results.
+// tellFlags say where trials go beside their results.
 type tellFlags struct {
 	events  string
 	otlp    string
@@ -27,19 +27,19 @@ func (f *tellFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.content, "otlp-content", false, "with --otlp-endpoint: send arguments and results too, redacted")
 }
 
-// A teller tells trials.
+// A teller writes and sends trials.
 type teller struct {
 	ctx      context.Context
 	events   *outfile.File
 	exporter *telemetry.Exporter
-	configs  map[string]loop.Config // of scenarios under their own variant
-	variants map[string]loop.Config // of the variants that were named
+	tried    map[string]*scenarios.Scenario // by id
+	variants map[string]loop.Config         // of the variants that were named
 }
 
 // closeTimeout bounds how long the end of a run waits for an endpoint.
 const closeTimeout = 10 * time.Second
 
-// begin gives nil where nobody is to be told.
+// begin returns nil where nothing is to be written or sent.
 func (f *tellFlags) begin(cmd *cobra.Command, o *scenarios.Options) (*teller, error) {
 	if f.events == "" && f.otlp == "" {
 		if f.content {
@@ -47,9 +47,9 @@ func (f *tellFlags) begin(cmd *cobra.Command, o *scenarios.Options) (*teller, er
 		}
 		return nil, nil
 	}
-	t := &teller{ctx: cmd.Context(), configs: map[string]loop.Config{}, variants: map[string]loop.Config{}}
+	t := &teller{ctx: cmd.Context(), tried: map[string]*scenarios.Scenario{}, variants: map[string]loop.Config{}}
 	for _, s := range o.Scenarios {
-		t.configs[s.ID()] = s.Config
+		t.tried[s.ID()] = s
 	}
 	for _, v := range o.Variants {
 		t.variants[v.Name] = v.Config
@@ -74,21 +74,21 @@ func (f *tellFlags) begin(cmd *cobra.Command, o *scenarios.Options) (*teller, er
 	return t, nil
 }
 
-// tell tells one trial; its trace must have been kept.
+// tell writes and sends one trial; its trace must have been kept.
 func (t *teller) tell(r *scenarios.Result) error {
 	trace, err := loop.ParseTrace(r.Trace)
 	if err != nil {
 		return fmt.Errorf("the trace of %s: %w", r.Scenario, err)
 	}
 	if t.exporter != nil {
-		t.exporter.Send(t.ctx, r.Scenario, trace)
+		t.exporter.Send(t.ctx, r.Scenario, trace, t.tried[r.Scenario].Redactor().Text)
 	}
 	if t.events == nil {
 		return nil
 	}
 	cfg, named := t.variants[r.Variant]
 	if !named {
-		cfg = t.configs[r.Scenario]
+		cfg = t.tried[r.Scenario].Config
 	}
 	id := fmt.Sprintf("%s/%s/%d", r.Scenario, r.Variant, r.Seed)
 	return telemetry.WriteEvents(t.events, telemetry.Events(id, cfg, trace))

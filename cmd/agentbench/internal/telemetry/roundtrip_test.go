@@ -117,7 +117,7 @@ func export(t *testing.T, trace loop.Trace) string {
 		t.Fatal(err)
 	}
 	x.Content = true
-	x.Send(t.Context(), "suite/name", trace)
+	x.Send(t.Context(), "suite/name", trace, strings.Clone)
 	if err := x.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

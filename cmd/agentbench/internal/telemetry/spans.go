@@ -22,7 +22,7 @@ import (
 // An Exporter sends sessions as spans: invoke_agent for a run, chat for a try of
 // a model request, execute_tool for a call.
 type Exporter struct {
-	// Content adds arguments and results to the spans, redacted.
+	// Content adds arguments and results to the spans.
 	Content bool
 	// Start is the instant that virtual time 0 stands for; NewExporter sets it
 	// to the Unix epoch.
@@ -77,7 +77,10 @@ func (x *Exporter) Close(ctx context.Context) error {
 }
 
 // Send sends a session. agent is its name, as in stuck-loops/same-call-forever.
-func (x *Exporter) Send(ctx context.Context, agent string, t loop.Trace) {
+// redact takes secrets and personal data out of a text; it is called with all
+// texts of the trace, in order.
+func (x *Exporter) Send(ctx context.Context, agent string, t loop.Trace, redact func(string) string) {
+	t = t.Map(redact)
 	s := sender{x: x, ctx: ctx, agent: agent, calls: clock{}}
 	for i := range t {
 		s.record(&t[i])
@@ -166,7 +169,7 @@ func (s *sender) call(t *callTime, e *loop.Effect) {
 		semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(t.name), semconv.GenAIToolCallID(e.Ref.String()),
 		attribute.Int("agentbench.tries", t.tries)))
 	if s.x.Content {
-		span.SetAttributes(semconv.GenAIToolCallArgumentsKey.String(Redact(t.args)), semconv.GenAIToolCallResultKey.String(Redact(e.Text)))
+		span.SetAttributes(semconv.GenAIToolCallArgumentsKey.String(t.args), semconv.GenAIToolCallResultKey.String(e.Text))
 	}
 	if e.Code.Failed() {
 		span.SetAttributes(semconv.ErrorTypeKey.String(string(e.Code)))

@@ -1,32 +1,14 @@
-// Package telemetry tells traces to observability tools: as the specification's
+// Package telemetry exports traces to observability tools: as the specification's
 // events in JSON Lines ([Events]), and as OpenTelemetry GenAI spans
 // ([Exporter]). Both are folds over a trace, made after the run; nothing leaves
-// the machine unless an endpoint is named.
+// the machine unless an endpoint is named, and spans are redacted.
 package telemetry
 
 import (
-	"regexp"
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
-
-// Redact takes out of a text what looks like a key, a token or an e-mail
-// address. It errs on the side of taking out too much.
-func Redact(text string) string {
-	for _, r := range secrets {
-		text = r.ReplaceAllString(text, "[redacted]")
-	}
-	return text
-}
-
-var secrets = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)\bbearer\s+[a-z0-9._~+/-]{8,}=*`),
-	regexp.MustCompile(`\b(?:sk|pk|rk|ghp|gho|ghs|xox[abp]|AKIA|AIza)[-_]?[A-Za-z0-9_-]{12,}`),
-	regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`),
-	regexp.MustCompile(`(?i)"?(?:api[_-]?key|password|passwd|secret|token)"?\s*[:=]\s*"?[^\s",}]{6,}"?`),
-	regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}`),
-}
 
 // A callTime is the name and the time of a call.
 type callTime struct {
