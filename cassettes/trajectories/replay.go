@@ -157,8 +157,8 @@ func signature(c *Call) string {
 	return c.Name + "\x00" + canonical
 }
 
-// canonicalArgs gives arguments as JSON with sorted keys, and "" as the empty
-// object. It leaves what is no JSON as it is, and says so.
+// canonicalArgs returns arguments as JSON with sorted keys, "" as the empty object,
+// and reports whether they are JSON. Any other text is returned unchanged.
 func canonicalArgs(args string) (string, bool) {
 	if strings.TrimSpace(args) == "" {
 		return "{}", true

@@ -28,18 +28,18 @@ func newReplay() *cobra.Command {
 		Use:   "replay PATH…",
 		Short: "Ask what a variant would have done to recorded runs",
 		Long: `Feed the replies and results of recorded runs to the loop and see which runs
-each variant would have stopped. A PATH is a file, a folder (its files in these
-formats) or a glob. Recorded HTTP traffic with an LLM API is read as the
-conversations in it. The formats that are known: ` + strings.Join(trajectories.Formats(), ", ") + `.
+each variant would have stopped. A PATH is a file, a folder or a glob; a folder
+stands for its files in these formats: ` + strings.Join(trajectories.Formats(), ", ") + `.
+Recorded HTTP traffic with an LLM API is read as the conversations in it.
 
-A trajectory is replayed as it stands: what was recorded next follows, whatever
-the variant did before, and its errors are final, so that no retry and no
-timeout is simulated. A replay reports and does not judge; the exit code is 2
-when a record could not be read (the others are replayed all the same). A file
-with nothing to replay, embeddings say, is named and is no failure.
+The recorded next reply follows whatever the variant did before, and recorded
+errors are final, so nothing is retried and nothing times out. A replay reports
+and does not judge. The exit code is 2 if a record could not be read; the others
+are replayed all the same. A file with nothing to replay, such as embeddings, is
+named and is not an error.
 
-With --to-scenario a recorded run becomes a scenario that plays as the run was
-replayed under the variant: a file for agentbench run and agentbench golden.`,
+With --to-scenario a recorded run becomes a scenario, for agentbench run and
+agentbench golden, that plays as the run was replayed under the variant.`,
 		Example: `  agentbench replay runs/
   agentbench replay 'logs/*.jsonl' --variant hpd-agent --variant my-limits.yaml
   agentbench replay testdata/cassettes/ --verbose
@@ -49,7 +49,7 @@ replayed under the variant: a file for agentbench run and agentbench golden.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	addVariants(cmd, &f.variants, "replay under this `VARIANT`: a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
-	addChoice(cmd, &f.inputFormat, "input-format", "read the files as "+text.AnyOf(trajectories.Formats())+" (default: by what they hold)", trajectories.Formats()...)
+	addChoice(cmd, &f.inputFormat, "input-format", "read the files as "+text.AnyOf(trajectories.Formats())+" (default: by their content)", trajectories.Formats()...)
 	cmd.Flags().StringVar(&f.toScenario, "to-scenario", "", "write the recorded run of this `NAME` as a scenario, to the -o file or the standard output")
 	addJobs(cmd, &f.jobs)
 	f.outputFlags.add(cmd)
@@ -97,7 +97,7 @@ func (f *replayFlags) read(paths []string) (runs []*trajectories.Trajectory, pro
 	return runs, problems
 }
 
-// trials makes the replays, writes their results and shows what they come to.
+// trials makes the replays, writes their results and shows the counts.
 func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory, variants []scenarios.Variant, problems []*trajectories.Problem) error {
 	skipped := countBroken(problems)
 	f.folded = true
@@ -147,7 +147,7 @@ func (f *replayFlags) show(cmd *cobra.Command, replay *reports.Replay) error {
 	return replay.Write(cmd.OutOrStdout())
 }
 
-// shownProblems is how many problems are told unless all are asked for.
+// shownProblems is how many problems are shown unless all are asked for.
 const shownProblems = 20
 
 func countBroken(problems []*trajectories.Problem) int {
@@ -160,8 +160,8 @@ func countBroken(problems []*trajectories.Problem) int {
 	return n
 }
 
-// tellProblems writes what could not be read and what holds nothing to replay;
-// with --verbose also what was left out of a file that was read.
+// tellProblems writes what could not be read and which files hold nothing to
+// replay. With --verbose it also writes what was left out of the other files.
 func (f *replayFlags) tellProblems(stderr io.Writer, problems []*trajectories.Problem) {
 	if !f.verbose {
 		left := func(p *trajectories.Problem) bool { return p.Kind == trajectories.Partly }

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// checkScenario reports what else was asked for that --to-scenario does not do.
+// checkScenario reports flags that contradict --to-scenario.
 func (f *replayFlags) checkScenario(cmd *cobra.Command) error {
 	switch {
 	case len(f.variants) > 1:
@@ -32,7 +32,7 @@ func isScenarioFile(name string) bool {
 	return ext == ".yaml" || ext == ".yml"
 }
 
-// writeScenario makes a scenario of the trajectory that was asked for.
+// writeScenario writes the chosen trajectory as a scenario.
 func (f *replayFlags) writeScenario(cmd *cobra.Command, runs []*trajectories.Trajectory, v scenarios.Variant) error {
 	r, err := f.chosen(runs)
 	if err != nil {
@@ -72,7 +72,7 @@ func (f *replayFlags) writeScenario(cmd *cobra.Command, runs []*trajectories.Tra
 	return nil
 }
 
-// scenarioFile is the file to write, "" for the standard output.
+// scenarioFile returns the file to write, "" for the standard output.
 func (f *replayFlags) scenarioFile() string {
 	if len(f.files) == 0 || f.files[0] == "-" {
 		return ""
@@ -80,8 +80,8 @@ func (f *replayFlags) scenarioFile() string {
 	return f.files[0]
 }
 
-// chosen finds the trajectory that was asked for: by its name, or by its file
-// and name.
+// chosen returns the trajectory with the name, or file and name, that --to-scenario
+// asks for.
 func (f *replayFlags) chosen(runs []*trajectories.Trajectory) (*trajectories.Trajectory, error) {
 	var found []*trajectories.Trajectory
 	var names []string
@@ -100,7 +100,7 @@ func (f *replayFlags) chosen(runs []*trajectories.Trajectory) (*trajectories.Tra
 	return nil, misuse("say which: "+found[0].ID()+" or "+found[1].ID(), "%d recorded runs are named %q", len(found), f.toScenario)
 }
 
-// scenarioName makes a name fit for a scenario.
+// scenarioName turns a name into one that a scenario may have.
 func scenarioName(name string) string {
 	fit := strings.Map(func(c rune) rune {
 		switch {

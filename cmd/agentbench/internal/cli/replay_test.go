@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// A file with nothing to replay is told and no failure, if others are read; a
-// broken one is. What was left out of a file that was read is told to those who
-// ask.
+// A file with nothing to replay is named and is not an error if others are read; a
+// broken file is an error. --verbose says what was left out of the other files.
 func TestReplayTraffic(t *testing.T) {
 	const (
 		chat = "version: 1\ninteractions:\n" +
