@@ -3,6 +3,6 @@
 // [scenarios.Result] at a time and keeps counts, so that it works the same on
 // results that come in and on those of a file, and needs little memory.
 //
-// What a scenario, a tool, a model or a recording said is hostile: all of it
+// What a scenario, a tool, a model or a trajectory said is hostile: all of it
 // passes [text.Line] before it is written.
 package reports

@@ -55,7 +55,7 @@ func near(t *testing.T, what string, got, want, by float64) {
 
 // What a rate counts, by the end state: a stop is one, in both labels; a runaway
 // that is done after a nudge or a veto is caught; neither a ceiling nor a
-// recording's end is; a script's cancel and what broke off count in no rate.
+// trajectory's end is; a script's cancel and what broke off count in no rate.
 func TestRateByEndState(t *testing.T) {
 	for _, c := range []struct {
 		state                  loop.EndState

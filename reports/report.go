@@ -78,7 +78,7 @@ type Metric string
 const (
 	Caught  Metric = "caught"  // runaways that a rule stopped, or that were done after a nudge or a veto
 	Stopped Metric = "stopped" // runs that a rule stopped
-	WentOn  Metric = "went_on" // of a replay: stopped runs whose recording went on to a new call
+	WentOn  Metric = "went_on" // of a replay: stopped runs that went on to a new call
 )
 
 // A Rate is k of n scenarios, with the 95 % interval of Wilson. Trials that were

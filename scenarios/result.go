@@ -87,7 +87,7 @@ type Result struct {
 	Line       int            `json:"line,omitempty"`
 	Trace      string         `json:"trace,omitempty"`   // canonical text
 	Saved      int            `json:"saved,omitempty"`   // of a replay: recorded calls not executed
-	WentOn     bool           `json:"went_on,omitempty"` // of a replay: the recording had more to say
+	WentOn     bool           `json:"went_on,omitempty"` // of a replay: a stopped trajectory goes on to a new call
 
 	redacted bool // nothing in it is secret
 	fromFile bool // it was read from a results file

@@ -1,6 +1,6 @@
 // Package text writes what a person sees: a terminal, a log, a report.
 //
-// Models, tools, recordings and files say what they like, so everything of
+// Models, tools, cassettes and trajectories say what they like, so everything of
 // theirs passes through this package before somebody reads it. One rule holds
 // everywhere: a character that leaves no mark, or that steers what shows it, is
 // written as Go escapes it: \x1b, \u202e, \U000e0041, and \xff for a byte that

@@ -192,7 +192,7 @@ func used(r *scenarios.Result) []string {
 		out = append(out, text.Count(r.Saved, "recorded call")+" not executed")
 	}
 	if r.WentOn {
-		out = append(out, "the recording goes on after that")
+		out = append(out, "the recorded run goes on after that")
 	}
 	return out
 }

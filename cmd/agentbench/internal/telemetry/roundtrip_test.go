@@ -22,7 +22,7 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// TestRoundTrip reads what agentbench sends as spans back as a recording: it has
+// TestRoundTrip reads what agentbench sends as spans back as a trajectory: it has
 // the turns, and the calls with their arguments, codes and results as the model
 // was given them. What was said is not sent.
 func TestRoundTrip(t *testing.T) {
@@ -50,7 +50,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// read reads the only recording of a file with that content.
+// read reads the only trajectory of a file with that content.
 func read(t *testing.T, name, content string) *trajectories.Trajectory {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -64,7 +64,7 @@ func read(t *testing.T, name, content string) *trajectories.Trajectory {
 	return runs[0]
 }
 
-// sketch writes a recording as a line for each message of the user, and below it
+// sketch writes a trajectory as a line for each message of the user, and below it
 // one for each turn with its calls and their results.
 func sketch(r *trajectories.Trajectory) string {
 	var b strings.Builder
