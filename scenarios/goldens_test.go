@@ -354,3 +354,72 @@ func TestShelf(t *testing.T) {
 		t.Error("a suite that does not exist is opened")
 	}
 }
+
+// A golden has one seed. Trials that draw random numbers are compared with it under
+// that seed only, others under every seed; a new golden has the first seed, and one
+// that is made anew keeps its own, and its terms.
+func TestGoldenSeeds(t *testing.T) {
+	dir := checks(t)
+	write(t, dir, "loops/dice.yaml", strings.Replace(strings.Replace(valid, "name: one", "name: dice", 1), "text: hello", "text: \"${rand:1..1000000}\"", 1))
+	all := loaded(t, filepath.Join(dir, "loops", "dice.yaml"))
+	words := func(seed uint64, seeds int, g *Goldens) string {
+		t.Helper()
+		got, _ := ran(t, Options{Scenarios: all, Seed: seed, Seeds: seeds, Goldens: g})
+		var words []string
+		for _, line := range got {
+			word, _, _ := strings.Cut(line, " ")
+			words = append(words, word)
+		}
+		return strings.Join(words, " ")
+	}
+	g := &Goldens{Update: true}
+	if got := words(5, 3, g); got != "match off off" {
+		t.Errorf("new with the seeds 5 to 7: %s", got)
+	}
+	if err := g.Write(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		seed  uint64
+		seeds int
+		want  string
+	}{{5, 1, "match"}, {4, 3, "off match off"}, {6, 2, "off off"}} {
+		if got := words(c.seed, c.seeds, &Goldens{Expected: true}); got != c.want {
+			t.Errorf("%d seeds from %d: %s, want %s", c.seeds, c.seed, got, c.want)
+		}
+	}
+	if got := words(6, 3, &Goldens{Expected: true, Dir: t.TempDir()}); got != "missing off off" {
+		t.Errorf("without a golden: %s", got)
+	}
+
+	// The golden gets a mode of its own, and the script another text.
+	file := filepath.Join(dir, "goldens", "loops", "dice.hpd-agent.golden")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "goldens/loops/dice.hpd-agent.golden", strings.Replace(string(text), "# mode: strict\n", "# mode: unordered\n# allow: retries: the network is real\n", 1))
+	write(t, dir, "loops/dice.yaml", strings.Replace(strings.Replace(valid, "name: one", "name: dice", 1), "text: hello", "text: \"a ${rand:1..1000000}\"", 1))
+	all = loaded(t, filepath.Join(dir, "loops", "dice.yaml"))
+	g = &Goldens{Update: true}
+	if got := words(3, 3, g); got != "off off match" {
+		t.Errorf("anew with the seeds 3 to 5: %s", got)
+	}
+	changes, _ := g.Changes()
+	if len(changes) != 1 || changes[0].New() {
+		t.Fatalf("changes %+v", changes)
+	}
+	if now := changes[0].Now; now.Seed != 5 || now.Mode != goldens.Unordered || len(now.Allow) != 1 || now.Allow[0].Difference() != "retries" {
+		t.Errorf("the golden has seed %d, mode %s and the allowances %v", now.Seed, now.Mode, now.Allow)
+	}
+
+	// What draws nothing is the same under every seed.
+	all = loaded(t, filepath.Join(dir, "loops", "one.yaml"))
+	g = &Goldens{Update: true}
+	if got := words(9, 3, g); got != "match" || g.Write() != nil {
+		t.Errorf("a scenario without random numbers: %s", got)
+	}
+	if got := words(2, 1, &Goldens{}); got != "match" {
+		t.Errorf("under another seed: %s", got)
+	}
+}
