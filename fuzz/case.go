@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/leanovate/gopter"
@@ -109,14 +110,7 @@ type Size struct {
 
 // String gives "3 steps, 1 tool, 2 settings".
 func (s Size) String() string {
-	return fmt.Sprintf("%s, %s, %s", counted(s.Steps, "step"), counted(s.Tools, "tool"), counted(s.Settings, "setting"))
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%s, %s, %s", text.Count(s.Steps, "step"), text.Count(s.Tools, "tool"), text.Count(s.Settings, "setting"))
 }
 
 // Number gives the case with a number of a campaign's seed. The same seed,

@@ -65,6 +65,22 @@ func (s *Summary) Add(v *Verdict) {
 	s.Broken[v.Breach.Invariant]++
 }
 
+// A KindTally counts the runs with an attack, without any ("none"), or "all".
+type KindTally struct {
+	Kind string
+	Tally
+}
+
+// Tallies returns a tally for each attack, one for the runs without an attack,
+// and that of all runs.
+func (s *Summary) Tallies() []KindTally {
+	var all []KindTally
+	for _, a := range Attacks() {
+		all = append(all, KindTally{string(a), *s.Attacks[a]})
+	}
+	return append(all, KindTally{"none", s.Calm}, KindTally{"all", s.All})
+}
+
 // Gate is the least share of runs that must survive.
 const Gate = 0.95
 

@@ -30,6 +30,9 @@ func Count(n int, noun string) string {
 	return Number(n) + " " + noun + "s"
 }
 
+// Dollars writes an amount of money with all its decimals: $0.0125.
+func Dollars(usd float64) string { return "$" + strconv.FormatFloat(usd, 'f', -1, 64) }
+
 // Duration writes a time as a person says it, in two units at most: 250ms,
 // 10.8s, 4m12s, 3h07m, 2d04h. It rounds down.
 func Duration(d time.Duration) string {

@@ -34,6 +34,14 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestDollars(t *testing.T) {
+	for in, want := range map[float64]string{0: "$0", 12: "$12", 0.0125: "$0.0125", 1e-9: "$0.000000001"} {
+		if got := Dollars(in); got != want {
+			t.Errorf("Dollars(%v) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestDuration(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, c := range []struct {

@@ -86,7 +86,7 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if !f.quiet {
-		fmt.Fprintf(stdout, "%s, %d with something wrong\n", plural(len(paths), "cassette"), wrong)
+		fmt.Fprintf(stdout, "%s, %d with something wrong\n", text.Count(len(paths), "cassette"), wrong)
 	}
 	switch {
 	case stdout.err != nil:

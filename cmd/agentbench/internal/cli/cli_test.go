@@ -6,12 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/agentbench-go/agentbench/loop"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -253,19 +251,6 @@ func TestCountsOfNudges(t *testing.T) {
 	code, stdout, stderr := session(t, "explain", "stuck-loops/same-call-forever", "--variant", "recommended")
 	if code != exitPassed || !strings.Contains(stdout, "6 vetoed, 1 nudge, 20.8s") {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
-	}
-}
-
-func TestChanges(t *testing.T) {
-	to := loop.Default()
-	to.Limits.Turns = 10
-	to.Errors.Kinds = []loop.ErrorKind{loop.KindException}
-	got := changes(loop.Default(), to)
-	if want := []string{`errors.kinds=["exception"]`, "limits.turns=10"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := changes(to, to); got != nil {
-		t.Errorf("no change shows as %q", got)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/text"
-	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/agentbench-go/agentbench/scenarios/describe"
 	"github.com/spf13/cobra"
 )
 
@@ -102,13 +102,13 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 	}
 	stdout := cmd.OutOrStdout()
 	var b strings.Builder
-	describe(&b, s)
+	describe.Scenario(&b, s)
 	redact := s.Redactor().Text
 	described := redact(b.String())
 	b.Reset()
 	b.WriteString(described)
 	trace = result.Redact(trace, redact)
-	describeEnd(&b, result, trace, colour(stdout, f.noColor))
+	reports.ExplainEnd(&b, result, trace, colour(stdout, f.noColor))
 	if _, err := fmt.Fprint(stdout, b.String()); err != nil {
 		return err
 	}
@@ -176,67 +176,4 @@ func shortAndFull() []string {
 		names = append(names, s.Name, s.ID())
 	}
 	return names
-}
-
-// describeEnd says how a trial ended.
-func describeEnd(b *strings.Builder, r *scenarios.Result, trace loop.Trace, colour reports.Colour) {
-	fmt.Fprintf(b, "\nUnder %s, seed %d\n", text.Line(r.Variant), r.Seed)
-	for _, out := range halts(trace) {
-		fmt.Fprintf(b, "  %s (%s): %s\n", out.End, text.Line(string(out.Stop)), text.Line(out.Reason))
-	}
-	fmt.Fprintf(b, "  %s\n", counts(r))
-	word := string(r.Verdict)
-	if r.Verdict == scenarios.Pass {
-		word = colour.Good(word)
-	} else {
-		word = colour.Bad(word)
-	}
-	fmt.Fprintf(b, "  verdict: %s\n", word)
-	if len(r.Findings) > 0 {
-		for _, reason := range reports.Reasons(r) {
-			fmt.Fprintf(b, "  - %s\n", reason)
-		}
-	}
-	fmt.Fprintf(b, "\nThe trace\n%s", text.Lines(trace.String()))
-}
-
-// halts gives the outcomes of the runs that ended, in order.
-func halts(trace loop.Trace) []*loop.Outcome {
-	var outs []*loop.Outcome
-	for i := range trace {
-		for j := range trace[i].Effects {
-			if e := &trace[i].Effects[j]; e.Kind == loop.Halt {
-				outs = append(outs, e.Outcome)
-			}
-		}
-	}
-	return outs
-}
-
-// counts says what a trial used; what is zero and unusual is left out.
-func counts(r *scenarios.Result) string {
-	parts := []string{
-		text.Count(r.Turns, "turn"),
-		text.Count(r.ModelCalls, "model request"),
-		fmt.Sprintf("%s asked for", text.Count(r.Asked, "call")),
-		fmt.Sprintf("%s executed in %s", text.Number(r.Calls), tries(r.Tries)),
-	}
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{r.Errors, "failed"}, {r.Vetoed, "vetoed"}, {r.Denied, "denied"}, {r.Invalid, "invalid"}} {
-		if c.n > 0 {
-			parts = append(parts, text.Number(c.n)+" "+c.what)
-		}
-	}
-	if r.Nudges > 0 {
-		parts = append(parts, text.Count(r.Nudges, "nudge"))
-	}
-	if r.TokensIn+r.TokensOut > 0 {
-		parts = append(parts, fmt.Sprintf("%d tokens read, %d written", r.TokensIn, r.TokensOut))
-	}
-	if r.CostUSD > 0 {
-		parts = append(parts, "$"+dollars(r.CostUSD))
-	}
-	return strings.Join(append(parts, virtual(r)), ", ")
 }

@@ -3,13 +3,11 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/text"
-	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
@@ -24,6 +22,7 @@ func (f *explainFlags) explainResult(cmd *cobra.Command, path string) error {
 		}
 	}
 	p := &pick{path: path, want: f.trial}
+	p.fold.Repeat = func(r *scenarios.Result) string { return repeatResult(&p.fold, r) }
 	r, err := p.read()
 	if err != nil {
 		return err
@@ -31,7 +30,7 @@ func (f *explainFlags) explainResult(cmd *cobra.Command, path string) error {
 	r = r.Redacted()
 	stdout := cmd.OutOrStdout()
 	var b strings.Builder
-	p.describe(&b, r, colour(stdout, f.noColor))
+	p.fold.Explain(&b, r, text.Line(path)+p.from, colour(stdout, f.noColor))
 	if _, err := fmt.Fprint(stdout, b.String()); err != nil {
 		return err
 	}
@@ -132,122 +131,6 @@ func (p *pick) add(r *scenarios.Result) error {
 		p.ids = append(p.ids, id)
 	}
 	return nil
-}
-
-// describe says why a trial ended as it did.
-func (p *pick) describe(b *strings.Builder, r *scenarios.Result, paint reports.Colour) {
-	fmt.Fprintf(b, "%s: ", text.Line(r.Scenario))
-	if r.Label != "" {
-		fmt.Fprintf(b, "%s, ", r.Label)
-	}
-	fmt.Fprintf(b, "under %s, seed %d\nfrom %s%s\n", text.Line(r.Variant), r.Seed, text.Line(p.path), p.from)
-	trace, _ := loop.ParseTrace(r.Trace) // what is no trace tells no reason
-	section(b, "Why it ended", endings(r, halts(trace)))
-	section(b, "What it used", used(r))
-	section(b, "Faults", lines(p.fold.Faults()))
-	section(b, "Verdict", judgement(r, paint))
-	section(b, "The golden", toldGolden(r))
-	if r.Trace == "" {
-		b.WriteString("\nThe trace was not kept\n")
-	} else {
-		fmt.Fprintf(b, "\nThe trace\n%s", text.Lines(strings.TrimSuffix(r.Trace, "\n")+"\n"))
-	}
-	fmt.Fprintf(b, "\nrepeat: %s\n", text.Line(repeatResult(&p.fold, r)))
-}
-
-// endings says how each run ended, or where no trace tells that the session.
-func endings(r *scenarios.Result, runs []*loop.Outcome) []string {
-	var out []string
-	for _, o := range runs {
-		out = append(out, fmt.Sprintf("%s (%s): %s", o.End, text.Line(string(o.Stop)), text.Line(o.Reason)))
-	}
-	if len(out) > 0 {
-		return out
-	}
-	if r.EndState == "" && r.Stop == "" {
-		return []string{"the session broke off before a run ended"}
-	}
-	line := reports.Ending(r)
-	if why := r.Stop.Means(); why != "" {
-		line += ": " + why
-	} else if r.EndState == loop.LoopDetected {
-		line += ": the detector of this name found that the model repeats itself"
-	}
-	return []string{line}
-}
-
-// used says what a trial used, and with which codes its calls failed.
-func used(r *scenarios.Result) []string {
-	out := []string{counts(r)}
-	var failed []string
-	for _, code := range slices.Sorted(maps.Keys(r.Codes)) {
-		if code != "None" && r.Codes[code] > 0 {
-			failed = append(failed, text.Number(r.Codes[code])+" "+text.Line(code))
-		}
-	}
-	if len(failed) > 0 {
-		out = append(out, "calls that failed: "+strings.Join(failed, ", "))
-	}
-	if r.Saved > 0 {
-		out = append(out, text.Count(r.Saved, "recorded call")+" not executed")
-	}
-	if r.WentOn {
-		out = append(out, "the recorded run goes on after that")
-	}
-	return out
-}
-
-// judgement gives the verdict, and what speaks against the trial.
-func judgement(r *scenarios.Result, paint reports.Colour) []string {
-	word := text.Line(string(r.Verdict))
-	switch r.Verdict {
-	case scenarios.Pass:
-		word = paint.Good(word)
-	case scenarios.Fail, scenarios.Inconclusive:
-		word = paint.Bad(word)
-	case "":
-		word = "none"
-	}
-	out := []string{word}
-	if len(r.Findings) > 0 {
-		for _, why := range reports.Reasons(r) {
-			out = append(out, "- "+why)
-		}
-	}
-	return out
-}
-
-// toldGolden says what became of the golden, and how the trace differs from it.
-func toldGolden(r *scenarios.Result) []string {
-	if r.Golden == "" || r.Golden == scenarios.GoldenOff {
-		return nil
-	}
-	out := []string{text.Line(r.Golden)}
-	for _, f := range r.Findings {
-		if f.Diff == nil {
-			continue
-		}
-		for _, e := range f.Diff.Edit {
-			sign := "+"
-			if e.Out {
-				sign = "-"
-			}
-			out = append(out, fmt.Sprintf("%s %4d  %s", sign, e.Line, text.Line(e.Text)))
-		}
-		if f.Diff.More > 0 {
-			out = append(out, fmt.Sprintf("… %s left out", text.Count(f.Diff.More, "line")))
-		}
-	}
-	return out
-}
-
-// lines makes foreign texts fit for a line each.
-func lines(texts []string) []string {
-	var out []string
-	for _, t := range texts {
-		out = append(out, text.Line(t))
-	}
-	return out
 }
 
 // completeTrial completes with the trials of the results file that is named.

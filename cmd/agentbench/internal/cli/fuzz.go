@@ -160,13 +160,13 @@ func (f *fuzzFlags) one(cmd *cobra.Command) error {
 	v := fuzz.Check(fuzz.Number(uint64(f.seed), int(f.number), f.options()))
 	v.Number = int(f.number)
 	var b strings.Builder
-	fmt.Fprintf(&b, "case %d of seed %d: %s\n", f.number, f.seed, attacksOf(v.Case))
-	describeCase(&b, v.Case)
+	fmt.Fprintf(&b, "case %d of seed %d: %s\n", f.number, f.seed, v.Case.AttackNames())
+	v.Case.Describe(&b)
 	fmt.Fprintf(&b, "\nThe trace\n%s\n", text.Lines(v.Case.Trace().String()))
 	if v.Breach == nil {
 		b.WriteString("It keeps every invariant.\n")
 	} else {
-		f.failure(&b, v, fuzz.Shrink(v.Case, v.Breach.Invariant), "")
+		v.Explain(&b, fuzz.Shrink(v.Case, v.Breach.Invariant), f.repeat(v), "")
 	}
 	if !f.quiet {
 		if _, err := io.WriteString(cmd.OutOrStdout(), b.String()); err != nil {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -12,7 +11,6 @@ import (
 	"github.com/agentbench-go/agentbench/fuzz"
 	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/internal/text"
-	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/reports/stats"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -71,68 +69,22 @@ func (c *fuzzed) shrunk() []*fuzz.Case {
 	return small
 }
 
-// The lines of a file, beside its header.
-type (
-	fuzzLine struct {
-		Type        string `json:"type"` // fuzz
-		Kind        string `json:"kind"` // an attack, none or all
-		Runs        int    `json:"runs"`
-		Survived    int    `json:"survived"`
-		Recoverable int    `json:"recoverable"`
-		Done        int    `json:"done"`
-	}
-	invariantLine struct {
-		Type      string `json:"type"` // fuzz-invariant
-		Invariant string `json:"invariant"`
-		Judged    int    `json:"judged"`
-		Broken    int    `json:"broken"`
-	}
-	failureLine struct {
-		Type      string `json:"type"` // fuzz-failure
-		Invariant string `json:"invariant"`
-		Case      int    `json:"case"`
-		Problem   string `json:"problem"`
-		Scenario  string `json:"scenario"` // YAML
-	}
-	interruptedLine struct {
-		Type   string `json:"type"` // interrupted
-		Trials int    `json:"trials"`
-	}
-)
-
-// lines are those of a file.
-func (c *fuzzed) lines(small []*fuzz.Case, interrupted bool) []any {
+// header returns the first line of a results file.
+func (c *fuzzed) header() scenarios.Header {
 	o := scenarios.Options{Seed: uint64(c.seed)}
 	if c.given != nil {
 		o.Variants = []scenarios.Variant{*c.given}
 	}
-	h := headerOf(&o)
-	h.Kind, h.Scenarios, h.Trials = "fuzz", c.All.Runs, c.All.Runs
-	if h.Order == nil {
-		h.Order = []string{} // every case has a config of its own
-	}
-	lines := []any{h}
-	for _, t := range c.tallies() {
-		lines = append(lines, fuzzLine{"fuzz", t.kind, t.Runs, t.Survived, t.Recoverable, t.Done})
-	}
-	for _, name := range fuzz.Invariants() {
-		lines = append(lines, invariantLine{"fuzz-invariant", string(name), c.Judged[name], c.Broken[name]})
-	}
-	for i, v := range c.Failures {
-		lines = append(lines, failureLine{"fuzz-failure", string(v.Breach.Invariant), v.Number, v.Breach.Problem, string(c.scenario(v, small[i]))})
-	}
-	if interrupted {
-		lines = append(lines, interruptedLine{"interrupted", c.All.Runs})
-	}
-	return lines
+	return headerOf(&o)
 }
 
-// write writes the lines to the files, and to the standard output where they go
-// there.
+// write writes the results to the files, and to the standard output where they
+// go there.
 func (c *fuzzed) write(small []*fuzz.Case, interrupted bool) error {
-	lines := c.lines(small, interrupted)
+	header := c.header()
+	scenario := func(i int) []byte { return c.scenario(c.Failures[i], small[i]) }
 	for i, f := range c.out {
-		err := writeLines(f, lines)
+		err := c.WriteResults(f, header, scenario, interrupted)
 		if err == nil {
 			err = f.Commit()
 		}
@@ -143,18 +95,7 @@ func (c *fuzzed) write(small []*fuzz.Case, interrupted bool) error {
 		}
 	}
 	if c.streams() {
-		return writeLines(c.stdout, lines)
-	}
-	return nil
-}
-
-func writeLines(w io.Writer, lines []any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	for _, l := range lines {
-		if err := e.Encode(l); err != nil {
-			return err
-		}
+		return c.WriteResults(c.stdout, header, scenario, interrupted)
 	}
 	return nil
 }
@@ -167,22 +108,6 @@ func (c *fuzzed) streams() bool {
 		}
 	}
 	return false
-}
-
-// A tally of a kind of attack.
-type kindTally struct {
-	kind string
-	fuzz.Tally
-}
-
-// tallies gives a tally for each attack, one for the runs without, and that of
-// all.
-func (c *fuzzed) tallies() []kindTally {
-	var all []kindTally
-	for _, a := range fuzz.Attacks() {
-		all = append(all, kindTally{string(a), *c.Attacks[a]})
-	}
-	return append(all, kindTally{"none", c.Calm}, kindTally{"all", c.All})
 }
 
 // show writes the tables and the failures.
@@ -213,17 +138,17 @@ func (c *fuzzed) show(w io.Writer, small []*fuzz.Case) error {
 			saved = c.path(v)
 		}
 		b.WriteByte('\n')
-		c.failure(&b, v, small[i], saved)
+		v.Explain(&b, small[i], c.repeat(v), saved)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 func (c *fuzzed) tables(w io.Writer) error {
-	tallies := c.tallies()
+	tallies := c.Tallies()
 	var rows [][]string
 	for _, t := range tallies {
-		rows = append(rows, []string{t.kind, text.Number(t.Runs), text.Number(t.Survived), text.Number(t.Recoverable), text.Number(t.Done)})
+		rows = append(rows, []string{t.Kind, text.Number(t.Runs), text.Number(t.Survived), text.Number(t.Recoverable), text.Number(t.Done)})
 	}
 	last := len(rows) - 1
 	if err := reports.Table(w, 1, []string{"attack", "runs", "survived", "recoverable", "of these DONE"}, rows[:last], rows[last]); err != nil {
@@ -266,52 +191,4 @@ func rate(k, n int) string {
 func percent(share float64) string {
 	cut := math.Floor(share*1e4+1e-9) / 100
 	return strconv.FormatFloat(cut, 'f', -1, 64) + " %"
-}
-
-// failure says in words what broke, and how to see it again.
-func (f *fuzzFlags) failure(b *strings.Builder, v *fuzz.Verdict, small *fuzz.Case, saved string) {
-	fmt.Fprintf(b, "FAIL %s: %s\n", v.Breach.Invariant, text.Line(v.Breach.Problem))
-	fmt.Fprintf(b, "  repeat: %s\n", f.repeat(v))
-	if saved != "" {
-		fmt.Fprintf(b, "  saved: %s\n", text.Line(saved))
-	}
-	now := fuzz.Check(small)
-	fmt.Fprintf(b, "  made small: %v", small.Size())
-	if now.Breach != nil && now.Breach.Invariant == v.Breach.Invariant && now.Breach.Problem != v.Breach.Problem {
-		fmt.Fprintf(b, ": %s", text.Line(now.Breach.Problem))
-	}
-	b.WriteByte('\n')
-	describeCase(b, small)
-	fmt.Fprintf(b, "\nThe trace\n%s", text.Lines(traceEnd(small.Trace())))
-}
-
-// traceEnd is the text of a trace, or the last 40 lines of it.
-func traceEnd(t loop.Trace) string {
-	const most = 40
-	lines := strings.SplitAfter(t.String(), "\n")
-	if len(lines) <= most+1 {
-		return strings.Join(lines, "")
-	}
-	return "…\n" + strings.Join(lines[len(lines)-most-1:], "")
-}
-
-// attacksOf names what a case makes trouble with.
-func attacksOf(c *fuzz.Case) string {
-	if len(c.Attacks) == 0 {
-		return "no attack"
-	}
-	names := make([]string, len(c.Attacks))
-	for i, a := range c.Attacks {
-		names[i] = string(a)
-	}
-	return strings.Join(names, ", ")
-}
-
-// describeCase says in words what a case does.
-func describeCase(b *strings.Builder, c *fuzz.Case) {
-	section(b, "The user", describeUser(c.Script))
-	section(b, "The tools", describeTools(c.Script.Tools))
-	section(b, "The model", describeModel(c.Script.Model))
-	section(b, "The config", c.Settings())
-	section(b, "Also", c.Unsaid())
 }

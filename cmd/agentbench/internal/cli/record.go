@@ -417,7 +417,7 @@ func showPlayed(w io.Writer, path string, p *drive.Played) {
 		if out.Cost > 0 { // an endpoint without a known price
 			cost = fmt.Sprintf(", $%.6f", float64(out.Cost)/1e9)
 		}
-		fmt.Fprintf(w, "  %s, %s, %s, %d + %d tokens%s, %s\n", plural(out.Turns, "turn"), plural(out.ModelCalls, "request"), plural(out.Calls, "call"),
+		fmt.Fprintf(w, "  %s, %s, %s, %d + %d tokens%s, %s\n", text.Count(out.Turns, "turn"), text.Count(out.ModelCalls, "request"), text.Count(out.Calls, "call"),
 			out.TokensIn, out.TokensOut, cost, out.Elapsed.Round(time.Millisecond))
 	}
 	fmt.Fprintf(w, "cassette %s, golden %s\n", path, goldenOf(path))

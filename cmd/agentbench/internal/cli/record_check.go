@@ -52,7 +52,7 @@ func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 			for _, out := range s.played.Runs {
 				requests += out.ModelCalls
 			}
-			fmt.Fprintf(stdout, "ok  %s  %s, %s (%s)\n", path, plural(requests, "request"), last.End, last.Stop)
+			fmt.Fprintf(stdout, "ok  %s  %s, %s (%s)\n", path, text.Count(requests, "request"), last.End, last.Stop)
 		}
 	}
 	if err := f.writeResults(cmd.ErrOrStderr(), sessions); err != nil {

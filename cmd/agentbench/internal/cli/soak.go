@@ -151,7 +151,7 @@ func (f *soakFlags) write(stderr io.Writer, all []*soak.Report) error {
 // showSoak writes the figures of one way.
 func showSoak(w io.Writer, r *soak.Report) {
 	seconds := r.Elapsed.Seconds()
-	fmt.Fprintf(w, "over %s: %s at once, %s in all, %s\n", r.Over, plural(r.Conversations, "conversation"), number(r.Ended), took(r.Elapsed))
+	fmt.Fprintf(w, "over %s: %s at once, %s in all, %s\n", r.Over, text.Count(r.Conversations, "conversation"), number(r.Ended), took(r.Elapsed))
 	fmt.Fprintf(w, "  throughput    %s conversations, %s turns and %s requests a second\n",
 		number(int(float64(r.Ended)/seconds)), number(int(float64(r.Turns)/seconds)), number(int(float64(r.Requests)/seconds)))
 	fmt.Fprintf(w, "  conversation  p50 %s, p95 %s, p99 %s\n", took(r.Conversation.P50), took(r.Conversation.P95), took(r.Conversation.P99))
@@ -168,7 +168,7 @@ func showSoak(w io.Writer, r *soak.Report) {
 	fmt.Fprintf(w, "  left over     heap %+d KiB; goroutines %d before, %d after; open files %s\n",
 		(int64(r.HeapAfter)-int64(r.HeapBefore))/1024, r.Goroutines[0], r.Goroutines[1], files)
 	if r.Interrupted {
-		fmt.Fprintf(w, "  interrupted   %s cancelled, the last one after %s\n", plural(r.Cancelled, "conversation"), took(r.EndTook))
+		fmt.Fprintf(w, "  interrupted   %s cancelled, the last one after %s\n", text.Count(r.Cancelled, "conversation"), took(r.EndTook))
 	}
 	for _, line := range r.Wrong {
 		fmt.Fprintf(w, "  wrong         %s\n", text.Line(line))

@@ -1,4 +1,4 @@
-package cli
+package describe
 
 import (
 	"slices"
@@ -39,7 +39,7 @@ func TestDescribeDetector(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tt.d.Name = "d"
-		if got := describeDetector(&tt.d); got != tt.want {
+		if got := detector(&tt.d); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
 	}
@@ -51,11 +51,11 @@ func TestChangedDetectors(t *testing.T) {
 	to.Detectors = []detect.Detector{{Name: "a\x1b[2J", Do: []detect.Rung{{At: 2, Act: detect.Stop}}}, {Name: "b", Ends: detect.EndsBatch, Do: []detect.Rung{{At: 3, Act: detect.Ask}}}}
 	want := []string{`detector a\x1b[2J: calls with the same tool and arguments; in a streak, which a turn without one ends; at 2 stop`,
 		"detector b: calls with the same tool and arguments; in a streak, which the next one with another key, or the end of the batch, ends; at 3 ask"}
-	if got := changes(loop.Default(), to); !slices.Equal(got, want) {
+	if got := Changes(loop.Default(), to); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 	to.Detectors = nil
-	if got := changes(loop.Default(), to); !slices.Equal(got, []string{"no detectors"}) {
+	if got := Changes(loop.Default(), to); !slices.Equal(got, []string{"no detectors"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -69,7 +69,20 @@ func TestDescribeDetectorWithoutWords(t *testing.T) {
 		t.Errorf("there are no words for %q", got)
 	}
 	described = []string{"name", "do", "once_per_turn"}
-	if got := describeDetector(&d); !strings.HasSuffix(got, "; memory: 7") {
+	if got := detector(&d); !strings.HasSuffix(got, "; memory: 7") {
 		t.Errorf("got %s", got)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	to := loop.Default()
+	to.Limits.Turns = 10
+	to.Errors.Kinds = []loop.ErrorKind{loop.KindException}
+	got := Changes(loop.Default(), to)
+	if want := []string{`errors.kinds=["exception"]`, "limits.turns=10"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := Changes(to, to); got != nil {
+		t.Errorf("no change shows as %q", got)
 	}
 }

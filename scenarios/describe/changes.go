@@ -1,4 +1,4 @@
-package cli
+package describe
 
 import (
 	"bytes"
@@ -10,17 +10,17 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// changes lists the settings of a config that differ from another's, with their
-// new values: limits.turns=10. Detectors are said in words, all of them, since a
-// list takes the place of the other.
-func changes(from, to loop.Config) []string {
+// Changes lists the settings of to that differ from those of from, with their
+// new values: limits.turns=10. It describes all detectors of a list that differs,
+// since a list replaces another whole.
+func Changes(from, to loop.Config) []string {
 	var list []string
 	before, after := settings(from), settings(to)
 	for _, key := range slices.Sorted(maps.Keys(after)) {
 		switch {
 		case bytes.Equal(before[key], after[key]):
 		case key == "detectors":
-			list = append(list, describeDetectors(to.Detectors)...)
+			list = append(list, detectors(to.Detectors)...)
 		default:
 			list = append(list, key+"="+string(after[key]))
 		}
@@ -28,7 +28,7 @@ func changes(from, to loop.Config) []string {
 	return list
 }
 
-// settings gives the values of a config by their keys, limits.turns.
+// settings returns the values of a config by their keys, such as limits.turns.
 func settings(cfg loop.Config) map[string]json.RawMessage {
 	v := scenarios.Variant{Config: cfg}
 	all := map[string]json.RawMessage{}

@@ -1,4 +1,4 @@
-package cli
+package describe
 
 import (
 	"cmp"
@@ -11,21 +11,21 @@ import (
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-// describeDetectors says in one line each what the detectors of a config do.
-func describeDetectors(all []detect.Detector) []string {
+// detectors says in one line each what the detectors of a config do.
+func detectors(all []detect.Detector) []string {
 	if len(all) == 0 {
 		return []string{"no detectors"}
 	}
 	var lines []string
 	for i := range all {
-		lines = append(lines, "detector "+text.Line(describeDetector(&all[i])))
+		lines = append(lines, "detector "+text.Line(detector(&all[i])))
 	}
 	return lines
 }
 
-// describeDetector says what a detector counts, when it looks and what it does. It
+// detector says what a detector counts, when it looks and what it does. It
 // leaves out what is usual.
-func describeDetector(d *detect.Detector) string {
+func detector(d *detect.Detector) string {
 	parts := []string{
 		fmt.Sprintf("%s: %s with the same %s", d.Name, recordsOf(d), keyOf(d)),
 		matchOf(d),
@@ -50,7 +50,7 @@ func describeDetector(d *detect.Detector) string {
 	return strings.Join(append(parts, undescribed(d)...), "; ")
 }
 
-// described lists the keys of a detector that describeDetector has words for.
+// described lists the keys of a detector that detector has words for.
 var described = []string{"name", "record", "tools", "counts", "key", "ignore_args", "error_chars", "order", "match", "ends", "period", "memory",
 	"full", "distinct_args", "once_per_turn", "acts", "prior_only", "reset", "vetoed", "do", "firings", "after_firing"}
 

@@ -1,28 +1,28 @@
-package cli
+package describe
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// describeExpected says what must be true of the trial, or in a line each of its
-// runs.
-func describeExpected(s *scenarios.Scenario) []string {
+// expected says what must be true of the trial, or in a line each of its runs.
+func expected(s *scenarios.Scenario) []string {
 	finishes := "finishes"
 	if s.Label == scenarios.Runaway {
 		finishes = "is stopped by a rule"
 	}
 	if s.Runs == nil {
-		return []string{describeExpect(&s.Expect, finishes)}
+		return []string{expect(&s.Expect, finishes)}
 	}
 	var lines []string
 	named := true
 	for i := range s.Runs {
 		e := &s.Runs[i]
 		named = named && (e.EndState != "" || e.Stop != "")
-		lines = append(lines, fmt.Sprintf("run %d: %s", i+1, describeExpect(e, "")))
+		lines = append(lines, fmt.Sprintf("run %d: %s", i+1, expect(e, "")))
 	}
 	if !named {
 		lines = append(lines, "the session "+finishes)
@@ -30,9 +30,9 @@ func describeExpected(s *scenarios.Scenario) []string {
 	return lines
 }
 
-// describeExpect says what must be true of a session or a run; end is how it
+// expect says what must be true of a session or a run; end is how it
 // ends where that is not said.
-func describeExpect(e *scenarios.Expect, end string) string {
+func expect(e *scenarios.Expect, end string) string {
 	switch {
 	case e.EndState != "":
 		end = "ends " + string(e.EndState)
@@ -49,7 +49,7 @@ func describeExpect(e *scenarios.Expect, end string) string {
 	for _, bound := range []struct {
 		r    *scenarios.Range
 		noun string
-	}{{e.Turns, "turn"}, {e.ModelCalls, "model request"}, {e.Calls, "executed call"}, {e.Tries, "call try"}, {e.Errors, "failed call"},
+	}{{e.Turns, "turn"}, {e.ModelCalls, "model request"}, {e.Calls, "executed call"}, {e.Tries, "try"}, {e.Errors, "failed call"},
 		{e.Vetoed, "vetoed call"}, {e.Nudges, "nudge"}, {e.Denied, "denied call"}, {e.Invalid, "invalid call"}} {
 		if bound.r != nil {
 			parts = append(parts, between(*bound.r, bound.noun))
@@ -74,9 +74,10 @@ func describeExpect(e *scenarios.Expect, end string) string {
 	return strings.Join(parts, ", ")
 }
 
+// between writes a number or a range of what is counted.
 func between(r scenarios.Range, noun string) string {
 	if r.Min == r.Max {
-		return plural(r.Min, noun)
+		return text.Count(r.Min, noun)
 	}
-	return fmt.Sprintf("%d to %s", r.Min, plural(r.Max, noun))
+	return fmt.Sprintf("%d to %s", r.Min, text.Count(r.Max, noun))
 }

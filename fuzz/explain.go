@@ -1,0 +1,61 @@
+package fuzz
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios/describe"
+)
+
+// Explain writes which invariant a case broke, the command that makes the case
+// again, the file that it was saved in if there is one, and the case made small
+// with its trace.
+func (v *Verdict) Explain(b *strings.Builder, small *Case, repeat, saved string) {
+	fmt.Fprintf(b, "FAIL %s: %s\n", v.Breach.Invariant, text.Line(v.Breach.Problem))
+	fmt.Fprintf(b, "  repeat: %s\n", repeat)
+	if saved != "" {
+		fmt.Fprintf(b, "  saved: %s\n", text.Line(saved))
+	}
+	now := Check(small)
+	fmt.Fprintf(b, "  made small: %v", small.Size())
+	if now.Breach != nil && now.Breach.Invariant == v.Breach.Invariant && now.Breach.Problem != v.Breach.Problem {
+		fmt.Fprintf(b, ": %s", text.Line(now.Breach.Problem))
+	}
+	b.WriteByte('\n')
+	small.Describe(b)
+	fmt.Fprintf(b, "\nThe trace\n%s", text.Lines(traceEnd(small.Trace())))
+}
+
+// traceEnd returns the text of a trace, or its last 40 lines.
+func traceEnd(t loop.Trace) string {
+	const most = 40
+	lines := strings.SplitAfter(t.String(), "\n")
+	if len(lines) <= most+1 {
+		return strings.Join(lines, "")
+	}
+	return "…\n" + strings.Join(lines[len(lines)-most-1:], "")
+}
+
+// AttackNames lists the attacks of a case, or says that it has none.
+func (c *Case) AttackNames() string {
+	if len(c.Attacks) == 0 {
+		return "no attack"
+	}
+	names := make([]string, len(c.Attacks))
+	for i, a := range c.Attacks {
+		names[i] = string(a)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Describe writes what a case does: the user, the tools, the model, the settings
+// of the config, and what scenarios have no words for.
+func (c *Case) Describe(b *strings.Builder) {
+	describe.Section(b, "The user", describe.User(c.Script))
+	describe.Section(b, "The tools", describe.Tools(c.Script.Tools))
+	describe.Section(b, "The model", describe.Model(c.Script.Model))
+	describe.Section(b, "The config", c.Settings())
+	describe.Section(b, "Also", c.Unsaid())
+}

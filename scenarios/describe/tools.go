@@ -1,0 +1,102 @@
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/loop"
+)
+
+// Tools says how each tool answers.
+func Tools(tools []fakes.Tool) []string {
+	var lines []string
+	for i := range tools {
+		t := &tools[i]
+		head := text.Line(t.Name)
+		if t.Description != "" {
+			head += ": " + text.Cut(text.Line(t.Description), 120)
+		}
+		lines = append(lines, head)
+		latency := t.Latency
+		if latency == (fakes.Span{}) {
+			latency = fakes.Span{Min: fakes.DefaultToolLatency}
+		}
+		habits := []string{"answers" + after(latency)}
+		switch t.Permission {
+		case loop.AskBatch:
+			habits = append(habits, "needs permission once a batch")
+		case loop.AskCall:
+			habits = append(habits, "needs permission for each call")
+		}
+		switch t.Idempotent {
+		case loop.Idempotent:
+			habits = append(habits, "may be tried again after it was abandoned")
+		case loop.NotIdempotent:
+			habits = append(habits, "must not run twice")
+		}
+		if t.IgnoresCancel {
+			habits = append(habits, "goes on when it is cancelled")
+		}
+		lines = append(lines, "  "+strings.Join(habits, ", "))
+		for j := range t.Answers {
+			lines = append(lines, "  "+answer(&t.Answers[j], j == 0))
+		}
+	}
+	return lines
+}
+
+// answer says to which calls a tool gives an answer, and what it is. first is
+// true for the first answer of the tool.
+func answer(a *fakes.Answer, first bool) string {
+	to := calls(a, first)
+	what := ""
+	switch {
+	case a.Hang:
+		what = "never answers"
+	case a.Error != loop.None:
+		what = "fails with " + failed(a.Error, a.Text)
+	default:
+		what = quote(a.Result)
+		if a.ResultChars > 0 {
+			what += ", repeated up to " + text.Count(a.ResultChars, "character")
+		}
+	}
+	line := "to " + to + ": " + what + after(a.Latency)
+	var failures []string
+	for i, f := range a.Failures {
+		how := "fails with " + failed(cmp.Or(f.Error, loop.RetryableServer), f.Text)
+		if f.Hang {
+			how = "never ends"
+		}
+		failures = append(failures, fmt.Sprintf("try %d %s%s", i+1, how, after(f.Latency)))
+	}
+	return line + but(failures)
+}
+
+// calls names the calls that get an answer.
+func calls(a *fakes.Answer, first bool) string {
+	switch {
+	case a.When != nil:
+		return "a call" + matching(a.When) + times(a.Times)
+	case a.Times == 0 && first:
+		return "every call"
+	case a.Times == 0:
+		return "every other call"
+	case a.Times == 1 && first:
+		return "the first call"
+	case first:
+		return fmt.Sprintf("the first %d calls", a.Times)
+	}
+	return text.Count(a.Times, "more call")
+}
+
+// failed writes the code of a failure and its message.
+func failed(code loop.Code, message string) string {
+	if message == "" {
+		return string(code)
+	}
+	return string(code) + " " + quote(message)
+}
