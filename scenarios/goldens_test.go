@@ -422,4 +422,11 @@ func TestGoldenSeeds(t *testing.T) {
 	if got := words(2, 1, &Goldens{}); got != "match" {
 		t.Errorf("under another seed: %s", got)
 	}
+	write(t, dir, "loops/one.yaml", strings.Replace(valid, "text: hello", "text: goodbye", 1))
+	all = loaded(t, filepath.Join(dir, "loops", "one.yaml"))
+	g = &Goldens{Update: true}
+	words(2, 1, g)
+	if changes, _ := g.Changes(); len(changes) != 1 || changes[0].Now.Seed != 9 {
+		t.Errorf("made anew under another seed: %+v", changes)
+	}
 }
