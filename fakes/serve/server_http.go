@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -139,8 +140,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.refuse(&refusal{http.StatusServiceUnavailable, "too_many_requests", fmt.Sprintf("more than %d requests at once", maxAtOnce)})
 		return
 	}
-	if !local(r.Host) {
-		x.refuse(&refusal{http.StatusForbidden, "not_local", "this server answers to localhost and to loopback addresses only"})
+	if problem := foreign(r); problem != "" {
+		x.answerRefusal(&refusal{http.StatusForbidden, "not_local", problem})
 		return
 	}
 	if s.speed != 1 {
@@ -149,12 +150,30 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.route()
 }
 
-// local reports whether a request's host is this machine: a page in a browser
-// that another name led here has no business with the server.
+// foreign returns why a request is not answered at all: it asks for another
+// machine, to which a name server led a browser, or a web page from elsewhere
+// sent it. It is "" for a request of this machine. A foreign request leaves
+// nothing in the journal, which it could fill.
+func foreign(r *http.Request) string {
+	if !local(r.Host) {
+		return "this server answers to localhost and to loopback addresses only"
+	}
+	origin := r.Header.Get("Origin")
+	from, err := url.Parse(origin)
+	web := origin == "null" || strings.HasPrefix(origin, "http")
+	if web && (err != nil || !local(from.Host)) || r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+		return "this server does not answer to web pages from other machines"
+	}
+	return ""
+}
+
+// local reports whether a host, with or without a port, is this machine. Names
+// are compared without regard to case, and a dot may end them (RFC 9110, RFC 3986).
 func local(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
@@ -247,12 +266,17 @@ type refusal struct {
 func (x *exchange) refuse(r *refusal) {
 	x.entry.Error = r.problem
 	x.begin()
+	x.answerRefusal(r)
+	x.end(r.status, false)
+}
+
+// answerRefusal sends a refusal, and leaves the journal alone.
+func (x *exchange) answerRefusal(r *refusal) {
 	h := x.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Should-Retry", "false")
 	x.w.WriteHeader(r.status)
 	x.w.Write(x.api.failure(nil, r.status, r.code, "agentbench: "+r.problem))
-	x.end(r.status, false)
 }
 
 func (x *exchange) begin() {

@@ -99,14 +99,9 @@ func TestRefusals(t *testing.T) {
 			`input[0].role: must be system, developer, user or assistant, not "robot"`},
 		{"POST", "/run/test/one/1/v1/messages", `{"model":"m","messages":[{"role":"tool"}]}`, 400, "bad_request",
 			`messages[0].role: must be user or assistant, not "tool"`},
-		{"POST", "http://rebound.example/run/test/one/1/v1/messages", `{}`, 403, "not_local", "this server answers to localhost and to loopback addresses only"},
 	}
 	for _, tt := range tests {
-		url := tt.url
-		if !strings.HasPrefix(url, "http") {
-			url = "http://127.0.0.1:8080" + url
-		}
-		w := send(s, tt.method, url, tt.body)
+		w := send(s, tt.method, "http://127.0.0.1:8080"+tt.url, tt.body)
 		var body struct {
 			Error struct{ Message, Code string }
 		}

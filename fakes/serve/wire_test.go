@@ -65,6 +65,15 @@ type seen struct {
 
 // inVirtualTime serves steps in a bubble of virtual time.
 func inVirtualTime(t *testing.T, o Options, f func(t *testing.T, s *Server, client *http.Client), steps ...fakes.Step) {
+	onPipes(t, o, func(t *testing.T, s *Server, network *pipes) {
+		transport := &http.Transport{DialContext: network.dial}
+		f(t, s, &http.Client{Transport: transport})
+		transport.CloseIdleConnections()
+	}, steps...)
+}
+
+// onPipes is inVirtualTime for tests that write what no HTTP client does.
+func onPipes(t *testing.T, o Options, f func(t *testing.T, s *Server, network *pipes), steps ...fakes.Step) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New([]Scenario{{"test/one", &fakes.Script{Model: steps}}}, o)
 		if err != nil {
@@ -73,9 +82,7 @@ func inVirtualTime(t *testing.T, o Options, f func(t *testing.T, s *Server, clie
 		network, ended := newPipes(), make(chan error)
 		ctx, stop := context.WithCancel(context.Background())
 		go func() { ended <- s.Serve(ctx, network) }()
-		transport := &http.Transport{DialContext: network.dial}
-		f(t, s, &http.Client{Transport: transport})
-		transport.CloseIdleConnections()
+		f(t, s, network)
 		stop()
 		if err := <-ended; err != nil {
 			t.Errorf("the server ended with %v", err)
