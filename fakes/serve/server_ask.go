@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"time"
@@ -26,14 +27,6 @@ func (x *exchange) ask() {
 
 // plan reads a request and makes the answer to it.
 func (x *exchange) plan() (*plan, *refusal) {
-	if n := x.r.ContentLength; n < 0 || n > smallBody {
-		select {
-		case x.large <- struct{}{}:
-			defer func() { <-x.large }()
-		case <-x.r.Context().Done():
-			return nil, &refusal{http.StatusServiceUnavailable, "gone", "the client went away"}
-		}
-	}
 	body := x.bodies.Get().(*bytes.Buffer)
 	defer x.release(body)
 	if refused := x.read(body); refused != nil {
@@ -60,30 +53,55 @@ func badRequest(err error) *refusal {
 	return &refusal{http.StatusBadRequest, "bad_request", err.Error()}
 }
 
-// read reads the body of a request.
+// read reads the body of a request. A body that is announced as too large is not
+// read at all. Of a large one the rest waits until few others are read, so that
+// clients that send slowly hold up nobody with a small body.
 func (x *exchange) read(b *bytes.Buffer) *refusal {
+	b.Reset()
+	length := x.r.ContentLength
+	if length > maxBody {
+		return tooLarge
+	}
 	rc := http.NewResponseController(x.w)
 	rc.SetReadDeadline(x.came.Add(bodyTime)) // where there is no such thing, nobody waits either
 	defer rc.SetReadDeadline(time.Time{})
-	b.Reset()
-	if n := x.r.ContentLength; n > 0 && n <= maxBody {
-		b.Grow(int(n) + bytes.MinRead)
+	in := http.MaxBytesReader(x.w, x.r.Body, maxBody)
+	if length > 0 {
+		b.Grow(int(min(length, smallBody)) + bytes.MinRead)
 	}
-	_, err := b.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, maxBody))
+	_, err := io.CopyN(b, in, smallBody+1)
+	if err == nil {
+		select {
+		case x.large <- struct{}{}:
+			x.holds = true
+		case <-x.r.Context().Done():
+			return &refusal{http.StatusServiceUnavailable, "gone", "the client went away"}
+		}
+		if length > 0 {
+			b.Grow(int(length) - b.Len() + bytes.MinRead)
+		}
+		rc.SetReadDeadline(time.Now().Add(largeTime))
+		_, err = b.ReadFrom(in)
+	}
 	var large *http.MaxBytesError
 	switch {
-	case err == nil:
+	case err == nil, err == io.EOF:
 		return nil
 	case errors.As(err, &large):
-		return &refusal{http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body has more than %d bytes", maxBody)}
+		return tooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &refusal{http.StatusRequestTimeout, "too_slow", fmt.Sprintf("the body did not come within %v", bodyTime)}
+		return &refusal{http.StatusRequestTimeout, "too_slow", fmt.Sprintf("the body did not come within %v, or what is more than %d bytes of it within %v", bodyTime, smallBody, largeTime)}
 	}
 	return &refusal{http.StatusBadRequest, "bad_request", "the body broke off"}
 }
 
-// release gives a buffer back.
+var tooLarge = &refusal{http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body has more than %d bytes", maxBody)}
+
+// release gives a buffer back, and the place of a large body.
 func (x *exchange) release(b *bytes.Buffer) {
+	if x.holds {
+		<-x.large
+	}
 	if b.Cap() <= 1<<20 {
 		x.bodies.Put(b)
 	}

@@ -19,12 +19,13 @@ import (
 // What a server takes at most.
 const (
 	maxBody     = 16 << 20
-	smallBody   = 64 << 10 // larger ones are read few at a time
+	smallBody   = 64 << 10 // what is more is read of few bodies at a time
 	largeBodies = 8
 	maxAtOnce   = 4096 // requests
 	maxTold     = 20   // protocol faults of one request
 	maxLooked   = 16384
 	bodyTime    = 30 * time.Second // to send a body
+	largeTime   = 5 * time.Second  // to send what of a large body is more than smallBody
 )
 
 // A Scenario is a script and the name that it is served under: suite/name.
@@ -188,6 +189,7 @@ type exchange struct {
 	seed  uint64
 	entry *Entry
 	came  time.Time
+	holds bool // a place in large
 }
 
 // route finds out what is asked for.
