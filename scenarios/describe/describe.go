@@ -20,7 +20,7 @@ import (
 // Scenario writes what a scenario does: the user, the tools, the model, faults,
 // what it changes in the variant that it is meant for, and what it expects.
 func Scenario(b *strings.Builder, s *scenarios.Scenario) {
-	fmt.Fprintf(b, "%s: %s, meant for %s\n%s\n", s.ID(), s.Label, text.Line(s.Variant.Name), text.Line(s.Description))
+	fmt.Fprintf(b, "%s: %s, meant for %s\n%s\n", text.Line(s.ID()), s.Label, text.Line(s.Variant.Name), text.Line(s.Description))
 	if s.Source != "" {
 		fmt.Fprintf(b, "source: %s\n", text.Line(s.Source))
 	}

@@ -220,7 +220,7 @@ func (f *gateFlags) show(cmd *cobra.Command, r *reports.Report) error {
 // or that hold what could not be judged, are nothing to compare with.
 func (f *gateFlags) writeBaseline(cmd *cobra.Command, r *reports.Report) error {
 	if r.Gate.Verdict == scenarios.Inconclusive {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s is not written: the results are inconclusive\n", f.baseline)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s is not written: the results are inconclusive\n", text.Line(f.baseline))
 		return nil
 	}
 	file, err := createFile(cmd.ErrOrStderr(), f.baseline)

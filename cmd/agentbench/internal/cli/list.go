@@ -85,7 +85,7 @@ func newListScenarios() *cobra.Command {
 			}
 			var rows [][]string
 			for _, s := range all {
-				rows = append(rows, []string{s.ID(), string(s.Label), text.Line(s.Variant.Name), text.Cut(text.Line(s.Description), 100)})
+				rows = append(rows, []string{text.Line(s.ID()), string(s.Label), text.Line(s.Variant.Name), text.Cut(text.Line(s.Description), 100)})
 			}
 			return writeList(cmd, quiet, 4, []string{"scenario", "label", "variant", "what it stands for"}, rows)
 		},

@@ -59,16 +59,16 @@ func report(stderr io.Writer, err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "error: %s\n", usage.problem)
+		io.WriteString(stderr, text.Lines("error: "+usage.problem))
 		if usage.hint != "" {
-			fmt.Fprintf(stderr, "hint: %s\n", usage.hint)
+			io.WriteString(stderr, text.Lines("hint: "+usage.hint))
 		}
 		return exitUsage
 	case errors.As(err, &mistakes):
-		fmt.Fprintln(stderr, mistakes)
+		io.WriteString(stderr, text.Lines(mistakes.Error()))
 		return exitUsage
 	}
-	fmt.Fprintf(stderr, "error: %v\n", err)
+	io.WriteString(stderr, text.Lines("error: "+err.Error()))
 	return exitInconclusive
 }
 

@@ -282,6 +282,6 @@ func (r *results) discard() {
 func (r *results) tellInterrupt(stderr io.Writer) {
 	fmt.Fprintf(stderr, "interrupted after %s of %d\n", text.Count(r.done, "trial"), r.of)
 	for _, f := range r.files {
-		fmt.Fprintf(stderr, "%s holds them; its last line says that it is not whole\n", f.Path())
+		fmt.Fprintf(stderr, "%s holds them; its last line says that it is not whole\n", text.Line(f.Path()))
 	}
 }

@@ -309,7 +309,7 @@ func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) 
 		return recordError(fmt.Errorf("what was recorded cannot be driven again: %w", err))
 	}
 	if err := same(played, again); err != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "error: %s\n", err)
+		io.WriteString(cmd.ErrOrStderr(), text.Lines("error: "+err.Error()))
 		return exitCode(exitFailed)
 	}
 	if f.mode != tape.None {
@@ -412,7 +412,7 @@ func showRedacted(w io.Writer, redacted map[string]int) {
 // showPlayed says what came of a session.
 func showPlayed(w io.Writer, path string, p *drive.Played) {
 	for _, out := range p.Runs {
-		fmt.Fprintf(w, "%s (%s): %s\n", out.End, out.Stop, text.Line(cmp.Or(out.Answer, out.Reason)))
+		fmt.Fprintf(w, "%s (%s): %s\n", out.End, text.Line(string(out.Stop)), text.Line(cmp.Or(out.Answer, out.Reason)))
 		cost := ""
 		if out.Cost > 0 { // an endpoint without a known price
 			cost = fmt.Sprintf(", $%.6f", float64(out.Cost)/1e9)
@@ -420,5 +420,5 @@ func showPlayed(w io.Writer, path string, p *drive.Played) {
 		fmt.Fprintf(w, "  %s, %s, %s, %d + %d tokens%s, %s\n", text.Count(out.Turns, "turn"), text.Count(out.ModelCalls, "request"), text.Count(out.Calls, "call"),
 			out.TokensIn, out.TokensOut, cost, out.Elapsed.Round(time.Millisecond))
 	}
-	fmt.Fprintf(w, "cassette %s, golden %s\n", path, goldenOf(path))
+	fmt.Fprintf(w, "cassette %s, golden %s\n", text.Line(path), text.Line(goldenOf(path)))
 }

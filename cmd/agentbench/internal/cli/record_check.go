@@ -46,13 +46,13 @@ func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 			fmt.Fprintf(stderr, "error: %s", text.Lines(err.Error()))
 		case difference != "":
 			code = max(code, exitFailed)
-			fmt.Fprintf(stdout, "differs  %s\n%s", path, difference)
+			fmt.Fprintf(stdout, "differs  %s\n%s", text.Line(path), difference)
 		case !f.quiet:
 			last, requests := s.played.Runs[len(s.played.Runs)-1], 0
 			for _, out := range s.played.Runs {
 				requests += out.ModelCalls
 			}
-			fmt.Fprintf(stdout, "ok  %s  %s, %s (%s)\n", path, text.Count(requests, "request"), last.End, last.Stop)
+			fmt.Fprintf(stdout, "ok  %s  %s, %s (%s)\n", text.Line(path), text.Count(requests, "request"), last.End, text.Line(string(last.Stop)))
 		}
 	}
 	if err := f.writeResults(cmd.ErrOrStderr(), sessions); err != nil {
