@@ -34,8 +34,8 @@
 // when it later arrives from elsewhere. A value that only an answer holds, and
 // no later request, reserves its number only if the answer is redacted as well.
 //
-// Not found are: a password in plain words without its name, a number of a JSON
-// document, what is encoded in base64, and IP and MAC addresses, which are not
-// looked for. A value is not looked for by itself: where the same password stands
+// Base64 is decoded once. Not found are: a password in plain words without its
+// name, a number of a JSON document, and IP and MAC addresses, which are not looked
+// for. A value is not looked for by itself: where the same password stands
 // without its name, it stays.
 package secrets

@@ -18,8 +18,9 @@ type span struct {
 // A finder looks through a text once.
 type finder struct {
 	*Redactor
-	met   map[string]int // the highest numbers of the placeholders in the text, by label
-	whole bool           // a text with a secret in it is masked as a whole
+	met    map[string]int // the highest numbers of the placeholders in the text, by label
+	whole  bool           // a text with a secret in it is masked as a whole
+	inside bool           // the text was encoded in base64
 }
 
 // maxNested is how often JSON in a string of JSON is looked into, and maxEscaped
@@ -57,7 +58,10 @@ func (f *finder) document(text string, nested int) []span {
 func (f *finder) leaf(text string, l leaf, nested int) []span {
 	raw := text[l.start:l.end]
 	value := opened(raw, false)
-	spans := f.ofKey(l.key, value, f.find(l.key, value, nested))
+	spans := f.find(l.key, value, nested)
+	if !isLogprob(l.key, text, l.start, l.end) {
+		spans = f.ofKey(l.key, value, spans)
+	}
 	if len(spans) == 0 {
 		return nil
 	}
@@ -145,7 +149,9 @@ func (f *finder) segment(text string) []span {
 		return rule.match(text, w.from, w.to, found)
 	})
 	for _, rule = range f.everywhere {
-		if rule.scan != nil {
+		if rule.name == encodedName {
+			f.encoded(text, found)
+		} else if rule.scan != nil {
 			rule.scan(text, found)
 		} else {
 			rule.match(text, 0, len(text), found)

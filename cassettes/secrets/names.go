@@ -75,6 +75,12 @@ func (f *finder) ofKey(key, value string, spans []span) []span {
 	return merged(append(spans, span{start: from, end: len(value), rule: f.byName, value: secret}))
 }
 
+// isLogprob reports whether a value is a token of a model's reply, which APIs give
+// with its log probability: {"token":" the","logprob":-0.1,"bytes":[32,116,104,101]}.
+func isLogprob(key, text string, start, end int) bool {
+	return key == "token" && strings.Contains(text[max(0, start-maxShort):min(len(text), end+maxShort)], "logprob")
+}
+
 // schemes are those of an Authorization header whose credential follows as one
 // word. Behind those of schemesOfMany, more words follow.
 var (
@@ -113,7 +119,7 @@ func assigned(text string, found func(start, end int)) {
 		if !a.readName() || !a.readSign() {
 			continue
 		}
-		if start, end := a.value(); start < end {
+		if start, end := a.value(); start < end && !isLogprob(a.name, text, start, end) {
 			found(start, end)
 			at = max(at, end)
 		}
@@ -224,7 +230,7 @@ func (a *assignment) cookie() (start, end int) {
 		line, _, _ = strings.Cut(line, ";")
 	}
 	line = strings.TrimRight(line, " \t")
-	if name, value, is := strings.Cut(line, "="); !is || name == "" || strings.Contains(name, " ") || value == "" {
+	if name, value, is := strings.Cut(line, "="); !is || name == "" || strings.ContainsAny(name, " &?,(){}[]<>@:/") || value == "" {
 		return 0, 0
 	}
 	return a.from, a.from + len(line)
@@ -274,7 +280,7 @@ func (a *assignment) word() (start, end int) {
 	default:
 		value = strings.TrimRight(value[:until(value, " \t\"'`<>&#;,|)]}")], ".!?:")
 	}
-	if isReference(value) || isBareWord(value) || strings.ContainsAny(value, "([{") && !variable && !parameter {
+	if isReference(value) || isBareWord(value) || strings.Contains(value, "://") || strings.ContainsAny(value, "([{") && !variable && !parameter {
 		return 0, 0
 	}
 	whole := a.beginsLine() && strings.TrimSpace(strings.TrimLeft(line[len(value):], ",;")) == ""

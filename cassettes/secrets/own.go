@@ -8,11 +8,14 @@ func own() []*rule {
 	return []*rule{
 		{name: "aws-secret-key", label: "aws-secret", entropy: 3.5, keywords: []string{"secret", "aws"}, re: lazily(
 			`(?i)\b(?:aws|amazon|s3)?_?secret_?(?:access)?_?key["']?\s*(?:[:=]|=>)\s*["']?([a-z0-9/+]{40})(?:[^a-z0-9/+=]|$)`)},
+		{name: "cut-off", label: "cut-key", digit: true, vague: true, keywords: prefixes, re: lazily(
+			`(?i)(?:^|[^a-z0-9])((?:` + strings.Join(prefixes, "|") + `)[a-z0-9_./+=-]{4,})(?:…|\.{3})`)},
 		{name: "authorization", label: "authorization", entropy: 2, vague: true, keywords: []string{"authorization"}, re: lazily(
 			`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([a-z0-9._~+/=-]{8,})`)},
 		{name: "bearer-token", label: "bearer", entropy: 2.5, digit: true, vague: true, keywords: []string{"bearer"}, re: lazily(
 			`(?i)\bbearer\s+([a-z0-9._~+/=-]{12,})`)},
 		{name: "email", label: "email", scan: emails},
+		{name: encodedName, label: "base64", vague: true, scan: func(string, func(start, end int)) {}}, // see finder.encoded
 		{name: "google-access-token", label: "google-token", entropy: 3, digit: true, keywords: []string{"ya29."}, re: lazily(`\b(ya29\.[A-Za-z0-9_-]{20,})`)},
 		{name: "google-client-secret", label: "google-secret", entropy: 3, keywords: []string{"gocspx-"}, re: lazily(`\b(GOCSPX-[A-Za-z0-9_-]{20,})`)},
 		{name: "iban", label: "iban", scan: ibans},
@@ -36,6 +39,11 @@ func own() []*rule {
 			`(?i)[?&](?:` + strings.Join(urlNames, "|") + `)=([^&\s"'<>#]{8,})`)},
 	}
 }
+
+// prefixes begin keys that are known by their length as well: one that is cut off
+// (ghp_a1B2…) is known by its prefix alone.
+var prefixes = []string{"sk-", "rk-", "sk_live_", "rk_live_", "sk_test_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xapp-", "akia", "asia",
+	"aiza", "ya29.", "gocspx-", "npm_", "hf_", "gsk_", "xai-", "nvapi-", "whsec_", "eyj"}
 
 // urlNames are the names of query parameters whose values are secret.
 var urlNames = []string{"key", "api[_-]?key", "apikey", "access[_-]?token", "auth[_-]?token", "refresh[_-]?token", "id[_-]?token", "token", "auth",

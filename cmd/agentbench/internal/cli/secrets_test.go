@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/agentbench-go/agentbench/cassettes/secrets"
+	"github.com/agentbench-go/agentbench/fakes/serve"
+	"github.com/agentbench-go/agentbench/scenarios"
 )
 
 // planted are ten secrets, made of parts so that none stands in this repository.
@@ -249,5 +251,26 @@ model: [{text: unused}]
 	stderr.Reset()
 	if code := run(Options{Connect: connectPlain}.within(t.Context()), []string{"cassette", "doctor", "ask.cassette.yaml"}, strings.NewReader(""), &stdout, &stderr); code != exitPassed {
 		t.Errorf("doctor: exit code %d\n%s%s", code, stdout.String(), stderr.String())
+	}
+}
+
+// The journal of serve quotes what a client said wrong.
+func TestJournalFileIsRedacted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "served.jsonl")
+	var f servedFile
+	if err := f.create(io.Discard, path, scenarios.Header{Type: "header", Schema: scenarios.ResultsSchema}); err != nil {
+		t.Fatal(err)
+	}
+	f.add(&serve.Entry{Type: "request", N: 1, Path: "/v1/x?key=" + planted[1], Problems: []string{"there is no tool broken_" + planted[0], "mail " + planted[3]}, Error: "no " + planted[7]})
+	if err := f.complete(&serve.Tally{Requests: 1}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaks(t, "the journal", string(text))
+	if !strings.Contains(string(text), "there is no tool broken_[github-pat-1]") {
+		t.Errorf("the journal is\n%s", text)
 	}
 }
