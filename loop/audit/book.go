@@ -45,6 +45,7 @@ type run struct {
 	pauses   []*pause // of both, as they opened
 	tries    []*try
 	cancels  []item
+	notes    []*item
 	extended []time.Duration // the deadline after each pause, see [book.deadline]
 
 	// What the recount finds out.
@@ -214,11 +215,12 @@ type book struct {
 	states   map[string]*toolState // by the tools' names
 	users    int
 
-	plain     bool // every detector is
-	streaks   bool // and there are some, whose streaks are counted
-	dropped   bool // there is a drop
-	distinct  bool // every call has an id of its own, as [book.checkCallIDs] found
-	backwards bool // time goes back somewhere
+	plain     bool            // every detector is
+	streaks   bool            // and there are some, whose streaks are counted
+	dropped   bool            // there is a drop
+	lengths   []historyLength // that requests do not say, see [book.checkHistory]
+	distinct  bool            // every call has an id of its own, as [book.checkCallIDs] found
+	backwards bool            // time goes back somewhere
 	rule      string
 	found     []Violation
 }

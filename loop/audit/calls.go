@@ -228,9 +228,8 @@ func dueName(limit, due time.Duration) string {
 // over, and only then.
 func (b *book) checkAbandoned() {
 	grace := b.cfg.Time.Grace
-	for i := range b.items {
-		it := &b.items[i]
-		if it.run == nil || it.eff == nil || it.eff.Kind != loop.Note || it.eff.Event != loop.EventAbandoned {
+	for _, it := range b.notes {
+		if it.eff.Event != loop.EventAbandoned {
 			continue
 		}
 		if t := b.try(it.eff.Ref); t == nil || t.ended.line != it.line || len(t.cancels) == 0 {

@@ -25,9 +25,8 @@ func (b *book) checkEvents() {
 	}
 	met := make([]bool, len(want))
 	known := []loop.Event{loop.EventReplacedID, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply, loop.EventBrokenStream, loop.EventTruncated, loop.EventGaveUp, loop.EventTrimmed}
-	for i := range b.items {
-		it := &b.items[i]
-		if it.run == nil || it.eff == nil || it.eff.Kind != loop.Note || !slices.Contains(known, it.eff.Event) {
+	for _, it := range b.notes {
+		if !slices.Contains(known, it.eff.Event) {
 			continue
 		}
 		note := event{event: it.eff.Event, ref: whole(it.eff.Ref), rec: it.rec}
@@ -114,6 +113,9 @@ func (b *book) givesUp(q *request, n int) bool {
 }
 
 func (b *book) trimEvents() []event {
+	if !b.dropped {
+		return nil
+	}
 	var want []event
 	last := -1
 	for i := range b.items {

@@ -225,6 +225,9 @@ func (b *book) checkHistory() {
 				c = begin() // what it has seen has changed
 			}
 		case loop.AskModel, loop.Halt:
+			if it.eff.Kind == loop.AskModel && it.eff.For != loop.ForSummary && it.eff.To != len(h) {
+				b.lengths = append(b.lengths, historyLength{it, len(h)})
+			}
 			for _, problem := range c.check(h) {
 				_, what, _ := strings.Cut(problem, ": ")
 				if !seen[what] {
@@ -236,13 +239,17 @@ func (b *book) checkHistory() {
 	})
 }
 
+// A historyLength is the length of the history at a request that names another.
+type historyLength struct {
+	ask    *item
+	length int
+}
+
+// checkAskedWith reports what [book.checkHistory] found.
 func (b *book) checkAskedWith() {
-	b.rebuild(func(it *item, h []*loop.Message) {
-		if it.eff != nil && it.eff.Kind == loop.AskModel && it.eff.For != loop.ForSummary && it.eff.To != len(h) {
-			b.report(it.place, "to="+strconv.Itoa(len(h)), "to="+strconv.Itoa(it.eff.To),
-				"the history has another length")
-		}
-	})
+	for _, l := range b.lengths {
+		b.report(l.ask.place, "to="+strconv.Itoa(l.length), "to="+strconv.Itoa(l.ask.eff.To), "the history has another length")
+	}
 }
 
 func (b *book) checkCallIDs() {

@@ -167,10 +167,8 @@ func (b *book) checkAsked() {
 			b.report(p, c.name+"("+c.sent+")", e.Name+"("+e.Args+")", "not the call that the model asked for")
 		}
 	}
-	for i := range b.items {
-		it := &b.items[i]
+	for _, it := range b.made {
 		switch {
-		case it.run == nil || it.eff == nil:
 		case it.eff.Kind == loop.CallTool && b.call(it.eff.Ref) != nil:
 			c := b.call(it.eff.Ref)
 			check(it.place, c, it.eff, c.hooked)
@@ -341,10 +339,9 @@ func (b *book) tryDue(t *try, rec int, at time.Duration) bool {
 }
 
 func (b *book) checkAfterHalt() {
-	for i := range b.items {
-		it := &b.items[i]
+	for _, it := range b.idle {
 		switch {
-		case it.run != nil || !b.begun(it.rec) && it.in != nil:
+		case !b.begun(it.rec) && it.in != nil:
 		case it.eff != nil && !(it.eff.Kind == loop.Note && it.eff.Event == loop.EventIgnored):
 			b.report(it.place, "nothing", "an effect", "the run has ended")
 		case it.in != nil && it.taken && it.in.Kind != loop.Tick:

@@ -45,19 +45,18 @@ func (b *book) checkOutcome() {
 }
 
 func (b *book) checkAnswer(r *run) {
-	texts := []string{""}
-	for _, reply := range r.replies {
-		texts = append(texts, reply.in.Text)
+	replies := r.replies
+	if n := len(replies); r.outcome.Stop == loop.StopDone {
+		replies = replies[max(0, n-1):]
 	}
-	if r.outcome.Stop == loop.StopDone {
-		texts = texts[len(texts)-1:]
-	}
+	right := slices.ContainsFunc(replies, func(reply *reply) bool { return reply.in.Text == r.outcome.Answer }) ||
+		r.outcome.Answer == "" && (r.outcome.Stop != loop.StopDone || len(replies) == 0)
 	for _, g := range r.gates {
 		if g.at == loop.GateAfterRun && g.in != nil && g.in.Result != "" {
-			texts = []string{g.in.Result}
+			right = g.in.Result == r.outcome.Answer
 		}
 	}
-	if b.task.Planner != loop.PlannerJSON && !slices.Contains(texts, r.outcome.Answer) {
+	if b.task.Planner != loop.PlannerJSON && !right {
 		b.report(r.halt, "the model's last text", strconv.Quote(r.outcome.Answer), "the answer")
 	}
 }
@@ -68,7 +67,7 @@ func (b *book) count(r *run) loop.Outcome {
 	for _, q := range r.requests {
 		o.ModelCalls += len(q.tries)
 	}
-	o.Nudges, o.Repairs = b.notes(r, loop.EventNudged), b.notes(r, loop.EventRepaired)
+	o.Nudges, o.Repairs = r.noted(loop.EventNudged), r.noted(loop.EventRepaired)
 	for _, t := range r.tries {
 		if t.in != nil {
 			o.TokensIn += t.in.TokensIn
@@ -92,12 +91,11 @@ func (b *book) count(r *run) loop.Outcome {
 	return o
 }
 
-// notes counts the notes of an event in a run.
-func (b *book) notes(r *run, event loop.Event) int {
+// noted counts the notes of an event in a run.
+func (r *run) noted(event loop.Event) int {
 	n := 0
-	for i := range b.itemsOf(r) {
-		it := &b.itemsOf(r)[i]
-		if it.eff != nil && it.eff.Kind == loop.Note && it.eff.Event == event {
+	for _, it := range r.notes {
+		if it.eff.Event == event {
 			n++
 		}
 	}

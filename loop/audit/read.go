@@ -72,12 +72,24 @@ func (b *book) readRecord(p place, rec *loop.Record) {
 }
 
 // add adds an item and returns it as it stands in the book.
-func (b *book) add(it item) *item {
-	b.items = append(b.items, it)
+func (b *book) add(new item) *item {
+	b.items = append(b.items, new)
+	it := &b.items[len(b.items)-1]
+	switch {
+	case it.run == nil:
+		b.idle = append(b.idle, it)
+	case it.eff == nil:
+	case it.eff.Kind == loop.Note:
+		b.notes, it.run.notes = append(b.notes, it), append(it.run.notes, it)
+	case it.eff.Kind == loop.CallTool, it.eff.Kind == loop.OpenGate:
+		b.made = append(b.made, it)
+	case speaks(it.eff):
+		b.said = append(b.said, it)
+	}
 	if it.run != nil {
 		it.run.to = len(b.items)
 	}
-	return &b.items[len(b.items)-1]
+	return it
 }
 
 func ignores(rec *loop.Record) bool {

@@ -200,11 +200,7 @@ func (b *book) checkCutReply() {
 			b.report(r.place, "a user message that says so", "none", "the reply %s was cut off", r.ref)
 		}
 	}
-	for i := range b.items {
-		it := &b.items[i]
-		if it.run == nil || it.eff == nil || !speaks(it.eff) {
-			continue
-		}
+	for _, it := range b.said {
 		if r := b.reply(b.lines[it.rec]); (r == nil || !r.cut()) && !b.hints(it.rec) && !b.steered(it) {
 			b.report(it.place, "nothing", "a user message of the loop's own", "no reply was cut off")
 		}

@@ -208,9 +208,8 @@ var endStates = map[loop.Stop]loop.EndState{
 func (b *book) checkAlsoStopped() {
 	for _, r := range b.runs {
 		var noted []loop.Stop
-		for i := range b.itemsOf(r) {
-			it := &b.itemsOf(r)[i]
-			if it.eff == nil || it.eff.Kind != loop.Note || it.eff.Event != loop.EventAlsoStopped {
+		for _, it := range r.notes {
+			if it.eff.Event != loop.EventAlsoStopped {
 				continue
 			}
 			stop := loop.Stop(it.eff.Text)

@@ -17,6 +17,10 @@ type storage struct {
 	calls    slab[call]
 	tries    slab[try]
 	messages slab[loop.Message]
+	notes    []*item         // those that are notes of a run,
+	said     []*item         // messages that the loop puts into a history,
+	made     []*item         // calls and gates,
+	idle     []*item         // and those outside of runs
 	named    []loop.Call     // the calls of messages
 	history  []*loop.Message // see [book.rebuild]
 	started  []*call         // see [book.checkPlaces]
@@ -40,11 +44,18 @@ func (s *storage) release() {
 	s.calls.reset()
 	s.tries.reset()
 	s.messages.reset()
-	clear(s.named)
-	clear(s.history[:cap(s.history)])
-	clear(s.started[:cap(s.started)])
-	s.named, s.history, s.started = s.named[:0], s.history[:0], s.started[:0]
+	s.named = emptied(s.named)
+	for _, list := range []*[]*item{&s.notes, &s.said, &s.made, &s.idle} {
+		*list = emptied(*list)
+	}
+	s.history, s.started = emptied(s.history), emptied(s.started)
 	storages.Put(s)
+}
+
+// emptied returns a slice without elements that keeps nothing alive.
+func emptied[T any](s []T) []T {
+	clear(s[:cap(s)])
+	return s[:0]
 }
 
 // A slab makes values of a kind, many at a time.

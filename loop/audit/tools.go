@@ -153,8 +153,8 @@ func (t *toolState) page(args string) int {
 
 // offers remembers the token that a result offers for the page after.
 func (t *toolState) offers(text string, page int) {
-	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") {
-		return // it is no object
+	if object := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{"); !object || !strings.Contains(text, "next") && !strings.Contains(text, `\u`) {
+		return // it has neither key, however that is written
 	}
 	var fields map[string]any
 	json.Unmarshal([]byte(text), &fields)

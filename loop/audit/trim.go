@@ -12,6 +12,9 @@ import (
 // checkTrimming compares what was dropped before each request with what had to
 // be.
 func (b *book) checkTrimming() {
+	if b.cfg.History.MaxMessages <= 0 && !b.dropped {
+		return
+	}
 	rec := -1
 	var drops []item
 	var want []loop.Ref // that have to be dropped from the history as it was before drops
