@@ -321,3 +321,10 @@ func TestRecycle(t *testing.T) {
 		t.Errorf("the copy has %q", got)
 	}
 }
+
+// What an error quotes is cut at a character.
+func TestExcerpt(t *testing.T) {
+	if got, want := excerpt(strings.Repeat("é", 41)), `"`+strings.Repeat("é", 40)+`…"`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

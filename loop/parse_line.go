@@ -49,10 +49,7 @@ func (l *traceLine) fail(at int, problem string) {
 // excerpt quotes the beginning of something for an error.
 func excerpt(s string) string {
 	const most = 40
-	if len(s) > most {
-		return strconv.Quote(s[:most]) + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(capText(s, most))
 }
 
 // skip passes all bytes that are in set, and returns them.

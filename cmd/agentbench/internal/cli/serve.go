@@ -236,9 +236,9 @@ func (f *servedFile) write(line any) {
 	if f.file == nil || f.err != nil {
 		return
 	}
-	text, err := json.Marshal(line)
+	doc, err := json.Marshal(line)
 	if err == nil {
-		_, err = io.WriteString(f.file, f.redactor.JSON(string(text))+"\n")
+		_, err = f.file.Write(text.JSON([]byte(f.redactor.JSON(string(doc)) + "\n")))
 	}
 	f.err = err
 }

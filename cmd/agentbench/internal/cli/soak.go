@@ -139,9 +139,11 @@ func (f *soakFlags) write(stderr io.Writer, all []*soak.Report) error {
 	if err != nil {
 		return err
 	}
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	if err := e.Encode(all); err != nil {
+	doc, err := json.MarshalIndent(all, "", "  ")
+	if err == nil {
+		_, err = out.Write(text.JSON(append(doc, '\n')))
+	}
+	if err != nil {
 		out.Discard()
 		return err
 	}

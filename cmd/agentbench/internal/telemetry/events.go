@@ -1,10 +1,12 @@
 package telemetry
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"time"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -72,14 +74,16 @@ func Events(id string, cfg loop.Config, trace loop.Trace) []Event {
 
 // WriteEvents writes events as JSON Lines.
 func WriteEvents(w io.Writer, events []Event) error {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	for i := range events {
 		if err := enc.Encode(&events[i]); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := w.Write(text.JSON(b.Bytes()))
+	return err
 }
 
 type folder struct {
