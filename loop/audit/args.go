@@ -58,7 +58,7 @@ func (r *jsonReader) value(level int) {
 	r.out = append(r.out, word...)
 }
 
-// A member is an entry of an object, as it stands in what was written.
+// A member is an entry of an object, and where it is in what was written.
 type member struct {
 	key      string
 	from, to int
@@ -187,9 +187,9 @@ func plainNumber(s string) string {
 // longestWait is the longest duration that a config may have: ten years.
 const longestWait = 10 * 365 * 24 * time.Hour
 
-// waitRange gives the shortest and the longest wait before retry n that a
-// backoff formula allows. before is the wait before the last retry, or -1 if
-// the formula did not give it.
+// waitRange returns the shortest and the longest wait before retry n that a backoff
+// formula allows. before is the wait before the last retry, or -1 if it did not
+// come from the formula.
 func waitRange(f loop.Backoff, base, limit time.Duration, n int, before time.Duration) (lo, hi time.Duration) {
 	if limit <= 0 || limit > longestWait {
 		limit = longestWait
@@ -214,7 +214,7 @@ func waitRange(f loop.Backoff, base, limit time.Duration, n int, before time.Dur
 	return hi, hi
 }
 
-// multiplied multiplies d with a factor several times, up to the limit.
+// multiplied multiplies d by a factor several times, up to the limit.
 func multiplied(d time.Duration, factor, times int, limit time.Duration) time.Duration {
 	for ; times > 0 && d > 0 && d <= limit; times-- {
 		if d > limit/time.Duration(factor) {

@@ -15,7 +15,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A Violation is a promise of the loop that a trace breaks.
+// A Violation says which promise of the loop a trace breaks, and where.
 type Violation struct {
 	Rule    string        // the rule's name, from the table at [Check]
 	Line    int           // 1-based line in the trace's text form
@@ -25,7 +25,7 @@ type Violation struct {
 	Got     string        // what stands there instead
 }
 
-// String gives the violation on one line.
+// String returns the violation on one line.
 func (v Violation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "line %d (%s): %s: %s", v.Line, v.At, v.Rule, v.Message)
@@ -89,11 +89,11 @@ func (v Violation) String() string {
 //	outcome           every count of the outcome, and its answer
 //	also-stopped      the notes on rules that would have stopped the run later
 //
-// Some things are taken at their word; that the loop then does what they say is
-// recounted. They are: detectors, where one of them does more than count
-// identical calls in a row and stop; the policy table and its questions; a
-// planner's actions that are no calls; the critic; what a summary takes the place
-// of, and whether one is asked for.
+// Check accepts some decisions as the trace states them, and only recounts that
+// the loop then follows them: those of detectors, where one of them does more than
+// count identical calls in a row and stop; of the policy table and its questions;
+// of a planner's actions other than calls; of the critic; and which messages a
+// summary replaces, and whether the loop asks for one.
 func Check(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace) []Violation {
 	b := read(cfg, task, tools, trace)
 	defer b.release()
@@ -106,7 +106,7 @@ func Check(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Tr
 	return b.found
 }
 
-// rules are the rules, in the order of the table at [Check].
+// rules lists the rules in the order of the table at [Check].
 var rules = []struct {
 	name  string
 	check func(*book)

@@ -8,9 +8,9 @@ import (
 )
 
 // An audit sorts a trace into runs, requests, replies, calls, gates and tries.
-// This file says what is known of them.
+// This file holds their types.
 
-// A place is where something stands in a trace. A line of 0 is nowhere.
+// A place is a position in a trace. The zero place is nowhere.
 type place struct {
 	rec  int // index of the record
 	line int // 1-based line in the text form
@@ -26,11 +26,11 @@ func (p place) by(rec int) bool { return p.found() && p.rec <= rec }
 type item struct {
 	place
 	run   *run          // nil outside of runs
-	msg   *loop.Message // that it puts into the history, once [book.apply] has asked
+	msg   *loop.Message // the message that it adds to the history; nil until [book.message] makes it
 	in    *loop.Input
 	eff   *loop.Effect
 	taken bool // of an input: the machine did not ignore it
-	user  int  // of an input: the number of the user message that it brings, or 0
+	user  int  // of an input: the number of its user message, or 0
 }
 
 type run struct {
@@ -42,13 +42,13 @@ type run struct {
 	replies  []*reply
 	gates    []*gate
 	asks     []*pause // the questions
-	pauses   []*pause // of both, as they opened
+	pauses   []*pause // gates and questions, as they opened
 	tries    []*try
 	cancels  []item
 	notes    []*item
 	extended []time.Duration // the deadline after each pause, see [book.deadline]
 
-	// What the recount finds out.
+	// The recount fills these in.
 	broke     place // the cancel or run deadline that broke it off
 	brokeBy   loop.Stop
 	decisions []decision
@@ -61,10 +61,10 @@ func (r *run) broken(rec int) bool { return r.broke.by(rec) }
 type request struct {
 	run   *run
 	tries []*ask
-	first [1]*ask // what tries begins with
+	first [1]*ask // the memory of one try
 }
 
-// How a try of a model request ended.
+// An ending is how a try of a model request ended.
 type ending uint8
 
 const (
@@ -85,16 +85,16 @@ type ask struct {
 	in     *loop.Input // the reply or failure
 }
 
-// What sort of reply it is.
+// A replySort is what a reply is to the loop.
 type replySort uint8
 
 const (
 	emptyReply   replySort = iota // neither text nor calls
 	cutReply                      // no calls, cut off by the length limit
-	badReply                      // a planner's reply that is no action
+	badReply                      // a planner's reply that is not an action
 	summaryReply                  // a summary
 	answerReply                   // no calls
-	actionReply                   // a planner's action that is no call
+	actionReply                   // a planner's action other than a call
 	batchReply                    // calls
 )
 
@@ -104,11 +104,11 @@ type reply struct {
 	run   *run
 	in    *loop.Input
 	sort  replySort
-	last  bool // it is the last word that a limit or detector asked for
+	last  bool // it is the last word, which a limit or detector asked for
 	calls []*call
-	first [1]*call // what calls begins with
-	open  int      // the index of a call that was open when [book.batchWaits] looked
-	ready int      // the record from which the calls may start, see [book.gatesDone]; 0 before it is known
+	first [1]*call // the memory of one call
+	open  int      // the index of the call that [book.batchWaits] last found open
+	ready int      // the result of [book.gatesDone]; 0 = not computed yet
 }
 
 type call struct {
@@ -118,32 +118,32 @@ type call struct {
 	name    string // without white space round it
 	args    string // "{}" where the model wrote nothing
 	id      string // as in the history
-	planned bool   // it stands in the text of a planner's reply
+	planned bool   // a planner wrote it as text
 	gates   []*gate
 	tries   []*try
 	puts    []*item
-	first   struct { // what they begin with
+	first   struct { // the memory of one each
 		try [1]*try
 		put [1]*item
 	}
 	spec *loop.ToolSpec
 
-	// What the recount finds out.
-	page    int      // of an answer in pages that it reads
-	standIn string   // the fallback that is called from the first try on
+	// The recount fills these in.
+	page    int      // the page that it reads, of an answer in pages
+	standIn string   // the fallback that its first try calls already, or ""
 	object  bool     // its arguments are an object
-	same    string   // equal for calls that are identical to a detector, where detectors are recounted
+	same    string   // equal for calls that detectors take for identical; "" unless streaks are counted
 	fault   loop.Why // Unknown or InvalidArgs
 	fixed   string   // the arguments after repair
 	sent    string   // the arguments that a hook gave, or fixed
-	loose   bool     // whether it can be executed is the tools' own matter
+	loose   bool     // whether it can be executed is up to the tool
 	block   loop.Why // what keeps it from being executed, before any gate
 	rule    string   // the rule that block comes from
 	denied  place    // the answer of the gate that keeps it from being executed
 	deny    loop.Why // Denied, or Vetoed by a hook
 	hooked  bool     // a hook gave sent
-	// The first and the last record in which its result may become final; ok if
-	// the trace gets that far.
+	// The first and the last record in which its result may become final. ok
+	// reports whether the trace gets that far.
 	final span
 }
 
@@ -182,7 +182,7 @@ func (t *try) cancelledAt(line int) bool {
 	return false
 }
 
-// A pause is what the user is asked and answers.
+// A pause is the time from a question, or a gate, to its answer.
 type pause struct {
 	ref      loop.Ref
 	run      *run
@@ -215,18 +215,18 @@ type book struct {
 	states   map[string]*toolState // by the tools' names
 	users    int
 
-	plain     bool            // every detector is
-	streaks   bool            // and there are some, whose streaks are counted
-	dropped   bool            // there is a drop
-	lengths   []historyLength // that requests do not say, see [book.checkHistory]
-	distinct  bool            // every call has an id of its own, as [book.checkCallIDs] found
+	plain     bool            // every detector only counts identical calls and stops
+	streaks   bool            // plain, and there is a detector: streaks are counted
+	dropped   bool            // the trace has a drop
+	lengths   []historyLength // what [book.checkHistory] finds for [book.checkAskedWith]
+	distinct  bool            // [book.checkCallIDs] found an id of its own at every call
 	backwards bool            // time goes back somewhere
 	rule      string
 	found     []Violation
 }
 
-// ask finds the latest try of a model request with that number; no try means
-// the first.
+// ask returns the latest try of a model request with that number, or nil. A
+// reference without a try is to the first.
 func (b *book) ask(r loop.Ref) *ask {
 	q := b.requests[r.N]
 	if r.Kind != loop.RefModel || q == nil {
@@ -275,7 +275,7 @@ func (b *book) question(r loop.Ref) *pause {
 }
 
 // next returns the first record after rec that is not before the instant at, or
-// len(b.trace) if there is none. Where time goes back it has to look at each.
+// len(b.trace) if there is none.
 func (b *book) next(rec int, at time.Duration) int {
 	if rest := b.trace[min(rec+1, len(b.trace)):]; !b.backwards {
 		return len(b.trace) - len(rest) + sort.Search(len(rest), func(i int) bool { return rest[i].In.At >= at })
@@ -288,13 +288,13 @@ func (b *book) next(rec int, at time.Duration) int {
 	return len(b.trace)
 }
 
-// itemsOf returns the items of a run, which stand together.
+// itemsOf returns the items of a run, which are consecutive.
 func (b *book) itemsOf(r *run) []item { return b.items[r.from:r.to] }
 
 // whole returns a reference without its try.
 func whole(r loop.Ref) loop.Ref { return loop.Ref{Kind: r.Kind, N: r.N} }
 
-// input gives the place of a record's input.
+// input returns the place of a record's input.
 func (b *book) input(rec int) place {
 	return place{rec: rec, line: b.lines[rec], at: b.trace[rec].In.At}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// How runs begin, and how a cancel or the run deadline breaks them off.
+// This file recounts how runs begin, and how a cancel or the run deadline breaks
+// them off.
 
 // breakOff finds out when a cancel or the run deadline broke a run off.
 func (b *book) breakOff(r *run) {
@@ -43,7 +44,7 @@ func cancelStop(c loop.Cause) loop.Stop {
 	return loop.StopCancelled
 }
 
-// deadline gives the instant of a run's deadline, as it stands at record rec.
+// deadline returns the instant of a run's deadline as of record rec.
 func (b *book) deadline(r *run, rec int) (at time.Duration, limited bool) {
 	if b.cfg.Time.Run <= 0 {
 		return 0, false
@@ -62,7 +63,7 @@ func (b *book) deadline(r *run, rec int) (at time.Duration, limited bool) {
 // endless is the deadline of a run that waits for the user for ever.
 const endless = time.Duration(math.MinInt64)
 
-// extend finds out how each pause before the deadline moves it.
+// extend computes how far each pause moves the deadline that it comes before.
 func (r *run) extend(at time.Duration) {
 	r.extended = append(r.extended, at)
 	for _, p := range r.pauses {
@@ -78,8 +79,8 @@ func (r *run) extend(at time.Duration) {
 	}
 }
 
-// beginRun finds out whether a run begins: a hook may keep it from that, and a
-// turn limit that was reached in an earlier run.
+// beginRun decides whether a run begins: a hook may forbid it, and so may a turn
+// limit that an earlier run reached.
 func (b *book) beginRun(r *run, n *counts) {
 	rec := r.begin.rec
 	for _, g := range r.gates {
@@ -109,8 +110,8 @@ func (b *book) checkCancel() {
 	b.checkBreak(func(s loop.Stop) bool { return s != loop.StopRunDeadline })
 }
 
-// checkBreak checks that nothing starts once a cancel or the run deadline broke
-// a run off, that what runs is cancelled, and that the run then ends in time.
+// checkBreak checks that after a cancel or the run deadline nothing starts, what
+// runs is cancelled, and the run ends in time.
 func (b *book) checkBreak(by func(loop.Stop) bool) {
 	for _, r := range b.runs {
 		if r.broke.found() && by(r.brokeBy) {

@@ -12,7 +12,7 @@ import (
 
 // The rules on calls: what may run, and in which order.
 
-// ran reports the calls that were made although a rule blocked them.
+// ran reports the calls that were executed although a rule blocked them.
 func (b *book) ran(rule string) {
 	for _, c := range b.calls {
 		if c.rule == rule && len(c.tries) > 0 {
@@ -23,7 +23,8 @@ func (b *book) ran(rule string) {
 
 func (b *book) checkExecutable() { b.ran("executable") }
 
-// checkWhy compares why results say that nothing was executed with the recount.
+// checkWhy compares the reason that results give for not executing their call with
+// the recount.
 func (b *book) checkWhy() {
 	for _, c := range b.calls {
 		if len(c.puts) == 0 {
@@ -37,7 +38,7 @@ func (b *book) checkWhy() {
 	}
 }
 
-// whys appends what may stand in a call's result.
+// whys appends the reasons that a call's result may give.
 func (b *book) whys(whys []loop.Why, c *call) []loop.Why {
 	switch {
 	case len(c.tries) > 0:
@@ -73,7 +74,7 @@ func whyNames(whys ...loop.Why) string {
 	return strings.Join(names, " or ")
 }
 
-// checkResultCode compares how results say that calls ended with the recount.
+// checkResultCode compares the codes of results with the recount.
 func (b *book) checkResultCode() {
 	for _, c := range b.calls {
 		if len(c.puts) == 0 {
@@ -87,8 +88,8 @@ func (b *book) checkResultCode() {
 	}
 }
 
-// codes appends what a call may have ended with; nothing where the rules leave it
-// open.
+// codes appends the codes that a call may have ended with; none where the rules
+// leave it open.
 func (b *book) codes(codes []loop.Code, c *call) []loop.Code {
 	t := c.last()
 	switch {
@@ -132,8 +133,8 @@ func codeNames(codes ...loop.Code) string {
 	return strings.Join(names, " or ")
 }
 
-// checkParallel checks each call's first try: no place was taken by too many,
-// none was jumped for, none stood empty.
+// checkParallel checks when each call's first try starts: no more calls run than
+// places exist, calls start in request order, and none waits while a place is free.
 func (b *book) checkParallel() {
 	for _, r := range b.replies {
 		b.checkPlaces(r)
@@ -149,8 +150,8 @@ func (b *book) checkPlaces(r *reply) {
 		places = len(r.calls)
 	}
 	ready, jumped := b.gatesDone(r), r.jumped()
-	var running []*call // that surely run
-	var left []*call    // that may have run when the record came in
+	var running []*call // they run for sure
+	var left []*call    // they may have run when the record came in
 	rec, earlier := -1, 0
 	for i, c := range started {
 		p := c.tries[0].started
@@ -174,10 +175,10 @@ func (b *book) checkPlaces(r *reply) {
 	}
 }
 
-// jumped returns the calls of a batch that started before one that was asked for
-// earlier and may run.
+// jumped returns the calls of a batch that started before one that may run and was
+// asked for earlier.
 func (r *reply) jumped() (jumped []*call) {
-	last := 0 // the line by which all that may run have started
+	last := 0 // by this line all that may run have started
 	for _, c := range r.calls {
 		line := math.MaxInt
 		if len(c.tries) > 0 {
@@ -193,8 +194,8 @@ func (r *reply) jumped() (jumped []*call) {
 	return jumped
 }
 
-// checkToolDeadline checks that tries are cancelled when time.tool is over, and
-// only then or with the whole run.
+// checkToolDeadline checks that a try is cancelled when time.tool is over, and only
+// then or with the whole run.
 func (b *book) checkToolDeadline() {
 	for _, t := range b.tries {
 		limit := b.toolTime(t)
@@ -224,8 +225,8 @@ func dueName(limit, due time.Duration) string {
 	return "at " + due.String()
 }
 
-// checkAbandoned checks that cancelled tries are abandoned when time.grace is
-// over, and only then.
+// checkAbandoned checks that a cancelled try is abandoned when time.grace is over,
+// and only then.
 func (b *book) checkAbandoned() {
 	grace := b.cfg.Time.Grace
 	for _, it := range b.notes {

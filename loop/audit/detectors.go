@@ -34,15 +34,15 @@ func (b *book) checkDetectors(r *reply, n *counts) {
 	}
 }
 
-// repeats adds a turn to the streaks, and gives the longest that one of its
-// calls has: by turns, and by calls next to each other.
+// repeats adds a turn to the streaks, and returns the longest streak of its calls:
+// over consecutive turns, and over calls next to each other.
 func (n *counts) repeats(r *reply) (turn, next int) {
 	n.before = n.streakCount
 	return n.count(r, func(*call) bool { return true })
 }
 
-// forgetVetoed counts a turn once more without the calls that a detector or a
-// hook vetoed: they are equal to no other.
+// forgetVetoed counts a turn once more without the calls that a detector or a hook
+// vetoed: they are not equal to any other.
 func (n *counts) forgetVetoed(r *reply) {
 	vetoed := func(c *call) bool { return c.block == loop.Vetoed || c.deny == loop.Vetoed }
 	if slices.ContainsFunc(r.calls, vetoed) {
@@ -51,15 +51,16 @@ func (n *counts) forgetVetoed(r *reply) {
 	}
 }
 
-// streakCount are what detectors count: how often each call came in turns that
-// follow one another, and how often the last one came in a row.
+// A streakCount is what detectors count: how often each call came in consecutive
+// turns, and how often the last call came in a row.
 type streakCount struct {
 	streaks map[string]int
 	same    string
-	times   int // 0 = the last one is equal to no other
+	times   int // 0 = the last one is not equal to any other
 }
 
-// count adds the calls of a turn that count. It changes no map that was there.
+// count adds those calls of a turn that count. It replaces the map and leaves the
+// old one as it is.
 func (s *streakCount) count(r *reply, counts func(*call) bool) (turn, next int) {
 	turns := map[string]int{}
 	for _, c := range r.calls {
@@ -82,8 +83,8 @@ func (s *streakCount) count(r *reply, counts func(*call) bool) (turn, next int) 
 	return turn, next
 }
 
-// onlyCounts reports whether a detector only counts identical calls in a row,
-// by turns or by calls, and stops.
+// onlyCounts reports whether a detector does nothing but count identical calls in a
+// row, by turns or by calls, and stop the run.
 func onlyCounts(d detect.Detector) bool {
 	for _, g := range d.Do {
 		if g.Act != detect.Stop {
@@ -106,8 +107,8 @@ func countsAll(d detect.Detector) bool {
 		!slices.ContainsFunc(d.Counts, func(c detect.Class) bool { return c != detect.All })
 }
 
-// trustVetoes takes the vetoes of detectors as they come. In a batch without
-// results, those calls at which nothing has begun may be vetoed.
+// trustVetoes accepts the vetoes of detectors as the trace has them. In a batch
+// without results, each call at which nothing has begun may be vetoed.
 func (r *reply) trustVetoes() {
 	for _, c := range r.calls {
 		idle := len(c.puts) == 0 && len(c.tries) == 0

@@ -7,7 +7,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// An event is a note that a trace must or may have.
+// An event is a note that the trace must have, or may have.
 type event struct {
 	rec   int
 	event loop.Event
@@ -19,7 +19,7 @@ type event struct {
 // the trace calls for.
 func (b *book) checkEvents() {
 	want := slices.Concat(b.replyEvents(), b.requestEvents(), b.resultEvents(), b.trimEvents())
-	open := map[event][]int{} // the indices of those that no note has answered
+	open := map[event][]int{} // the indices of the events without a note so far
 	for i, w := range want {
 		open[w.key()] = append(open[w.key()], i)
 	}
@@ -49,8 +49,8 @@ func (b *book) checkEvents() {
 	}
 }
 
-// key returns what a note must match to be the one that is wanted. What is said of
-// a call and need not be may come later.
+// key returns what a note must match. A note on a call that may be missing may also
+// come later.
 func (w event) key() event {
 	if w.ref.Kind == loop.RefCall && !w.must {
 		return w.later()
@@ -104,8 +104,8 @@ func (b *book) requestEvents() []event {
 	return want
 }
 
-// givesUp reports whether only the length of the wait keeps the n-th try of a
-// model request from being made again.
+// givesUp reports whether the loop does not try a model request again after its
+// n-th try only because the wait is too long.
 func (b *book) givesUp(q *request, n int) bool {
 	patient := *b
 	patient.cfg.Time.Run, patient.cfg.ModelRetry.MaxWait = 0, 0

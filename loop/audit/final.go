@@ -10,10 +10,10 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// This file recounts when tries are made again and when results are final.
+// This file recounts when tries are repeated and when results are final.
 
-// kept reports whether the try limit kept a try of a call from being made, and
-// between which records.
+// kept reports whether the try limit forbade a try of a call, and between which
+// records.
 func (b *book) kept(c *call) (from, until int, ok bool) {
 	spent, ok := b.spent(c.reply.run)
 	if !ok || c.block != loop.Executed || c.denied.found() || len(c.puts) == 0 {
@@ -30,8 +30,7 @@ func (b *book) kept(c *call) (from, until int, ok bool) {
 	return from, until, from <= until
 }
 
-// spent gives the record in which the last try that limits.tries allows was
-// made.
+// spent returns the record of the last try that limits.tries allows.
 func (b *book) spent(r *run) (rec int, ok bool) {
 	tries, limit := r.tries, b.cfg.Limits.Tries
 	if b.cfg.Scope == loop.ScopeSession {
@@ -43,7 +42,7 @@ func (b *book) spent(r *run) (rec int, ok bool) {
 	return tries[limit-1].started.rec, true
 }
 
-// finality finds out when a call's result is final.
+// finality returns the records in which a call's result may become final.
 func (b *book) finality(c *call) span {
 	t, run, reply := c.last(), c.reply.run, c.reply.rec
 	spent, limited := b.spent(run)
@@ -60,12 +59,12 @@ func (b *book) finality(c *call) span {
 	case limited:
 		return span{ready, max(ready, spent), ready < len(b.trace)}
 	case len(c.puts) > 0 && c.puts[0].eff.Why != loop.Executed && c.puts[0].eff.Why != loop.NotStarted:
-		return span{reply, max(reply, ready), ready < len(b.trace)} // for a reason that another rule judges
+		return span{reply, max(reply, ready), ready < len(b.trace)} // another rule judges the reason
 	}
 	return span{}
 }
 
-// tryFinality finds out when a call is final of which t is the last try.
+// tryFinality returns the same for a call whose last try is t.
 func (b *book) tryFinality(c *call, t *try) span {
 	run, ended := c.reply.run, t.ended.rec
 	retry := b.toolRetry(c, len(c.tries))
@@ -86,14 +85,14 @@ func (b *book) tryFinality(c *call, t *try) span {
 	return span
 }
 
-// A retry says whether a try may and must be followed by another, and
-// between which instants.
+// A retry says whether another try may, or must, follow a try, and between which
+// instants.
 type retry struct {
 	may, must bool
 	lo, hi    time.Duration
 }
 
-// toolRetry recounts whether the n-th try of a call is made again.
+// toolRetry recounts whether another try follows the n-th try of a call.
 func (b *book) toolRetry(c *call, n int) retry {
 	t, run, cfg := c.tries[n-1], c.reply.run, b.cfg.Retry
 	first := c.since(n)
@@ -126,8 +125,8 @@ func (b *book) toolRetry(c *call, n int) retry {
 	return r
 }
 
-// timedOut reports whether a try was cancelled for its own time, and not only
-// with the whole run.
+// timedOut reports whether a try was cancelled because its own time was over, and
+// not only with the whole run.
 func (b *book) timedOut(t *try) bool {
 	limit, broke := b.toolTime(t), t.call.reply.run.broke
 	return slices.ContainsFunc(t.cancels, func(p place) bool {
@@ -135,7 +134,7 @@ func (b *book) timedOut(t *try) bool {
 	})
 }
 
-// modelRetry recounts whether the n-th try of a model request is made again.
+// modelRetry recounts whether another try follows the n-th try of a model request.
 func (b *book) modelRetry(q *request, n int) retry {
 	a, cfg := q.tries[n-1], b.cfg.ModelRetry
 	if a.how != askFailed && a.how != askGivenUp || q.run.broken(a.ended.rec) || n > cfg.Max {
@@ -165,8 +164,8 @@ func (b *book) modelRetry(q *request, n int) retry {
 	return r
 }
 
-// waitBefore gives the wait before the n-th try of a model request, or -1 if
-// the server named it.
+// waitBefore returns the wait before the n-th try of a model request, or -1 if the
+// server named it.
 func (b *book) waitBefore(q *request, n int) time.Duration {
 	if n < 2 || q.tries[n-2].in != nil && q.tries[n-2].in.RetryAfter > 0 {
 		return -1
@@ -186,7 +185,7 @@ func retried(statuses []string, status int) bool {
 	})
 }
 
-// batchFinal gives the records in which a batch may become final.
+// batchFinal returns the records in which a batch may become final.
 func (b *book) batchFinal(r *reply) span {
 	span := span{ok: true}
 	for _, c := range r.calls {
@@ -196,16 +195,16 @@ func (b *book) batchFinal(r *reply) span {
 	return span
 }
 
-// toolTime gives the time that a try may take, 0 for any.
+// toolTime returns the time that a try may take; 0 = no limit.
 func (b *book) toolTime(t *try) time.Duration {
 	return cmp.Or(t.spec.Timeout, b.cfg.Time.Tool)
 }
 
-// retries gives how often a try's tool may be tried again in a call.
+// retries returns how often a call may repeat a try of this tool.
 func (b *book) retries(t *try) int { return cmp.Or(t.spec.Retries, b.cfg.Retry.Max) }
 
-// since gives the index of the first try in a row of the same tool that ends
-// with try n, counted from 1.
+// since returns the index of the first try in the row of tries of one tool that
+// ends with try n, counted from 1.
 func (c *call) since(n int) int {
 	first := n - 1
 	for first > 0 && c.tries[first-1].name == c.tries[n-1].name {
@@ -214,8 +213,8 @@ func (c *call) since(n int) int {
 	return first
 }
 
-// fallsBack reports whether the n-th try of a call may be followed by one of
-// the tool's fallback.
+// fallsBack reports whether a try of the tool's fallback may follow the n-th try of
+// a call.
 func (b *book) fallsBack(c *call, n int) bool {
 	t := c.tries[n-1]
 	other := b.tools[t.spec.Fallback]
@@ -230,9 +229,8 @@ func (b *book) fallsBack(c *call, n int) bool {
 	return true
 }
 
-// replaceable reports whether a try ended in a way that a fallback helps
-// against: what another tool would not understand either, or what the policy
-// table does not let it try, it does not.
+// replaceable reports whether a fallback may help after a try: not if another tool
+// would not understand the call either, or the policy table forbids it.
 func (b *book) replaceable(t *try) bool {
 	_, code := b.result(t)
 	if b.timedOut(t) {
@@ -247,14 +245,14 @@ func (b *book) replaceable(t *try) bool {
 	return code.Failed() && code != loop.InvalidInput
 }
 
-// lost reports whether a try of a tool that is not idempotent ended with a code
-// that leaves open whether it took effect: nothing may run it again.
+// lost reports whether a try of a tool that is not idempotent may have taken effect
+// by the code that it ended with: then nothing may run it again.
 func (b *book) lost(t *try, code loop.Code) bool {
 	return code == loop.Cancelled && t.spec.Idempotent == loop.NotIdempotent
 }
 
-// result gives what a try ended with: its text, mended where that keeps the
-// tool's schema, and its code.
+// result returns what a try ended with: its text, repaired where the tool's schema
+// asks for it, and its code.
 func (b *book) result(t *try) (string, loop.Code) {
 	if t.in == nil {
 		return "", loop.Cancelled
@@ -271,7 +269,7 @@ func (b *book) result(t *try) (string, loop.Code) {
 	return text, code
 }
 
-// schema gives a compiled schema, or nil if there is none.
+// schema returns a compiled schema, or nil if there is none.
 func (b *book) schema(text string) loop.Schema {
 	if text == "" || b.task.Schemas == nil {
 		return nil

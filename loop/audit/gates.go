@@ -6,10 +6,10 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// The gates: permissions and hooks.
+// The rules on gates, which are permissions and hooks.
 
-// gates gives the gates of a batch as they opened: those before its calls, or
-// the hooks after them.
+// gates returns the gates of a batch as they opened: those before its calls, or the
+// hooks after them.
 func (r *reply) gates(after bool) []*gate {
 	var gates []*gate
 	for _, c := range r.calls {
@@ -23,7 +23,7 @@ func (r *reply) gates(after bool) []*gate {
 	return gates
 }
 
-// readGates finds out what the gates before its calls say of a batch.
+// readGates applies the answers of the gates before the calls of a batch.
 func (b *book) readGates(r *reply) {
 	for _, g := range r.gates(false) {
 		c := g.of
@@ -46,7 +46,7 @@ func (b *book) readGates(r *reply) {
 	}
 }
 
-// breaksSchema reports whether arguments break the schema that a tool's must keep.
+// breaksSchema reports whether arguments break the schema of a tool's input.
 func (b *book) breaksSchema(t *loop.ToolSpec, args string) bool {
 	schema := b.schema(t.Input)
 	if !b.cfg.Contracts.Input || schema == nil {
@@ -56,7 +56,7 @@ func (b *book) breaksSchema(t *loop.ToolSpec, args string) bool {
 	return problem != ""
 }
 
-// gatesDone gives the record from which the calls of a batch may start.
+// gatesDone returns the record from which the calls of a batch may start.
 func (b *book) gatesDone(r *reply) int {
 	if r.ready > 0 {
 		return r.ready
@@ -72,8 +72,8 @@ func (b *book) gatesDone(r *reply) int {
 	return r.ready
 }
 
-// hooked gives the records in which the results of a batch go into the history
-// that is final in a span: after the hooks after its calls.
+// hooked returns the records in which the results of a batch enter the history:
+// after the last hook, or as soon as the batch is final if there is none.
 func (b *book) hooked(r *reply, final span) span {
 	gates := r.gates(true)
 	if len(gates) == 0 || !final.ok {
@@ -111,15 +111,15 @@ func (b *book) checkPermission() {
 	}
 }
 
-// A gateQueue is what is left of a batch's gates, and the record in which the
-// next one opens.
+// A gateQueue holds the gates of a batch that are still to be checked, and the
+// record in which the next one must open.
 type gateQueue struct {
 	gates []*gate
 	ready int
 }
 
-// take reports whether the next gate is the one that should open now, and
-// answered.
+// take takes the next gate, and reports whether it is the one that should open and
+// is answered.
 func (l *gateQueue) take(b *book, at loop.GateKind, c *call) bool {
 	g := l.gates[0]
 	switch {
@@ -161,8 +161,8 @@ func (b *book) checkGates(r *reply) {
 	}
 }
 
-// gated gives the gates that open for a call. Whether a hook is asked for a call
-// that was denied with another is open.
+// gated returns the gates that open for a call. For a call that was denied together
+// with another, the hook may open or not.
 func (b *book) gated(c *call, asked map[string]bool, left gateQueue) []loop.GateKind {
 	if c.block != loop.Executed || c.spec == nil {
 		return nil
@@ -245,7 +245,8 @@ func (b *book) checkRunHooks(r *run) {
 	}
 }
 
-// checkWaits reports what a run asks for before the hook before it is answered.
+// checkWaits reports the first request that a run makes before its before-run hook
+// allows it.
 func (b *book) checkWaits(r *run, g *gate) {
 	for _, q := range r.requests {
 		if a := q.tries[0].asked; !g.answered.by(a.rec) || !g.allow {
@@ -255,7 +256,7 @@ func (b *book) checkWaits(r *run, g *gate) {
 	}
 }
 
-// refused reports whether a hook keeps a run from beginning.
+// refused reports whether a hook forbids a run.
 func (b *book) refused(r *run) bool {
 	return slices.ContainsFunc(r.gates, func(g *gate) bool {
 		return g.at == loop.GateBeforeRun && g.answered.found() && !g.allow

@@ -25,7 +25,7 @@ func CheckHistory(h []loop.Message) []string {
 	return c.check(messages)
 }
 
-// A historyCheck checks a history that grows.
+// A historyCheck checks a history that grows, without reading a message twice.
 type historyCheck struct {
 	n        int // the message, counted from 1
 	ref      loop.Ref
@@ -34,8 +34,8 @@ type historyCheck struct {
 	problems []string
 }
 
-// check reads the messages that it has not seen yet, and returns what is wrong
-// with them, and with a history that ends here.
+// check reads the messages that are new, and returns what is wrong with them and
+// with a history that ends here.
 func (c *historyCheck) check(h []*loop.Message) []string {
 	for _, m := range h[c.n:] {
 		c.n, c.ref = c.n+1, m.Ref
@@ -114,8 +114,8 @@ func (c *historyCheck) unanswered() {
 	c.open = nil
 }
 
-// rebuild goes through the trace with the history as it was when each item
-// came, calling visit before the item takes effect.
+// rebuild calls visit for each item of a run, with the history before the item takes
+// effect.
 func (b *book) rebuild(visit func(it *item, h []*loop.Message)) {
 	h := b.history[:0]
 	for i := range b.items {
@@ -144,7 +144,7 @@ func (b *book) apply(it *item, h []*loop.Message) []*loop.Message {
 	return append(h, m)
 }
 
-// message returns the message that an item puts into the history, or nil.
+// message returns the message that an item adds to the history, or nil.
 func (b *book) message(it *item) *loop.Message {
 	if it.msg != nil {
 		return it.msg
@@ -173,8 +173,8 @@ func (b *book) message(it *item) *loop.Message {
 	return it.msg
 }
 
-// changes returns the index at which a put or drop changes a history: its length
-// if no message that is there does.
+// changes returns the index of the first message that a put or drop moves or
+// removes, or the history's length if there is none.
 func changes(e *loop.Effect, h []*loop.Message) int {
 	switch {
 	case e.Kind == loop.Put && e.Ref.Kind == loop.RefMessage && e.To > 0:
@@ -191,7 +191,7 @@ func changes(e *loop.Effect, h []*loop.Message) int {
 	return len(h)
 }
 
-// reply gives the reply that was taken at a line, or nil.
+// reply returns the reply that was taken at a line, or nil.
 func (b *book) reply(line int) *reply {
 	i, ok := slices.BinarySearchFunc(b.replies, line, func(r *reply, line int) int { return r.line - line })
 	if !ok {
@@ -222,7 +222,7 @@ func (b *book) checkHistory() {
 		switch it.eff.Kind {
 		case loop.Put, loop.Drop:
 			if changes(it.eff, h) < c.n {
-				c = begin() // what it has seen has changed
+				c = begin() // a message that it has read changes
 			}
 		case loop.AskModel, loop.Halt:
 			if it.eff.Kind == loop.AskModel && it.eff.For != loop.ForSummary && it.eff.To != len(h) {
@@ -239,7 +239,7 @@ func (b *book) checkHistory() {
 	})
 }
 
-// A historyLength is the length of the history at a request that names another.
+// A historyLength is the length of the history at a request that states another.
 type historyLength struct {
 	ask    *item
 	length int
@@ -271,8 +271,8 @@ func (b *book) checkCallIDs() {
 	}
 }
 
-// checkResults finds results that are missing, put twice, out of order, too
-// early or too late.
+// checkResults reports results that are missing, put twice, out of order, too early
+// or too late.
 func (b *book) checkResults() {
 	for _, r := range b.replies {
 		if r.sort == batchReply {
@@ -313,7 +313,7 @@ func (b *book) checkPuts(r *reply) {
 	}
 }
 
-// nextAfter gives the first new request or halt after a reply.
+// nextAfter returns the first new request or the halt after a reply.
 func (b *book) nextAfter(r *reply) place {
 	requests := r.run.requests
 	next := sort.Search(len(requests), func(i int) bool { return requests[i].tries[0].asked.line > r.line })

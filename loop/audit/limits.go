@@ -31,12 +31,12 @@ func (b *book) judgeText(r *reply, n *counts) {
 	r.run.decide(loop.StopDone, rankDone, r.rec, r.rec)
 }
 
-// judgeAction takes a planner's action that is no call at its word.
+// judgeAction accepts the stop that a planner's action asks for.
 func (b *book) judgeAction(r *reply, n *counts) {
 	for _, stop := range []loop.Stop{loop.StopByModel, loop.StopNeedsUser, loop.StopTurnLimit, loop.StopTokenLimit, loop.StopCostLimit} {
 		r.run.perhaps(stop, r.rec)
 	}
-	// A question that the action asks itself renews no limit.
+	// A question that the action itself asks does not renew a limit.
 	asks := strings.Contains(b.trace[r.rec].In.Text, `"`+loop.ActionAsk+`"`)
 	if b.cfg.Limits.AtLimit == loop.LimitAsk && !asks && b.afterQuestion(r.run, r.rec) > r.rec {
 		n.turns, n.steps = 0, 0
@@ -88,8 +88,8 @@ func (b *book) checkSteps(r *reply, n *counts) {
 	}
 }
 
-// checkCallLimits refuses calls, one after another. It gives the first call that
-// limits.calls refused, or nil.
+// checkCallLimits refuses calls, one after another. It returns the first call that
+// limits.calls refuses, or nil.
 func (b *book) checkCallLimits(r *reply, n *counts) (full *call) {
 	inTurn, limits := 0, b.cfg.Limits
 	for i, c := range r.calls {
@@ -129,7 +129,7 @@ func (b *book) checkCallLimits(r *reply, n *counts) (full *call) {
 	return full
 }
 
-// refused reports whether a call's result says so.
+// refused reports whether a call's result says that it was refused.
 func (c *call) refused() bool { return len(c.puts) > 0 && c.puts[0].eff.Why == loop.Refused }
 
 // judgeBatch counts a batch once it is final, in record rec. full is the first
@@ -158,8 +158,9 @@ func (b *book) decideTurns(r *run, n *counts, rec int) {
 	}
 }
 
-// afterQuestion gives the record in which a run goes on that would go on in
-// record rec, or -1 if a question keeps it from that.
+// afterQuestion returns the record in which a run goes on that would go on in record
+// rec: that of the answer if a question opened there, or -1 if the user did not
+// allow it.
 func (b *book) afterQuestion(r *run, rec int) int {
 	for _, q := range r.asksFrom(rec) {
 		switch {
@@ -179,10 +180,10 @@ func (r *run) asksFrom(rec int) []*pause {
 	return r.asks[sort.Search(len(r.asks), func(i int) bool { return r.asks[i].opened.rec >= rec }):]
 }
 
-// askAtLimit finds out what the user answers at the limits that keep a run from
-// going on in record rec. A question that is pending comes before that of the
-// turn limit; to go on sets the count of the limit to 0. Where it cannot be told
-// which question is about which limit, the trace is taken at its word.
+// askAtLimit applies what the user answers at the limits that a run reached in
+// record rec. A question that is pending comes before that of the turn limit; to go
+// on sets the limit's count to 0. Where it is not clear which question is about
+// which limit, the audit accepts what the trace says.
 func (b *book) askAtLimit(r *run, n *counts, full bool, rec int) {
 	turns := b.turnsUsed(n) || b.stepsUsed(n)
 	if rec < 0 || !full && !turns {
@@ -216,7 +217,7 @@ func (b *book) askAtLimit(r *run, n *counts, full bool, rec int) {
 	}
 }
 
-// questions gives the questions that follow each other from record rec on.
+// questions returns the questions that follow each other from record rec on.
 func (r *run) questions(rec int) []*pause {
 	var chain []*pause
 	for _, q := range r.asksFrom(rec) {
@@ -234,7 +235,7 @@ func (r *run) questions(rec int) []*pause {
 	return chain
 }
 
-// onlyLimitsAsk reports whether nothing but limits asks the user.
+// onlyLimitsAsk reports whether limits alone ask the user.
 func (b *book) onlyLimitsAsk() bool {
 	return b.plain && !b.cfg.Policy.AskMissing && b.cfg.Policy.OnFailure != loop.FailureTable && b.task.Planner != loop.PlannerJSON
 }

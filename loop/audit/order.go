@@ -38,7 +38,7 @@ func (b *book) checkTime() {
 	}
 }
 
-// numbers counts what the numbers of a session should be.
+// numbers are the numbers that a session has used up.
 type numbers struct {
 	request, gate, question, user int
 	history                       map[loop.Ref]bool
@@ -63,15 +63,15 @@ func (b *book) checkNumbers() {
 	}
 }
 
-// adds notes a message of the history, for drops to be compared with.
+// adds remembers a message of the history, where drops have to be checked.
 func (b *book) adds(n *numbers, ref loop.Ref) {
 	if b.dropped {
 		n.history[ref] = true
 	}
 }
 
-// numbered checks the number of an effect, and returns what it should be: a number,
-// and more that can be said of it.
+// numbered reports whether the number of an effect is right. want and what say what
+// it should be: a number, and what it must be the number of.
 func (b *book) numbered(it *item, n *numbers) (want loop.Ref, what string, ok bool) {
 	ref := it.eff.Ref
 	switch it.eff.Kind {
@@ -142,7 +142,8 @@ func (b *book) tryNumbered(it *item) (want loop.Ref, what string, ok bool) {
 	return want, "", false
 }
 
-// pending reports whether a call had been asked for and had no result yet.
+// pending reports whether a call was asked for before a place and has its result
+// after it.
 func (c *call) pending(p place) bool {
 	return c.reply.line < p.line && (len(c.puts) == 0 || c.puts[0].line > p.line)
 }
@@ -179,7 +180,7 @@ func (b *book) checkAsked() {
 	}
 }
 
-// carries reports whether arguments are those that a call should be made with.
+// carries reports whether these are the arguments that a call should have.
 func (c *call) carries(args string, hooked bool) bool {
 	if hooked {
 		return args == c.sent
@@ -191,7 +192,7 @@ func (c *call) carries(args string, hooked bool) bool {
 	return same == sameCall("", c.fixed) || c.planned && (c.name == "" || same == sameCall("", c.args))
 }
 
-// fellBack reports whether a try of a call is one of its tool's fallback.
+// fellBack reports whether a try of a call calls the fallback of its tool.
 func (b *book) fellBack(c *call, try int) bool {
 	if c.standIn != "" {
 		return c.tries[0].name == c.standIn
@@ -205,8 +206,8 @@ func (b *book) fellBack(c *call, try int) bool {
 	return false
 }
 
-// checkIgnored compares what was taken with what was open. An input that comes
-// at the instant that closes its number may be either.
+// checkIgnored compares the inputs that the machine took with what was open. At the
+// instant that closes its number an input may be taken or ignored.
 func (b *book) checkIgnored() {
 	for i := range b.trace {
 		rec := &b.trace[i]
@@ -228,7 +229,7 @@ func (b *book) checkIgnored() {
 	}
 }
 
-// runAt gives the run that was going when record rec came in, or nil.
+// runAt returns the run that was running when record rec came in, or nil.
 func (b *book) runAt(rec int) *run {
 	begun := sort.Search(len(b.runs), func(i int) bool { return b.runs[i].begin.rec >= rec })
 	if begun == 0 {
@@ -240,8 +241,8 @@ func (b *book) runAt(rec int) *run {
 	return nil
 }
 
-// open reports whether an input answers something that was open before its
-// record, and whether that was closed in the record itself by something else.
+// open reports whether an input answers something that was open before its record,
+// and whether something else in the record itself closed that.
 func (b *book) open(run *run, rec int, in *loop.Input) (open, closing bool) {
 	between := func(opened, ended place) bool {
 		return opened.rec < rec && !(ended.found() && ended.rec < rec)
@@ -266,8 +267,8 @@ func (b *book) open(run *run, rec int, in *loop.Input) (open, closing bool) {
 	return false, false
 }
 
-// due reports whether something was due at a record, so that it may have
-// effects beside those of its input.
+// due reports whether something was due at a record, which may then have effects
+// beside those of its input.
 func (b *book) due(run *run, rec int) bool {
 	at := b.trace[rec].In.At
 	if run.broke.found() && run.broke.rec == rec {
@@ -354,7 +355,8 @@ func (b *book) checkAfterHalt() {
 	}
 }
 
-// checkProgress finds the records after which the machine would wait for ever.
+// checkProgress reports the first record of a run after which the machine would
+// wait for ever.
 func (b *book) checkProgress() {
 	for _, r := range b.runs {
 		asks := r.open()
@@ -370,7 +372,7 @@ func (b *book) checkProgress() {
 // open returns a function that reports whether a gate or question was open after
 // a record. It is asked for one record after another.
 func (r *run) open() func(rec int) bool {
-	opened, until := 0, 0 // how many have opened, and the record in which all of them are answered
+	opened, until := 0, 0 // the pauses so far, and the record in which the last of them is answered
 	return func(rec int) bool {
 		for ; opened < len(r.pauses) && r.pauses[opened].opened.rec <= rec; opened++ {
 			if p := r.pauses[opened].answered; p.found() {
@@ -401,7 +403,7 @@ func (b *book) waits(run *run, rec int) bool {
 }
 
 // batchWaits reports whether a call of the last batch was open after a record. It
-// looks first at the call that was open the last time.
+// begins with the call that it found open the last time.
 func (b *book) batchWaits(run *run, rec int) bool {
 	r := run.replyBy(rec)
 	if r == nil {

@@ -61,7 +61,7 @@ func (b *book) checkAnswer(r *run) {
 	}
 }
 
-// count recounts what a run used.
+// count recounts the figures of a run's outcome.
 func (b *book) count(r *run) loop.Outcome {
 	o := loop.Outcome{Tries: len(r.tries), Elapsed: r.halt.at - r.begin.at}
 	for _, q := range r.requests {
@@ -91,7 +91,7 @@ func (b *book) count(r *run) loop.Outcome {
 	return o
 }
 
-// noted counts the notes of an event in a run.
+// noted counts the notes on an event in a run.
 func (r *run) noted(event loop.Event) int {
 	n := 0
 	for _, it := range r.notes {

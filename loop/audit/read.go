@@ -9,8 +9,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-// This file reads a trace, and takes it at its word; whether the words are
-// right is for the rules.
+// This file reads a trace as it is. The rules check what it says.
 
 func read(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace) *book {
 	b := &book{storage: storages.Get().(*storage), cfg: cfg, task: task, trace: trace,
@@ -34,7 +33,7 @@ func read(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Tra
 	return b
 }
 
-// running gives the run that has not halted yet, or nil.
+// running returns the run that has not halted yet, or nil.
 func (b *book) running() *run {
 	if n := len(b.runs); n > 0 && !b.runs[n-1].halt.found() {
 		return b.runs[n-1]
@@ -42,9 +41,9 @@ func (b *book) running() *run {
 	return nil
 }
 
-// readRecord reads what was due, then the input, then the rest: what is due at
-// an instant comes before that instant's input, and only that can cancel or
-// abandon what was open before.
+// readRecord reads the effects of what was due, then the input, then all effects.
+// What is due at an instant comes before that instant's input, and only effects of
+// it cancel or abandon what was open before.
 func (b *book) readRecord(p place, rec *loop.Record) {
 	it := item{place: p, in: &rec.In, taken: !ignores(rec)}
 	begins := rec.In.Kind == loop.UserMessage || len(b.runs) == 0 && rec.In.Kind != loop.Tick
@@ -71,7 +70,7 @@ func (b *book) readRecord(p place, rec *loop.Record) {
 	}
 }
 
-// add adds an item and returns it as it stands in the book.
+// add adds an item, also to the lists of its kind, and returns it in its place.
 func (b *book) add(new item) *item {
 	b.items = append(b.items, new)
 	it := &b.items[len(b.items)-1]
@@ -101,7 +100,8 @@ func ignores(rec *loop.Record) bool {
 	return false
 }
 
-// readClosing reads the effects that cancel or abandon. It may see one twice.
+// readClosing reads an effect that cancels or abandons something. It may be called
+// twice for one effect.
 func (b *book) readClosing(p place, e *loop.Effect) {
 	switch {
 	case e.Kind == loop.CancelModel:
@@ -119,7 +119,7 @@ func (b *book) readClosing(p place, e *loop.Effect) {
 	}
 }
 
-// says numbers what the user says with an input.
+// says numbers the user message of an input.
 func (b *book) says(it *item) {
 	b.users++
 	it.user = b.users
@@ -206,8 +206,8 @@ func (b *book) readReply(a *ask, it *item) {
 	b.replies = append(b.replies, r)
 }
 
-// readAction reads the call in a planner's reply. That there is one shows in
-// the trace: it has no id, so it gets one.
+// readAction reads the call in a planner's reply. The trace shows that there is
+// one: the call has no id, so the loop gives it one and notes that.
 func (b *book) readAction(it *item) []loop.AskedCall {
 	ref := loop.Ref{Kind: loop.RefCall, N: len(b.calls) + 1}
 	if !b.has(it.rec, func(e *loop.Effect) bool {
@@ -229,7 +229,7 @@ func (b *book) readAction(it *item) []loop.AskedCall {
 	return []loop.AskedCall{{Name: action.Name, Args: string(action.Args)}}
 }
 
-// noted reports whether a record has a note of an event.
+// noted reports whether a record has a note on an event.
 func (b *book) noted(rec int, event loop.Event) bool {
 	return b.has(rec, func(e *loop.Effect) bool { return e.Kind == loop.Note && e.Event == event })
 }

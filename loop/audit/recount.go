@@ -8,16 +8,16 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// This file recounts what should have happened: what blocks each call, when a
-// run is broken off, and what decides that it stops.
+// This file recounts what blocks each call, when a run is broken off, and which
+// rules decide that it stops.
 
-// A decision is a rule's decision that a run stops. Where the rules leave
-// open when exactly it falls, it falls in one of the records lo to hi.
+// A decision is a rule's decision that a run stops. Where the rules leave open when
+// exactly it falls, it falls in one of the records lo to hi.
 type decision struct {
 	stop   loop.Stop
 	lo, hi int
 	rank   int  // which comes first at one instant (decision D20)
-	maybe  bool // the recount cannot tell whether it fell
+	maybe  bool // the recount does not know whether it fell
 }
 
 const (
@@ -39,7 +39,7 @@ const (
 	rankTurnLimit
 )
 
-// before reports whether d surely comes before e.
+// before reports whether d certainly comes before e.
 func (d decision) before(e decision) bool {
 	return !d.maybe && (d.hi < e.lo || d.hi == e.lo && d.rank < e.rank)
 }
@@ -58,14 +58,14 @@ func (r *run) perhaps(stop loop.Stop, lo int) {
 	r.decisions = append(r.decisions, decision{stop: stop, lo: lo, hi: math.MaxInt, maybe: true})
 }
 
-// obeyed reports whether the run asked the model for no further turn once the
-// decision had fallen.
+// obeyed reports whether the run did not ask the model for another turn after the
+// decision.
 func (r *run) obeyed(d decision) bool {
 	return !r.disobeyed(d).found()
 }
 
-// disobeyed gives the first place where a run asked for another turn although
-// the decision had fallen.
+// disobeyed returns the first place where the run asked for another turn after the
+// decision.
 func (r *run) disobeyed(d decision) (first place) {
 	for _, q := range r.requests {
 		for _, a := range q.tries {
@@ -77,14 +77,14 @@ func (r *run) disobeyed(d decision) (first place) {
 	return first
 }
 
-// counts is what the limits and detectors count.
+// counts holds what limits and detectors count.
 type counts struct {
 	turns, calls, steps, row, spawns int
 	tokens, cost                     int64
-	open                             bool // calls cannot be told: the user went on at a question, which may have been theirs
+	open                             bool // calls is not known: the user allowed a question that may have been about it
 
-	// Failing turns in a row, where a turn of which nothing was started breaks
-	// the row and where it does not: the documentation leaves that open.
+	// Failing turns in a row, if a turn that started nothing breaks the row, and if
+	// it does not: the documentation leaves that open.
 	errors, errorsKept int
 
 	streakCount
@@ -98,7 +98,7 @@ func (b *book) recount() {
 		if b.cfg.Scope != loop.ScopeSession {
 			n = counts{}
 		}
-		n.row = 0 // what is asked for again is asked for in the same run
+		n.row = 0 // the loop asks again within one run only
 		b.breakOff(r)
 		b.beginRun(r, &n)
 		b.trust(r)
@@ -110,8 +110,7 @@ func (b *book) recount() {
 	}
 }
 
-// readCalls reads the arguments of the calls. A run that repeats itself writes the
-// same again and again.
+// readCalls reads the arguments of the calls, those of repeated calls once.
 func (b *book) readCalls() {
 	type read struct {
 		same   string
@@ -136,9 +135,8 @@ func (b *book) readCalls() {
 
 type written struct{ name, args string }
 
-// trust takes the stops at their word that are not recounted: those of detectors
-// that do more than stop, and of a question to the user that is not about a
-// limit.
+// trust accepts the stops that are not recounted: those of detectors that do more
+// than stop, and of questions to the user that are not about a limit.
 func (b *book) trust(r *run) {
 	for _, d := range b.cfg.Detectors {
 		if !b.plain {
@@ -152,8 +150,7 @@ func (b *book) trust(r *run) {
 	}
 }
 
-// readFault finds out whether a call is of an unknown tool or has arguments that
-// are not valid.
+// readFault decides whether a call names an unknown tool or has invalid arguments.
 func (b *book) readFault(c *call) {
 	c.loose = !clearJSON(c.args) || c.planned && c.name == ""
 	switch {
@@ -174,15 +171,14 @@ func (b *book) readFault(c *call) {
 		}
 	}
 	if c.loose && len(c.puts) > 0 {
-		c.fault = c.puts[0].eff.Why // taken at its word
+		c.fault = c.puts[0].eff.Why // as the trace says
 		if c.fault != loop.Unknown && c.fault != loop.InvalidArgs {
 			c.fault = loop.Executed
 		}
 	}
 }
 
-// judge counts a reply, and finds out what blocks its calls and what it
-// decides.
+// judge counts a reply, and decides what blocks its calls and what stops the run.
 func (b *book) judge(r *reply, n *counts) {
 	n.tokens += r.in.TokensIn + r.in.TokensOut
 	n.cost += r.in.Cost
@@ -226,8 +222,7 @@ func (b *book) judge(r *reply, n *counts) {
 	b.endTools(r)
 }
 
-// decidePolicy takes the policy table's stops as they come: they need a failed
-// call.
+// decidePolicy accepts the policy table's stops after a failed call.
 func (b *book) decidePolicy(r *reply, rec int) {
 	failed := slices.ContainsFunc(r.calls, func(c *call) bool { return len(c.puts) > 0 && c.puts[0].eff.Code.Failed() })
 	if rec >= 0 && failed && b.cfg.Policy.OnFailure == loop.FailureTable {
@@ -236,7 +231,7 @@ func (b *book) decidePolicy(r *reply, rec int) {
 	}
 }
 
-// rollUp counts what the sub-runs of a batch used.
+// rollUp adds what the sub-runs of a batch used.
 func (b *book) rollUp(r *reply, n *counts, rec int) {
 	used := false
 	for _, c := range r.calls {
@@ -284,12 +279,12 @@ func (b *book) countRow(r *reply, n *counts) {
 	}
 }
 
-// faulty reports whether the arguments of a call are no JSON object.
+// faulty reports whether the arguments of a call are not a JSON object.
 func (r *reply) faulty() bool {
 	return slices.ContainsFunc(r.calls, func(c *call) bool { return !c.object })
 }
 
-// decideErrors counts failing turns, and gives the record in which the batch
+// decideErrors counts failing turns, and returns the record in which the batch
 // became final, or -1.
 func (b *book) decideErrors(r *reply, n *counts) (rec int) {
 	var failed, ended int
@@ -331,7 +326,7 @@ func (b *book) trips(count int) bool {
 	return limit > 0 && (count > limit || count == limit && b.cfg.Errors.Trip != loop.TripExceeded)
 }
 
-// errorKind gives the kind of error that a result is, "" for none.
+// errorKind returns the kind of error that a result is; "" = none.
 func (b *book) errorKind(c *call, put *loop.Effect) loop.ErrorKind {
 	switch put.Why {
 	case loop.Unknown:
@@ -352,7 +347,7 @@ func (b *book) errorKind(c *call, put *loop.Effect) loop.ErrorKind {
 	return ""
 }
 
-// errorText reports whether a call's result begins like an error's.
+// errorText reports whether a call's result begins with errors.text_prefix.
 func (b *book) errorText(c *call) bool {
 	t, prefix := c.last(), b.cfg.Errors.TextPrefix
 	if prefix == "" || t == nil || t.in == nil {
@@ -361,7 +356,7 @@ func (b *book) errorText(c *call) bool {
 	return strings.HasPrefix(b.heard(c, t), prefix)
 }
 
-// decideRequests finds the model requests that failed for good.
+// decideRequests adds the stops of model requests that failed for good.
 func (b *book) decideRequests(r *run) {
 	for _, q := range r.requests {
 		a := q.tries[len(q.tries)-1]
@@ -386,8 +381,8 @@ func (b *book) decideRequests(r *run) {
 	}
 }
 
-// decideTries finds the tries that the try limit kept from being made. The first
-// of a batch decides, and that need not be the first call's.
+// decideTries adds the stops of tries that the try limit forbade. The earliest of a
+// batch decides, which need not be that of the first call.
 func (b *book) decideTries(r *run) {
 	for _, reply := range r.replies {
 		lo, hi := math.MaxInt, math.MaxInt

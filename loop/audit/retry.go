@@ -9,8 +9,8 @@ import (
 
 // The rules on tries after the first, of calls and of model requests.
 
-// checkRetry checks that tries are made again only, and always, where they may
-// be.
+// checkRetry checks that tries are repeated where they must be, and not where they
+// may not be.
 func (b *book) checkRetry() {
 	for _, c := range b.calls {
 		for k, t := range c.tries {
@@ -30,7 +30,7 @@ func (b *book) checkRetry() {
 	}
 }
 
-// checkFallback checks a try of another tool than the one before.
+// checkFallback checks a try that calls another tool than the try before.
 func (b *book) checkFallback(c *call, k int) {
 	t, next := c.tries[k], c.tries[k+1]
 	switch {
@@ -94,7 +94,7 @@ func (b *book) checkTryLimit() {
 	b.goesOn(loop.StopTryLimit)
 }
 
-// expires gives the instant at which a model request runs into one of its
+// expires returns the instant at which a model request runs into one of its
 // timeouts, if it is not answered before.
 func (b *book) expires(a *ask) (at time.Duration, limited bool) {
 	limits := b.cfg.Time
@@ -121,7 +121,7 @@ func (b *book) expires(a *ask) (at time.Duration, limited bool) {
 	return at, limited
 }
 
-// checkModelDeadline checks that model requests are given up when one of their
+// checkModelDeadline checks that a model request is given up when one of its
 // timeouts is over, and only then or with the whole run.
 func (b *book) checkModelDeadline() {
 	for _, r := range b.runs {
@@ -149,8 +149,8 @@ func (b *book) checkExpiry(r *run, a *ask) {
 	b.report(b.input(over), "given up at "+due.String(), "not given up", "the time of the request %s is over", a.ref)
 }
 
-// checkModelRetry checks that model requests are made again only, and always,
-// where they may be.
+// checkModelRetry checks that model requests are repeated where they must be, and
+// not where they may not be.
 func (b *book) checkModelRetry() {
 	for _, r := range b.runs {
 		for _, q := range r.requests {
@@ -180,8 +180,8 @@ func (b *book) checkModelRetryWait() {
 	}
 }
 
-// checkEmptyReply checks that empty replies are taken back and asked for again
-// no more often than allowed.
+// checkEmptyReply checks that empty replies are dropped, and asked for again no more
+// often than allowed.
 func (b *book) checkEmptyReply() {
 	for _, r := range b.replies {
 		if r.sort == emptyReply && !b.has(r.rec, func(e *loop.Effect) bool { return e.Kind == loop.Drop && e.Ref == r.ref }) {
@@ -191,8 +191,8 @@ func (b *book) checkEmptyReply() {
 	b.goesOn(loop.StopEmptyReply)
 }
 
-// checkCutReply checks that replies that were cut off are kept and followed by
-// a word of the loop, and asked for again no more often than allowed.
+// checkCutReply checks that replies that were cut off are kept, followed by a
+// message of the loop, and asked for again no more often than allowed.
 func (b *book) checkCutReply() {
 	for _, r := range b.replies {
 		again := b.has(r.rec, asksModel)
@@ -212,8 +212,8 @@ func (b *book) checkCutReply() {
 // cut reports whether a reply without calls was cut off.
 func (r *reply) cut() bool { return r.sort != batchReply && r.in.Finish == loop.FinishLength }
 
-// hints reports whether a record has another reason for the loop to speak: a
-// nudge, a hint, the last word, or what the user answered.
+// hints reports whether a record has another reason for a message of the loop: a
+// nudge, a hint, the last word, or an answer of the user.
 func (b *book) hints(rec int) bool {
 	for i := rec; i >= 0 && (i == rec || !b.has(i, asksModel)); i-- {
 		if b.has(i, func(e *loop.Effect) bool { return e.Kind == loop.Note && e.Event == loop.EventNudged }) {
@@ -226,9 +226,9 @@ func (b *book) hints(rec int) bool {
 	}) || b.task.Planner == loop.PlannerJSON
 }
 
-// steered reports whether a message of the loop's tells the model what the user
-// said meanwhile: it waits until the loop goes on, however often a request is
-// tried or asked again before that.
+// steered reports whether a message of the loop passes on what the user said in
+// mid-run. That waits until the loop goes on, however often a request is repeated
+// before.
 func (b *book) steered(it *item) bool {
 	for i := it.rec; i >= it.run.begin.rec; i-- {
 		in := &b.trace[i].In
@@ -243,7 +243,7 @@ func asksModel(e *loop.Effect) bool { return e.Kind == loop.AskModel }
 
 func speaks(e *loop.Effect) bool { return e.Kind == loop.Put && e.Ref.Kind == loop.RefMessage }
 
-// has reports whether one of a record's effects is as described.
+// has reports whether is reports true for one of a record's effects.
 func (b *book) has(rec int, is func(e *loop.Effect) bool) bool {
 	effects := b.trace[rec].Effects
 	for i := range effects {

@@ -11,7 +11,7 @@ import (
 // The rules on limits, and on how runs end.
 
 // goesOn reports the requests that a run makes after one of these stops was
-// decided.
+// decided on.
 func (b *book) goesOn(stops ...loop.Stop) {
 	for _, r := range b.runs {
 		for _, d := range r.decisions {
@@ -88,7 +88,7 @@ func (r *run) answered() bool {
 	return last.sort == answerReply || last.sort == actionReply && strings.Contains(last.in.Text, `"`+loop.ActionStop+`"`)
 }
 
-// purpose gives what is asked for at a limit.
+// purpose returns what the model is asked for at a limit.
 func (b *book) purpose() loop.Purpose {
 	switch b.cfg.Limits.AtLimit {
 	case loop.LimitFinal:
@@ -131,8 +131,8 @@ func (b *book) checkDetector() {
 	}
 }
 
-// first gives the decisions that may have been the first of a run. Those that it
-// disobeyed are left out: other rules tell of them.
+// first returns the decisions that may have been the first of a run, without those
+// that it disobeyed, which other rules report.
 func (r *run) first() []decision {
 	var standing, first []decision
 	for _, d := range r.decisions {
@@ -182,7 +182,7 @@ func (b *book) checkEndState() {
 	}
 }
 
-// endStateOf is decision D21.
+// endStateOf returns the end state of a stop; the name of a detector is a stop too.
 func endStateOf(s loop.Stop) loop.EndState {
 	if end, ok := endStates[s]; ok {
 		return end
@@ -202,9 +202,9 @@ var endStates = map[loop.Stop]loop.EndState{
 	"cancelled": "CANCELLED", "ceiling": "CEILING", "recording-ended": "RECORDING_ENDED",
 }
 
-// checkAlsoStopped compares the notes on further stops with the recount. It
-// leaves free whether a limit is noted that is looked at before a request, and
-// what is noted once a run is broken off.
+// checkAlsoStopped compares the notes on further stops with the recount. A limit
+// that is checked before a request may be noted or not, and so may any stop once a
+// run is broken off.
 func (b *book) checkAlsoStopped() {
 	for _, r := range b.runs {
 		var noted []loop.Stop

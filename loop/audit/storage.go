@@ -6,8 +6,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A storage is the memory of an audit. One audit after another uses it, since
-// thousands of traces are audited in a row.
+// A storage is the memory of an audit, which the next audit uses again: commands
+// audit thousands of traces in a row.
 type storage struct {
 	items    []item
 	lines    []int // the line of each record's input
@@ -17,10 +17,10 @@ type storage struct {
 	calls    slab[call]
 	tries    slab[try]
 	messages slab[loop.Message]
-	notes    []*item         // those that are notes of a run,
-	said     []*item         // messages that the loop puts into a history,
-	made     []*item         // calls and gates,
-	idle     []*item         // and those outside of runs
+	notes    []*item         // the notes of runs
+	said     []*item         // the messages that the loop itself adds to a history
+	made     []*item         // the calls and the gates that open
+	idle     []*item         // the items outside of runs
 	named    []loop.Call     // the calls of messages
 	history  []*loop.Message // see [book.rebuild]
 	started  []*call         // see [book.checkPlaces]
@@ -28,10 +28,10 @@ type storage struct {
 
 var storages = sync.Pool{New: func() any { return &storage{} }}
 
-// keptItems bounds what is kept from one audit to the next.
+// keptItems bounds the memory that is kept from one audit to the next.
 const keptItems = 1 << 16
 
-// release makes the storage free for the next audit.
+// release empties the storage and leaves it to the next audit.
 func (s *storage) release() {
 	if cap(s.items) > keptItems {
 		return
@@ -52,21 +52,21 @@ func (s *storage) release() {
 	storages.Put(s)
 }
 
-// emptied returns a slice without elements that keeps nothing alive.
+// emptied returns the slice without its elements, and clears its memory.
 func emptied[T any](s []T) []T {
 	clear(s[:cap(s)])
 	return s[:0]
 }
 
-// A slab makes values of a kind, many at a time.
+// A slab allocates values of a type in blocks.
 type slab[T any] struct {
 	blocks [][]T
-	n      int // how many were made
+	n      int // values in use
 }
 
 const blockSize = 64
 
-// new returns a zero value.
+// new returns a new zero value.
 func (s *slab[T]) new() *T {
 	if s.n == len(s.blocks)*blockSize {
 		s.blocks = append(s.blocks, make([]T, blockSize))

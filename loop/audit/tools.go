@@ -11,17 +11,17 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// This file recounts what tools themselves refuse: by their breaker, their rate
-// and the pages of their answers.
+// This file recounts the calls that a tool's breaker, its rate or the pages of its
+// answers refuse.
 
-// A toolState is a tool as it stands at a reply.
+// A toolState is a tool and what it has counted so far.
 type toolState struct {
 	*loop.ToolSpec
 	failures int             // of calls, in a row
-	opensAt  time.Duration   // when a call is let through after that
-	probed   bool            // one was
-	starts   []time.Duration // of calls that were let through
-	pages    map[string]int  // the page that each token leads to
+	opensAt  time.Duration   // when the breaker lets one call through
+	probed   bool            // it did
+	starts   []time.Duration // of the calls so far, where the tool has a rate
+	pages    map[string]int  // token → the page that it leads to
 }
 
 func (b *book) toolState(spec *loop.ToolSpec) *toolState {
@@ -33,7 +33,7 @@ func (b *book) toolState(spec *loop.ToolSpec) *toolState {
 	return t
 }
 
-// tripped reports whether the tool's breaker keeps it from being called.
+// tripped reports whether the tool's breaker is open.
 func (t *toolState) tripped() bool { return t.Breaker.Failures > 0 && t.failures >= t.Breaker.Failures }
 
 // free reports whether the tool may be called at an instant.
@@ -51,7 +51,7 @@ func (t *toolState) free(at time.Duration) bool {
 	return within < t.Rate.Calls
 }
 
-// let takes a call that is let through.
+// let counts a call that the tool takes.
 func (t *toolState) let(at time.Duration) {
 	if t.Rate.Calls > 0 {
 		t.starts = append(t.starts, at)
@@ -69,8 +69,8 @@ func (t *toolState) ended(at time.Duration, failed bool) {
 	t.opensAt = at + t.Breaker.Cooldown
 }
 
-// refusedByTool reports whether the tool of a call refuses it. Where its
-// fallback stands in for it, it does not.
+// refusedByTool reports whether the tool of a call refuses it, and its fallback
+// does not stand in.
 func (b *book) refusedByTool(c *call) bool {
 	if c.spec == nil {
 		return false
@@ -95,8 +95,8 @@ func (b *book) refusedByTool(c *call) bool {
 	return false
 }
 
-// endTools lets the tools know how the calls of a batch ended: those that failed
-// over to a fallback as they did, the others with the batch.
+// endTools counts how the calls of a batch ended: calls that went over to a fallback
+// when they did, the others at the end of the batch.
 func (b *book) endTools(r *reply) {
 	var over []*try
 	for _, c := range r.calls {
@@ -135,10 +135,10 @@ func (b *book) endTool(c *call, put *item) {
 	}
 }
 
-// page gives the page that a call with these arguments reads.
+// page returns the page that a call with these arguments reads.
 func (t *toolState) page(args string) int {
 	if len(t.pages) == 0 {
-		return 1 // nothing was offered yet
+		return 1 // no result has offered a page
 	}
 	var fields map[string]any
 	json.Unmarshal([]byte(args), &fields)

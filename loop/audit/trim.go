@@ -9,15 +9,15 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// checkTrimming compares what was dropped before each request with what had to
-// be.
+// checkTrimming compares the messages that are dropped before each request with
+// those that must be.
 func (b *book) checkTrimming() {
 	if b.cfg.History.MaxMessages <= 0 && !b.dropped {
 		return
 	}
 	rec := -1
 	var drops []item
-	var want []loop.Ref // that have to be dropped from the history as it was before drops
+	var want []loop.Ref // what must be dropped from the history as it was before drops
 	b.rebuild(func(it *item, h []*loop.Message) {
 		if it.rec != rec {
 			b.uncalledFor(drops)
@@ -70,8 +70,8 @@ func (b *book) checkDrops(ask *item, want []loop.Ref, drops []item) {
 	}
 }
 
-// trim gives the messages that have to be dropped from a history: whole
-// groups, the oldest first, until what is left is short enough.
+// trim returns the messages that must be dropped from a history: whole groups, the
+// oldest first, until the rest is short enough.
 func (b *book) trim(h []*loop.Message) []loop.Ref {
 	cfg := b.cfg.History
 	left, kept := len(h), b.keptFrom(h)
@@ -92,8 +92,8 @@ func (b *book) trim(h []*loop.Message) []loop.Ref {
 	return drops
 }
 
-// keptFrom gives the index from which on messages are always kept: the newest
-// group, and the last keep_last.
+// keptFrom returns the index from which on messages are always kept: the newest
+// group, and the last keep_last messages.
 func (b *book) keptFrom(h []*loop.Message) int {
 	kept := len(h) - 1
 	for kept > 0 && h[kept].Role == loop.ToolRole {
@@ -123,7 +123,7 @@ func (b *book) checkResultSize() {
 	}
 }
 
-// room gives how many characters of a text may stay, or -1 if all may.
+// room returns how many characters of a text may stay, or -1 if all may.
 func (b *book) room(text string) int {
 	room, bytes := b.cfg.History.MaxResultChars, b.cfg.Contracts.MaxPayloadBytes
 	if room <= 0 {
@@ -143,8 +143,8 @@ func (b *book) room(text string) int {
 	return min(n, room)
 }
 
-// answer gives the text of a call that succeeded and has its result. What a
-// planner reads of it is another text.
+// answer returns the text of a call that succeeded and has its result. ok is false
+// for other calls, and for a planner, which reads another text.
 func (b *book) answer(c *call) (string, bool) {
 	t := c.last()
 	if t == nil || t.in == nil || len(c.puts) == 0 || c.puts[0].eff.Code.Failed() || b.task.Planner == loop.PlannerJSON {
@@ -153,8 +153,8 @@ func (b *book) answer(c *call) (string, bool) {
 	return b.heard(c, t), true
 }
 
-// heard gives what the history gets of a call's last try: what the tool says,
-// or the hook after it.
+// heard returns what the history gets of a call's last try: what the tool says, or
+// what the hook after it says.
 func (b *book) heard(c *call, t *try) string {
 	text, _ := b.result(t)
 	for _, g := range c.gates {
