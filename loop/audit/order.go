@@ -346,7 +346,7 @@ func (b *book) checkAfterHalt() {
 		case it.eff != nil && !(it.eff.Kind == loop.Note && it.eff.Event == loop.EventIgnored):
 			b.report(it.place, "nothing", "an effect", "the run has ended")
 		case it.in != nil && it.taken && it.in.Kind != loop.Tick:
-			b.report(it.place, "ignored", "taken", "the run has ended, and %s is no user message", inputName(it.in))
+			b.report(it.place, "ignored", "taken", "the run has ended, and %s is not a user message", inputName(it.in))
 		case it.in != nil && !it.taken && it.in.Kind == loop.UserMessage && b.begun(it.rec):
 			b.report(it.place, "taken", "ignored", "the run has ended, and a user message begins the next")
 		case it.in != nil && !it.taken && len(b.trace[it.rec].Effects) != 1:

@@ -35,7 +35,7 @@ func (b *book) checkFallback(c *call, k int) {
 	t, next := c.tries[k], c.tries[k+1]
 	switch {
 	case next.name != t.spec.Fallback || !b.fallsBack(c, k+1):
-		b.report(next.started, "no call of "+next.name, next.ref.String(), "it is no fallback for the try %s", t.ref)
+		b.report(next.started, "no call of "+next.name, next.ref.String(), "it is not a fallback for the try %s", t.ref)
 	case next.started.rec != t.ended.rec || b.toolRetry(c, k+1).must:
 		b.report(next.started, "once no retry is left", "at another time", "the fallback %s", next.ref)
 	}
