@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"encoding/base64"
 	"fmt"
 	"runtime"
 	"strings"
@@ -28,6 +29,15 @@ func TestBounds(t *testing.T) {
 		"begins":       open,
 		"commands":     "curl -u ",
 		"base64":       random(1, 4096, alnum+"+/"),
+		"encoded":      base64.RawStdEncoding.EncodeToString([]byte("nothing secret in here, I say ")),
+		"forms":        "a+b%20c+",
+		"pluses":       "a+",
+		"names":        "token=(",
+		"short names":  "pin=",
+		"headers":      "cookie: authorization: ",
+		"logprobs":     "logprob token=abc123 ",
+		"accounts":     "DE00",
+		"cut":          "sk-abcd1234",
 		"events":       "data: {\"a\":\"b\",\"c\":[{\"index\":0,\"d\":\"" + name + " \"}]}\n\n",
 		"lines":        "data: {\n",
 	} {
@@ -56,7 +66,7 @@ func TestBoundsOfDepth(t *testing.T) {
 	}
 }
 
-// cost gives what it costs to redact a text.
+// cost returns what it costs to redact a text.
 func cost(t *testing.T, text string) [2]uint64 {
 	t.Helper()
 	r := redactor(t, Options{})

@@ -25,7 +25,7 @@ const (
 	alnum  = digits + small + large
 )
 
-// random gives n letters, always the same ones for a seed.
+// random returns n letters, always the same ones for a seed.
 func random(seed uint64, n int, of string) string {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	b := make([]byte, n)

@@ -124,7 +124,7 @@ var calls = map[string]string{
 	"responses": `data: {"type":"response.function_call_arguments.delta","item_id":"fc_1","output_index":%d,"delta":"%s"}` + "\n\n",
 }
 
-// Calls are told apart by their index.
+// The index of a call says whose piece it is.
 func TestStreamArguments(t *testing.T) {
 	loud := `{"to":"` + escaped(jane, true) + `"}`
 	for kind, format := range calls {

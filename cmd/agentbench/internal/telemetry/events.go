@@ -24,7 +24,7 @@ type Event struct {
 	Tokens     Tokens      `json:"tokens"`
 }
 
-// A ToolCall is the call that an event is about. Arguments are no part of it.
+// A ToolCall is the call that an event is about. It has no arguments.
 type ToolCall struct {
 	Name      string `json:"name"`
 	ArgsValid bool   `json:"args_valid"`
@@ -95,7 +95,7 @@ type folder struct {
 	events []Event
 }
 
-// add adds an event, and gives it to be filled in.
+// add adds an event, and returns it for the rest of its fields.
 func (f *folder) add(role, intent string) *Event {
 	e := f.base
 	e.Role, e.Intent, e.Outcome.NextAction = role, intent, intent
