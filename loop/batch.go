@@ -8,32 +8,32 @@ import (
 	"time"
 )
 
-// A call is a call of the batch under way.
+// A call is one call of the current batch.
 type call struct {
 	Call
-	spec     *tool  // nil: unknown tool
-	broken   error  // the arguments are no JSON object
-	argsHash uint64 // of the arguments; set where there are detectors
+	spec     *tool  // nil for an unknown tool
+	broken   error  // set if the arguments are not a JSON object
+	argsHash uint64 // of the arguments; set only if there are detectors
 
-	toolArgs string   // what the tool gets: the arguments, mended and with defaults
-	missing  []string // required arguments that are not there
-	page     int      // of an answer in pages
-	fellBack bool     // the fallback has been called
-	tried    int      // tries before that
+	toolArgs string   // the arguments that the tool gets: mended, with defaults, or from a hook
+	missing  []string // required arguments that are missing
+	page     int      // which page of a paged answer it reads
+	fellBack bool     // the fallback was called
+	tried    int      // tries before the fallback
 
 	failure bool   // not executed, or ended with an error code or error text
-	why     Why    // set: it is not executed
-	text    string // result, or why there is none
+	why     Why    // why it is not executed
+	text    string // the result, or the error text
 	code    Code
 
 	state     callState
-	hooked    bool // its hook has been answered
-	gated     bool // its permission has been answered, by itself or for another call
-	shown     bool // the hook after it has been answered
+	hooked    bool // its before-call hook was answered
+	gated     bool // its permission was answered, for this call or for another one of its tool
+	shown     bool // its after-call hook was answered
 	try       int
-	timedOut  bool          // the cancelled try ran into time.tool
-	abandoned bool          // the last try was
-	timer     time.Duration // of its state: try deadline, end of grace, next try
+	timedOut  bool          // the try was cancelled because time.tool ran out
+	abandoned bool          // the last try was abandoned
+	timer     time.Duration // when the state ends: try deadline, end of grace, next try; or never
 }
 
 type callState uint8
@@ -41,7 +41,7 @@ type callState uint8
 const (
 	queued callState = iota
 	running
-	cancelling // told to end, and not acknowledged yet
+	cancelling // cancelled, and not ended yet
 	backingOff
 	final
 )
@@ -50,15 +50,15 @@ func (c *call) ref() Ref { return Ref{Kind: RefCall, N: c.N} }
 
 func (c *call) tryRef() Ref { return Ref{Kind: RefCall, N: c.N, Try: c.try} }
 
-// block makes a call that nothing has blocked yet end without being executed.
+// block ends a call without executing it, unless it is blocked already.
 func (c *call) block(why Why, text string) {
 	if c.why == Executed {
 		c.why, c.text, c.state = why, text, final
 	}
 }
 
-// openBatch handles the calls of a reply: the checks 6 to 9 of the package
-// comment, in its order, then permission.
+// openBatch handles a reply with calls: it runs checks 4 to 9 of the package
+// comment in their order, then opens the first gate.
 func (m *Machine) openBatch(in *Input, cut bool) {
 	m.readBatch(in)
 	m.appendReply(in.Text, m.batchCalls())
@@ -68,7 +68,7 @@ func (m *Machine) openBatch(in *Input, cut bool) {
 	switch {
 	case m.out.Stop != "":
 		m.blockAll(Refused, m.out.Reason)
-	case outOfSteps: // and the user is to be asked
+	case outOfSteps: // at_limit is ask, so no stop is decided yet
 		m.blockAll(Refused, reasonSteps(m.cfg.Limits.Steps))
 	}
 	m.checkCalls(cut)
@@ -77,7 +77,8 @@ func (m *Machine) openBatch(in *Input, cut bool) {
 	m.openCallGate()
 }
 
-// readBatch numbers the calls of a reply and gives them unique ids.
+// readBatch fills the batch with the calls of a reply: it numbers them, trims
+// their names, and makes their ids unique.
 func (m *Machine) readBatch(in *Input) {
 	m.batch = m.batch[:0]
 	for _, asked := range in.Calls {
@@ -101,7 +102,7 @@ func (m *Machine) readBatch(in *Input) {
 	}
 }
 
-// freshID makes an id that the session has not used.
+// freshID returns an id that the session has not used.
 func (m *Machine) freshID(n int) string {
 	id := "call_" + strconv.Itoa(n)
 	for _, used := m.ids[id]; used; _, used = m.ids[id] {
@@ -110,6 +111,7 @@ func (m *Machine) freshID(n int) string {
 	return id
 }
 
+// batchCalls returns the calls of the batch as the history holds them.
 func (m *Machine) batchCalls() []Call {
 	calls := make([]Call, len(m.batch))
 	for i := range m.batch {
@@ -118,14 +120,15 @@ func (m *Machine) batchCalls() []Call {
 	return calls
 }
 
+// blockAll blocks every call of the batch that is not blocked already.
 func (m *Machine) blockAll(why Why, text string) {
 	for i := range m.batch {
 		m.batch[i].block(why, text)
 	}
 }
 
-// checkCut reads the arguments, and counts a reply that was cut off in the
-// middle of them.
+// checkCut parses the arguments of all calls. If the length limit cut the reply
+// off in the middle of them, it counts the reply as unusable.
 func (m *Machine) checkCut(cut bool) {
 	broken := false
 	for i := range m.batch {
@@ -147,7 +150,7 @@ func (m *Machine) checkCut(cut bool) {
 	m.countUnusable(true)
 }
 
-// checkCalls blocks unknown tools and broken arguments.
+// checkCalls blocks calls of unknown tools and calls with invalid arguments.
 func (m *Machine) checkCalls(cut bool) {
 	for i := range m.batch {
 		switch c := &m.batch[i]; {
@@ -164,7 +167,8 @@ func (m *Machine) checkCalls(cut bool) {
 	}
 }
 
-// checkCallLimits refuses what the call limits do not allow.
+// checkCallLimits refuses the calls that a call limit forbids, and counts the
+// others.
 func (m *Machine) checkCallLimits() {
 	perTurn, total, taken := m.cfg.Limits.CallsPerTurn, m.cfg.Limits.Calls, 0
 	for i := range m.batch {
@@ -184,7 +188,8 @@ func (m *Machine) checkCallLimits() {
 	}
 }
 
-// pump starts what may start, and ends the batch when all of it is final.
+// pump starts as many queued calls as parallel.max allows, and closes the batch
+// when every call is final.
 func (m *Machine) pump() {
 	active, open := 0, 0
 	for i := range m.batch {
@@ -238,7 +243,7 @@ func (m *Machine) startTry(c *call) {
 	m.emit(Effect{Kind: CallTool, Ref: c.tryRef(), Name: c.spec.Name, Args: c.toolArgs, Budget: budget})
 }
 
-// openCall finds the call whose open try ref names.
+// openCall returns the call whose open try is ref, or nil.
 func (m *Machine) openCall(ref Ref) *call {
 	if m.phase != executing || ref.Kind != RefCall || len(m.batch) == 0 {
 		return nil
@@ -254,8 +259,8 @@ func (m *Machine) openCall(ref Ref) *call {
 	return c
 }
 
-// tryEnded handles the end of a try: an answer, an acknowledged cancel, or the
-// end of the grace.
+// tryEnded handles the end of a try: its result, its end after a cancel, or the
+// end of time.grace.
 func (m *Machine) tryEnded(c *call, code Code, text string) {
 	if c.state == cancelling {
 		switch {
@@ -281,6 +286,7 @@ func (m *Machine) tryEnded(c *call, code Code, text string) {
 	}
 }
 
+// mayRetry reports whether a failed call gets another try.
 func (m *Machine) mayRetry(c *call) bool {
 	r := &m.cfg.Retry
 	limit := r.Max
@@ -314,12 +320,14 @@ func (m *Machine) callTimer(at time.Duration) {
 	}
 }
 
+// cancelTry cancels the running try, which then has time.grace to end.
 func (m *Machine) cancelTry(c *call, why string) {
 	c.state, c.timer = cancelling, m.now+m.cfg.Time.Grace
 	m.emit(Effect{Kind: CancelTool, Ref: c.tryRef(), Text: why})
 }
 
-// cutBatch ends the batch as soon as it can.
+// cutBatch ends the batch as soon as possible: it starts nothing more, cancels
+// the running tries, and keeps the last error of calls that wait for a retry.
 func (m *Machine) cutBatch(why string) {
 	m.phase = executing
 	for i := range m.batch {
@@ -335,8 +343,9 @@ func (m *Machine) cutBatch(why string) {
 	m.pump()
 }
 
-// closeBatch puts the results into the history, in request order, and goes on
-// to what follows a batch.
+// closeBatch puts the results into the history in request order, runs check 12
+// of the package comment, and goes on. If a hook must see a result first, it
+// opens that gate instead.
 func (m *Machine) closeBatch() {
 	if m.openResultGate() {
 		return
@@ -365,8 +374,8 @@ func (m *Machine) closeBatch() {
 	m.goOn()
 }
 
-// judge counts a call in the outcome, and tells whether it failed and whether
-// that counts to the error limit.
+// judge counts a call in the outcome. It reports whether the call failed, and
+// whether the failure counts for the error limit.
 func (m *Machine) judge(c *call) (failure, counts bool) {
 	var kind ErrorKind
 	switch c.why {
@@ -410,7 +419,7 @@ func (m *Machine) putResult(c *call) {
 	m.emit(Effect{Kind: Put, Ref: c.ref(), Code: c.code, Why: c.why, By: c.by(), Text: text})
 }
 
-// errorText is what the model reads of a call that failed.
+// errorText returns the text that the model reads for a failed call.
 func (m *Machine) errorText(c *call) string {
 	prefix := m.cfg.Errors.TextPrefix
 	switch {
@@ -424,7 +433,9 @@ func (m *Machine) errorText(c *call) string {
 	return prefix + " " + c.text
 }
 
-// checkErrors is the error limit.
+// checkErrors counts failing turns in a row, and stops the run at the error
+// limit. considered is the number of calls in the batch without the not-started
+// ones, failed the number of those whose failure counts.
 func (m *Machine) checkErrors(considered, failed int) {
 	if considered == 0 {
 		return

@@ -11,19 +11,19 @@ import (
 	"unicode/utf8"
 )
 
-// A signature is the identity of a call: two calls have the same one if they
-// are of the same tool with the same arguments as canonical JSON.
+// A signature identifies a call by its tool and its arguments: calls of one tool
+// whose arguments are equal as canonical JSON have equal signatures.
 type signature [sha256.Size]byte
 
-// What a signature's arguments were, so that a text that is no JSON object
-// never has the signature of one that is.
+// The first byte that a signature hashes. It keeps a text that is not a JSON
+// object from having the signature of one that is.
 const (
 	canonicalArgs = 'j'
 	rawArgs       = 'r'
 )
 
-// signature hashes a call. Where the arguments are no JSON object it hashes
-// them as they stand, and returns the error that says why.
+// signature hashes a call. If the arguments are not a JSON object, it hashes
+// their text and also returns the error that says why.
 func (c *canon) signature(name, args string) (signature, error) {
 	c.out = append(c.out[:0], canonicalArgs)
 	c.out = binary.AppendUvarint(c.out, uint64(len(name)))
@@ -37,8 +37,8 @@ func (c *canon) signature(name, args string) (signature, error) {
 	return sha256.Sum256(c.out), err
 }
 
-// maxDepth is how deep objects and arrays may be nested, the outermost object
-// counted.
+// maxDepth is how many levels of objects and arrays a text may have. The
+// outermost object counts as one.
 const maxDepth = 1000
 
 // A canon writes JSON objects in canonical form, so that two texts with the
@@ -46,39 +46,41 @@ const maxDepth = 1000
 //
 //   - No white space. Keys are sorted by their UTF-16 code units; a key that
 //     appears twice is an error.
-//   - A number is its digits without leading and trailing zeros, and the power
-//     of ten that they are multiplied with, if it is not 1: 1.0, 1e0 and 10e-1
-//     are 1, 100 is 1e2, 0.5 is 5e-1, -0 is 0. The text is all that is worked
-//     on, so no number is too large, too long or rounded.
-//   - In strings only the quote, the backslash and control characters are
-//     escaped, in their shortest form. Bytes that are no UTF-8 stay as they
-//     are, and half a surrogate pair stays an escape. So strings are equal only
-//     where their characters are; a decoder that puts U+FFFD in place of these
-//     takes more of them as equal.
+//   - A number is written as its digits without leading and trailing zeros,
+//     then the power of ten if it is not 0: 1.0, 1e0 and 10e-1 become 1, 100
+//     becomes 1e2, 0.5 becomes 5e-1, -0 becomes 0. Only the text is rewritten,
+//     so no number is too large, too long or rounded.
+//   - Strings escape only the quote, the backslash and control characters, each
+//     in its shortest form. Bytes that are not UTF-8 stay as they are, and half
+//     a surrogate pair stays an escape. So two strings are equal only if their
+//     characters are. A decoder that replaces such bytes and escapes by U+FFFD
+//     takes more strings as equal.
 //
-// It reads in one pass and reuses its buffers. An object whose keys are not in
-// order is moved once it is complete, so the work is at worst the text's length
-// times its depth, and that in plain copying. The zero value is ready.
+// It reads in one pass and reuses its buffers. It reorders an object whose keys
+// are not sorted once the object is complete. So the work is at worst the
+// text's length times its depth, in plain copying. The zero value is ready to
+// use.
 type canon struct {
 	src     string
 	pos     int
 	depth   int
 	err     *argsError
 	out     []byte
-	members []member // of the objects that are open, outermost first
+	members []member // of the open objects, outermost first
 	moved   []byte
-	order   []*member // those that are being sorted
+	order   []*member // scratch space of sort, as moved
 	a, b    []uint16
 }
 
-// A member of an object that is being written, as offsets into out.
+// A member is a key and its value in an object that is being written. Offsets
+// are into out unless a field says otherwise.
 type member struct {
-	start, key, end int  // of the key's quote, behind the key, behind the value
+	start, key, end int  // the key's opening quote, the end of the key, the end of the value
 	at              int  // the offset of the key in src
-	plain           bool // the order of the key's bytes is that of its UTF-16 units
+	plain           bool // the key is ASCII without escapes: its bytes sort as its UTF-16 units do
 }
 
-// An argsError says why a text is no JSON object, and where.
+// An argsError says why a text is not a JSON object, and where.
 type argsError struct {
 	offset  int // in bytes, from 0
 	message string
@@ -86,9 +88,9 @@ type argsError struct {
 
 func (e *argsError) Error() string { return e.message }
 
-// object gives the canonical form of src, which must be one JSON object; a src
-// with nothing but white space stands for {}. The result is valid until the
-// next call. An error is an [argsError].
+// object returns the canonical form of src, which must be one JSON object. A src
+// of only white space counts as {}. The result is valid until the next call. An
+// error is an [argsError].
 func (c *canon) object(src string) ([]byte, error) {
 	c.out = c.out[:0]
 	if err := c.scan(src); err != nil {
@@ -117,8 +119,8 @@ func (c *canon) scan(src string) error {
 	return nil
 }
 
-// The methods below read one thing at pos and append it to out. They report
-// false after an error.
+// The methods below each read one thing at pos and append it to out. They return
+// false after an error, which err then holds.
 
 func (c *canon) value() bool {
 	if c.pos == len(c.src) {
@@ -144,7 +146,7 @@ func (c *canon) value() bool {
 	return c.invalid("at the beginning of a value")
 }
 
-// nested reads an object or an array, unless it lies too deep.
+// nested reads an object or an array with read, unless it is nested too deep.
 func (c *canon) nested(read func(*canon) bool) bool {
 	if c.depth == maxDepth {
 		return c.fail(c.pos, "nested deeper than "+strconv.Itoa(maxDepth)+" levels")
@@ -238,8 +240,8 @@ func (c *canon) literal(word string) bool {
 	return true
 }
 
-// sort puts the members of an object, the text from body on, in order, and
-// finds the key that is there twice.
+// sort sorts the members of an object, whose text begins at body in out. It
+// fails if a key appears twice.
 func (c *canon) sort(members []member, body int) bool {
 	c.order = c.order[:0]
 	for i := range members {
@@ -262,8 +264,8 @@ func (c *canon) sort(members []member, body int) bool {
 	return true
 }
 
-// compare orders members by the UTF-16 units of their keys. Keys whose units
-// are equal only because both have bytes that are no UTF-8 differ in bytes.
+// compare orders members by the UTF-16 units of their keys, then by the bytes.
+// Keys that are not UTF-8 can have equal units and differ only in bytes.
 func (c *canon) compare(a, b *member) int {
 	x, y := c.out[a.start+1:a.key-1], c.out[b.start+1:b.key-1]
 	if a.plain && b.plain {
@@ -285,7 +287,7 @@ func (c *canon) space() {
 	}
 }
 
-// at reports whether b stands at pos.
+// at reports whether the byte at pos is b.
 func (c *canon) at(b byte) bool { return c.pos < len(c.src) && c.src[c.pos] == b }
 
 // take appends the byte at pos.
@@ -299,7 +301,7 @@ func (c *canon) fail(offset int, message string) bool {
 	return false
 }
 
-// invalid says that the character at pos cannot stand there.
+// invalid fails because the character at pos is not allowed there.
 func (c *canon) invalid(where string) bool {
 	if c.pos == len(c.src) {
 		return c.ended()
@@ -308,11 +310,12 @@ func (c *canon) invalid(where string) bool {
 	return c.fail(c.pos, "invalid character "+strconv.QuoteRune(r)+" "+where+" at position "+strconv.Itoa(c.pos))
 }
 
+// ended fails because the text ends too early.
 func (c *canon) ended() bool {
 	return c.fail(len(c.src), "unexpected end at position "+strconv.Itoa(len(c.src)))
 }
 
-// twice says that the key of m is not the first of its name.
+// twice fails because an earlier member has the key of m.
 func (c *canon) twice(m *member) bool {
 	const most = 40
 	key := utf16.Decode(appendUnits(nil, c.out[m.start+1:m.key-1]))

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A number is a JSON number taken apart: 12.5e-3 has the parts 12, 5 and 3.
+// A number is a JSON number in parts: 12.5e-3 has whole 12, fraction 5 and
+// exponent 3, and it shrinks.
 type number struct {
 	negative bool
 	whole    string
@@ -77,8 +78,8 @@ func (n *number) append(dst []byte) []byte {
 	return n.appendPower(dst, power)
 }
 
-// appendPower appends the number's exponent plus more, or nothing if that is
-// zero.
+// appendPower appends an e and the number's exponent plus more, or nothing if
+// the sum is zero.
 func (n *number) appendPower(dst []byte, more int) []byte {
 	exponent := strings.TrimLeft(n.exponent, "0")
 	if len(exponent) > 18 {
@@ -97,8 +98,9 @@ func (n *number) appendPower(dst []byte, more int) []byte {
 	return strconv.AppendInt(append(dst, 'e'), power, 10)
 }
 
-// appendLongPower does the same in writing, for an exponent too long for an
-// integer. Its sign stays, as more is at most the length of a text.
+// appendLongPower is appendPower for an exponent that is too long for an
+// integer: it adds digit by digit. The sum keeps the exponent's sign, since more
+// is at most the length of a text.
 func appendLongPower(dst []byte, shrinks bool, exponent string, more int) []byte {
 	dst = append(dst, 'e')
 	if shrinks {

@@ -23,7 +23,8 @@ func appendUnits(dst []uint16, s []byte) []uint16 {
 	return dst
 }
 
-// unescape reads the escape that a string in canonical form begins with.
+// unescape decodes the escape at the start of s, which is in canonical form, and
+// returns its character and its length in bytes.
 func unescape(s []byte) (r rune, n int) {
 	if s[1] != 'u' {
 		return rune(shortEscapes[s[1]]), 2
@@ -34,8 +35,9 @@ func unescape(s []byte) (r rune, n int) {
 	return r, 6
 }
 
-// shortEscapes gives the character that a letter stands for after a backslash,
-// and hexDigits one more than the value of a digit.
+// shortEscapes maps the letter after a backslash to the character that the two
+// mean. hexDigits maps a digit to its value plus one. Both hold 0 for any other
+// byte.
 var (
 	shortEscapes = [256]byte{'"': '"', '\\': '\\', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 	hexDigits    = [256]byte{
@@ -45,10 +47,10 @@ var (
 	}
 )
 
-// What a byte is inside a string.
+// The classes of bytes inside a string.
 const (
 	plainByte = iota
-	wideByte  // of a character outside ASCII
+	wideByte  // part of a character outside ASCII
 	stopByte  // a quote, a backslash, a control character
 )
 
@@ -64,10 +66,10 @@ var stringBytes = func() (class [256]byte) {
 	return class
 }()
 
-// str reports too whether the string is ASCII without escapes.
+// str reads a string. plain reports whether it is ASCII without escapes.
 func (c *canon) str() (plain, ok bool) {
 	src, i := c.src, c.pos+1
-	copied := c.pos // up to here src is in out
+	copied := c.pos // src is in out up to here
 	plain = true
 	for i < len(src) {
 		switch b := src[i]; {
@@ -100,7 +102,8 @@ func (c *canon) str() (plain, ok bool) {
 	return false, c.ended()
 }
 
-// escape reads what follows a backslash, where it is not canonical already.
+// escape reads what follows a backslash, except the short escapes, which str
+// copies: \/ and \u escapes.
 func (c *canon) escape() bool {
 	if c.at('/') {
 		c.take()
@@ -131,6 +134,7 @@ func (c *canon) escape() bool {
 	return true
 }
 
+// hex4 reads four hexadecimal digits.
 func (c *canon) hex4() (r rune, ok bool) {
 	for range 4 {
 		if c.pos == len(c.src) || hexDigits[c.src[c.pos]] == 0 {

@@ -3,13 +3,13 @@ package loop
 import "unicode/utf8"
 
 // Compaction replaces old messages by a summary that the model writes. Before
-// each request, in this order: compact if the history is above its bound, trim
-// if it is above history.max_messages, ask.
+// each request for a reply the machine compacts the history if it is above its
+// bound, then trims it if it is above history.max_messages, then asks.
 
-// EstimateTokens is the estimate that history.compact_tokens counts in: a
-// quarter of the characters (Unicode code points) of the texts, calls and
-// results, each message rounded up, and 4 more for each message. It is no
-// tokenizer's; it is the same everywhere.
+// EstimateTokens returns an estimate of the tokens in messages, in which
+// history.compact_tokens is counted. For each message it is a quarter of the
+// characters (Unicode code points) of its text and its calls, rounded up, plus 4.
+// It does not depend on any tokenizer.
 func EstimateTokens(messages []Message) int {
 	total := 0
 	for i := range messages {
@@ -23,13 +23,13 @@ func EstimateTokens(messages []Message) int {
 	return total
 }
 
-// A compaction is the one under way.
+// A compaction is the current request for a summary.
 type compaction struct {
 	from, to int // the messages that the summary replaces
 }
 
-// compact asks for a summary if the history is above its bound, and reports
-// whether it did.
+// compact asks for a summary if the history is above its bound and has at least
+// two messages to replace. It reports whether it asked.
 func (m *Machine) compact() bool {
 	h := &m.cfg.History
 	if !(h.CompactAt > 0 && len(m.history) > h.CompactAt || h.CompactTokens > 0 && EstimateTokens(m.history) > h.CompactTokens) {
@@ -51,8 +51,8 @@ func (m *Machine) compact() bool {
 	return true
 }
 
-// summaryRequest is what the world sees of a request for a summary: the
-// messages that it will replace, and the instruction.
+// summaryRequest returns the effect that asks for a summary. Its history is the
+// messages that the summary will replace, then the instruction.
 func (m *Machine) summaryRequest() Effect {
 	c := &m.compaction
 	messages := append(m.scratch[:0], m.history[c.from:c.to]...)
@@ -61,7 +61,7 @@ func (m *Machine) summaryRequest() Effect {
 	return Effect{Kind: AskModel, Ref: m.req.ref, For: ForSummary, To: c.to - c.from, Text: textSummarise, History: messages}
 }
 
-// summarised puts a summary in the place of what it sums up.
+// summarised replaces the old messages by their summary, unless it is blank.
 func (m *Machine) summarised(text string, blank bool) {
 	c := m.compaction
 	size := func() int {
@@ -88,8 +88,8 @@ func (m *Machine) summarised(text string, blank bool) {
 	m.afterCompaction(gain >= m.cfg.History.MinGain && gain > 0)
 }
 
-// afterCompaction goes on to the request that had to wait, unless compaction
-// after compaction gains nothing.
+// afterCompaction sends the request that waited for the compaction, or stops the
+// run after too many compactions in a row without gain.
 func (m *Machine) afterCompaction(gained bool) {
 	if gained {
 		m.noGain = 0

@@ -13,11 +13,12 @@ import (
 )
 
 // A Config is one safety config: every limit, timeout, counter and detector of
-// the loop. The zero Config has every mechanism off: a loop without any net.
-// [Default] is the first seed's. Field names in YAML are those of the tags.
+// the loop. The zero Config has every mechanism off. [Default] returns the preset
+// hpd-agent. The tags are the field names in YAML.
 //
-// What resets a counter, unless its field says otherwise: with ScopeRun every
-// user message, with ScopeSession nothing.
+// Unless its field says otherwise, a counter restarts with each user message
+// under ScopeRun, and never under ScopeSession. The package comment lists the
+// counter of each mechanism.
 type Config struct {
 	Scope      Scope             `yaml:"scope"`
 	Limits     Limits            `yaml:"limits"`
@@ -32,93 +33,93 @@ type Config struct {
 	Detectors  []detect.Detector `yaml:"detectors"`
 }
 
-// A Scope says what limits and counters belong to (decision D0).
+// A Scope says what limits and counters belong to: one run, or the session.
 type Scope string
 
 // The scopes. The zero value is ScopeRun.
 const (
-	ScopeRun     Scope = "run"     // they restart with each user message
-	ScopeSession Scope = "session" // they count over the session
+	ScopeRun     Scope = "run"     // limits and counters restart with each user message
+	ScopeSession Scope = "session" // limits and counters go on over the session
 )
 
-// Limits bound the amount of work. 0 turns a limit off.
+// Limits bound the amount of work. 0 turns a limit off, and a negative value is
+// an error.
 type Limits struct {
-	// Turns is the largest number of replies. The calls of reply N run; instead
-	// of asking for reply N+1 the run stops.
+	// Turns is the largest number of replies. The calls of the last one still
+	// run; AtLimit happens instead of the next request.
 	Turns int `yaml:"turns"`
-	// Calls is the largest number of calls: call N+1 is refused, its
-	// batch-mates before it run, then the run stops. A call takes its place
-	// when it passes this check, also when a gate denies it afterwards; retries
-	// take none.
+	// Calls is the largest number of calls. Call N+1 is refused, the calls
+	// before it in its batch run, and then AtLimit happens. A call counts when it
+	// passes this check, even if a gate denies it afterwards. Retries do not
+	// count; calls of sub-runs do.
 	Calls int `yaml:"calls"`
-	// CallsPerTurn refuses the calls of one reply beyond the N-th. It does not
-	// stop the run, and each turn starts anew.
+	// CallsPerTurn is the largest number of calls in one reply. The calls beyond
+	// it are refused, and the run goes on. Each turn starts at 0.
 	CallsPerTurn int `yaml:"calls_per_turn"`
-	// Tokens is the largest sum of tokens read and written. When a reply brings
-	// the sum above it, its calls are refused and the run stops; a reply
-	// without calls still ends the run as done.
+	// Tokens is the largest sum of tokens read and written, those of sub-runs
+	// included. If a reply brings the sum above it, its calls are refused and the
+	// run stops. A reply without calls still ends the run as done.
 	Tokens int64 `yaml:"tokens"`
-	// CostUSD is the same for the cost in US dollars, counted in nano-dollars.
+	// CostUSD is the largest cost in US dollars, and works as Tokens does. The
+	// machine counts in nano-dollars.
 	CostUSD float64 `yaml:"cost_usd"`
-	// Tries is the largest number of tries over all calls. The try that would
-	// be one too many is not made, its call ends with the error it has, and the
-	// run stops after the batch.
+	// Tries is the largest number of tries over all calls. Try N+1 is not made,
+	// its call keeps the error of the try before, and the run stops after the
+	// batch.
 	Tries int `yaml:"tries"`
-	// Steps is the largest number of steps: a reply is one, and so is a batch
-	// that runs. A run that reaches it stops as by the turn limit, also when
-	// the last step was the answer (LangGraph's recursion limit).
+	// Steps is the largest number of steps. Each reply is a step, and so is each
+	// batch of which a call runs. The run stops at step N with the stop
+	// turn-limit, even if that step was the answer (LangGraph's recursion limit).
 	Steps int `yaml:"steps"`
-	// Depth is how deep sub-runs may go: a call that would start one below it is
-	// refused, and the run stops.
+	// Depth is how deep sub-runs may be nested. A call that would start a deeper
+	// one is refused, and the run stops after the batch.
 	Depth int `yaml:"depth"`
 	// Spawns is the largest number of sub-runs. The call that would start one
-	// too many is refused, and the run stops after the batch.
+	// more is refused, and the run stops after the batch.
 	Spawns int `yaml:"spawns"`
 	// AtLimit says what happens at the turn, step and call limit.
 	AtLimit AtLimit `yaml:"at_limit"`
-	// Near tells the model how many turns or calls are left, once, when no
-	// more than Near are. 0 = never.
+	// Near is the number of turns or calls left at which the loop warns the
+	// model, once a run, with the next request. 0 means never.
 	Near int `yaml:"near"`
 }
 
-// An AtLimit is what happens instead of the work that a limit forbids. The end
-// state is the limit's whatever the model then says (decision D11).
+// An AtLimit says what happens instead of the work that a limit forbids. The stop
+// is the limit's, whatever the model says after it.
 type AtLimit string
 
 // The choices. The zero value is LimitStop.
 const (
 	LimitStop  AtLimit = "stop"         // the run stops
-	LimitFinal AtLimit = "final-answer" // one more reply, no tools offered
-	LimitGrace AtLimit = "grace"        // one more reply with tools offered; its text counts, its calls do not run
-	LimitAsk   AtLimit = "ask"          // the user is asked; to go on sets the limit's count to 0
+	LimitFinal AtLimit = "final-answer" // the model gives one more reply, without tools
+	LimitGrace AtLimit = "grace"        // the model gives one more reply, tools offered; its text counts, its calls are refused
+	LimitAsk   AtLimit = "ask"          // the user is asked; going on sets the limit's count to 0
 )
 
-// Time holds the deadlines. 0 turns a deadline off, except Grace, where it
-// means that nothing is waited for.
+// Time holds the deadlines. 0 turns a deadline off, except that a Grace of 0
+// abandons a cancelled try at once.
 type Time struct {
-	// Run bounds a run, from the user's message on. With ScopeSession it still
-	// bounds each run.
+	// Run bounds each run, from the user's message on. The scope does not matter.
 	Run time.Duration `yaml:"run"`
 	// Model bounds one try of a model request.
 	Model time.Duration `yaml:"model"`
-	// Summary bounds one try of a request for a summary; 0 = as Model.
+	// Summary bounds one try of a request for a summary; 0 means as Model.
 	Summary time.Duration `yaml:"summary"`
-	// FirstToken bounds the wait for the first sign of an answer. A reply that
-	// is not streamed is its own first token.
+	// FirstToken bounds the wait for the first delta of a try. A reply that is not
+	// streamed must come within it as a whole.
 	FirstToken time.Duration `yaml:"first_token"`
-	// Chunk bounds the wait between two pieces of a stream.
+	// Chunk bounds the wait for the next delta, or the reply, after a delta.
 	Chunk time.Duration `yaml:"chunk"`
-	// Tool bounds one try of a call.
+	// Tool bounds one try of a call, unless the tool has a Timeout of its own.
 	Tool time.Duration `yaml:"tool"`
 	// Grace is how long a cancelled try may take to end before it is abandoned.
 	Grace time.Duration `yaml:"grace"`
-	// PauseForUser stops the clock of Run while a gate is open.
+	// PauseForUser stops the clock of Run while a gate or a question is open.
 	PauseForUser bool `yaml:"pause_for_user"`
 }
 
-// Errors is the limit on failing turns in a row. Any turn with calls that is
-// not failing sets the count to 0; one of which no call came so far as to start
-// or be blocked changes nothing.
+// Errors limits failing turns in a row. A turn with calls that is not failing
+// sets the count to 0. A turn whose calls were all not-started changes nothing.
 type Errors struct {
 	// MaxConsecutive is the limit; 0 turns it off.
 	MaxConsecutive int `yaml:"max_consecutive"`
@@ -126,20 +127,20 @@ type Errors struct {
 	Trip Trip `yaml:"trip"`
 	// Batch says how many calls must fail to make a turn a failing one.
 	Batch BatchRule `yaml:"batch"`
-	// Kinds lists what counts as an error; empty means nothing does.
+	// Kinds lists the kinds of error that count; empty means none.
 	Kinds []ErrorKind `yaml:"kinds"`
-	// TextPrefix marks a successful result as an error of kind text when the
-	// result begins so; "" = no text is an error. The loop's own error results
-	// begin with it too.
+	// TextPrefix makes a successful result that begins with it an error of kind
+	// text. The loop's own error results begin with it too. "" means that no text
+	// is an error.
 	TextPrefix string `yaml:"text_prefix"`
-	// Normalize tells a failed model request in the outcome by the taxonomy's
-	// code instead of the provider's words.
+	// Normalize names a failed model request in the outcome by its [Code] and
+	// HTTP status instead of the provider's words.
 	Normalize bool `yaml:"normalize"`
-	// ProviderDetails adds the provider's words all the same.
+	// ProviderDetails adds the provider's words to a normalized failure.
 	ProviderDetails bool `yaml:"provider_details"`
 }
 
-// A Trip says when a count trips its limit (decision D3).
+// A Trip says when a count trips its limit.
 type Trip string
 
 // The trips. The zero value is TripReached.
@@ -148,123 +149,125 @@ const (
 	TripExceeded Trip = "exceeded" // count > limit
 )
 
-// A BatchRule says which turns are failing ones (decision D4).
+// A BatchRule says which turns are failing.
 type BatchRule string
 
 // The batch rules. The zero value is BatchAll.
 const (
-	BatchAll BatchRule = "all" // no call of the turn succeeded
-	BatchAny BatchRule = "any" // one failure is enough
+	BatchAll BatchRule = "all" // those of which every call failed
+	BatchAny BatchRule = "any" // those of which a call failed
 )
 
-// An ErrorKind is a way for a call to fail (decision D5).
+// An ErrorKind is a way in which a call fails.
 type ErrorKind string
 
 // The kinds of error.
 const (
 	KindException ErrorKind = "exception" // a typed error code
 	KindText      ErrorKind = "text"      // a result that begins with errors.text_prefix
-	KindUnknown   ErrorKind = "unknown"   // no tool has that name
-	KindInvalid   ErrorKind = "invalid"   // arguments that are no JSON object
-	KindDenied    ErrorKind = "denied"    // by a gate
-	KindVetoed    ErrorKind = "vetoed"    // by a detector, or refused by a limit
+	KindUnknown   ErrorKind = "unknown"   // no tool has the name
+	KindInvalid   ErrorKind = "invalid"   // the arguments are not a JSON object, or break the tool's schema
+	KindDenied    ErrorKind = "denied"    // a gate denied it
+	KindVetoed    ErrorKind = "vetoed"    // a detector or hook vetoed it, or a limit refused it
 )
 
-// ErrorKinds lists every kind.
+// ErrorKinds returns every kind.
 func ErrorKinds() []ErrorKind {
 	return []ErrorKind{KindException, KindText, KindUnknown, KindInvalid, KindDenied, KindVetoed}
 }
 
-// Retry is how failed tries of a call are made again.
+// Retry says which failed tries of a call are retried, and when.
 type Retry struct {
-	// Max is the number of retries after the first try: 3 means 4 tries. 0 = no
-	// retry. Each call starts anew.
+	// Max is the number of retries after the first try: 3 means 4 tries, 0 means
+	// no retry. Each call starts at 0, and so does its fallback.
 	Max int `yaml:"max"`
-	// Base and Cap are the numbers of the backoff formula; a Cap of 0 caps
-	// nothing.
+	// Base and Cap are the numbers of the Backoff formula. A Cap of 0 means no
+	// cap.
 	Base    time.Duration `yaml:"base"`
 	Backoff Backoff       `yaml:"backoff"`
 	Cap     time.Duration `yaml:"cap"`
-	// Timeouts says whether a try that timed out is retried. An abandoned try is
-	// retried only if the tool is [Idempotent].
+	// Timeouts allows a retry after a try that ran out of time. After an abandoned
+	// try the tool must also be [Idempotent].
 	Timeouts bool `yaml:"timeouts"`
-	// Codes lists what is transient.
+	// Codes lists the codes that are retried.
 	Codes []Code `yaml:"codes"`
 }
 
-// ModelRetry is how failed model requests are made again, and replies that
-// cannot be used are asked for again.
+// ModelRetry says which failed model requests are retried, and how often the
+// model is asked again after a reply that cannot be used.
 type ModelRetry struct {
-	// Max is the number of retries after the first try; 0 = no retry. Each
-	// request starts anew.
+	// Max is the number of retries after the first try; 0 means no retry. Each
+	// request starts at 0.
 	Max     int           `yaml:"max"`
 	Base    time.Duration `yaml:"base"`
 	Backoff Backoff       `yaml:"backoff"`
-	Cap     time.Duration `yaml:"cap"` // 0 caps nothing
-	// MaxWait is the longest wait that is worth while, whether the formula or
-	// the server's Retry-After asks for it: a longer one fails at once. 0 = no
+	Cap     time.Duration `yaml:"cap"` // 0 means no cap
+	// MaxWait is the longest wait before a retry. If the formula or the server's
+	// Retry-After asks for a longer one, the request fails at once. 0 means no
 	// bound.
 	MaxWait time.Duration `yaml:"max_wait"`
-	// Statuses lists the HTTP statuses that are retried: a number, or a class
-	// such as 5xx. A timeout, a broken stream and a lost connection count as
-	// 5xx.
+	// Statuses lists the HTTP statuses that are retried, each a number or a class
+	// such as 5xx. A timeout, a broken stream and a lost connection count as 5xx.
 	Statuses []string `yaml:"statuses"`
-	// EmptyReplies is how often in a row a reply that cannot be used (empty, or
-	// cut off by the length limit) is asked for again; 0 = never.
+	// EmptyReplies is how many replies in a row may be unusable (empty, cut off by
+	// the length limit, or not an action of the planner) before the run stops.
+	// After each of them the model is asked again. 0 stops at the first.
 	EmptyReplies int `yaml:"empty_replies"`
 }
 
 // Parallel bounds how many calls of a batch run at once.
 type Parallel struct {
-	// Max: 0 = the whole batch, 1 = one after another.
+	// Max is the largest number of calls at once: 1 means one after another, 0
+	// means the whole batch.
 	Max int `yaml:"max"`
 }
 
-// History bounds what the model is asked with.
+// History bounds the messages that the model is asked with.
 type History struct {
-	// MaxMessages is the size above which the oldest messages are dropped
-	// before a request, a reply always together with its results. 0 = no bound.
+	// MaxMessages is the number of messages above which the oldest are dropped
+	// before a request. A reply is always dropped together with its results. 0
+	// means no bound.
 	MaxMessages int `yaml:"max_messages"`
-	// KeepFirst protects the first user message.
+	// KeepFirst protects the first user message from dropping and compaction.
 	KeepFirst bool `yaml:"keep_first"`
-	// KeepLast protects the last N messages, also where MaxMessages then cannot
-	// be met. The newest group is always kept: a reply with its results, or the
-	// message at the end.
+	// KeepLast protects the last N messages, even if MaxMessages cannot be met
+	// then. The newest group is always kept: a reply with its results, or the
+	// last message if it has none.
 	KeepLast int `yaml:"keep_last"`
-	// CompactAt is the size in messages above which the model is asked to sum
-	// up the old ones; 0 = never. CompactTokens is the same in tokens as
-	// [EstimateTokens] counts them. The first user message (KeepFirst), the
-	// last KeepLast and the newest group stay; pairs stay whole.
+	// CompactAt is the number of messages above which the model is asked to sum
+	// up the old ones. CompactTokens is the same in tokens, as [EstimateTokens]
+	// counts them. 0 means never. What KeepFirst and KeepLast protect and the
+	// newest group stay, and a reply stays together with its results.
 	CompactAt     int `yaml:"compact_at"`
 	CompactTokens int `yaml:"compact_tokens"`
-	// MinGain is the least share of the history that a compaction must win, from
-	// 0 to 1. CompactionsWithoutGain in a row that win less stop the run
-	// (compaction-thrash); 0 = never.
+	// MinGain is the share of the history, from 0 to 1, that a compaction must at
+	// least free. After CompactionsWithoutGain compactions in a row that free
+	// less, or none, the run stops with compaction-thrash. 0 means never.
 	MinGain                float64 `yaml:"min_gain"`
 	CompactionsWithoutGain int     `yaml:"compactions_without_gain"`
-	// MaxResultChars is the size above which a result is cut, with a notice. It
-	// counts characters (Unicode code points), not bytes. 0 = no bound.
+	// MaxResultChars is the length above which a result is cut, with a notice, in
+	// characters (Unicode code points), not bytes. 0 means no bound.
 	MaxResultChars int `yaml:"max_result_chars"`
 }
 
 // A Backoff is a formula for the wait before retry n (n = 1 for the first).
 type Backoff string
 
-// The backoffs. The zero value is Linear. Every wait is cut to the cap.
+// The backoffs. The zero value is Linear. No wait is longer than the cap.
 const (
 	Linear      Backoff = "linear"      // base × n
 	Constant    Backoff = "constant"    // base
 	Exponential Backoff = "exponential" // base × 2^(n-1)
 	// FullJitter draws from [0, base × 2^(n-1)].
 	FullJitter Backoff = "full-jitter"
-	// DecorrelatedJitter draws from [base, 3 × the wait before]. Both jitters
-	// are those of Marc Brooker, "Exponential Backoff And Jitter", AWS
-	// Architecture Blog, 2015.
+	// DecorrelatedJitter draws from [base, 3 × the wait before]. Both jitters are
+	// from Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog,
+	// 2015.
 	DecorrelatedJitter Backoff = "decorrelated-jitter"
 )
 
-// Off gives the preset none: every net off, and the values that a net would
-// use when only its limit is set.
+// Off returns the preset none. Every mechanism is off, but has usual values for
+// everything except its limit, so that setting the limit turns it on.
 func Off() Config {
 	return Config{
 		Scope:      ScopeRun,
@@ -279,9 +282,9 @@ func Off() Config {
 	}
 }
 
-// Default gives the preset hpd-agent, the first seed's config and nothing
-// else: 5 identical calls, 3 failing turns, 3 retries of 1 s linear, 30 s a
-// try, 5 min a run.
+// Default returns the preset hpd-agent. It stops at 5 identical calls or 3
+// failing turns in a row, retries a call 3 times after 1, 2 and 3 s, and allows
+// 30 s a try and 5 min a run. Everything else is as in [Off].
 func Default() Config {
 	c := Off()
 	c.Time.Run, c.Time.Tool = 5*time.Minute, 30*time.Second
@@ -291,8 +294,8 @@ func Default() Config {
 	return c
 }
 
-// Validate reports every value that cannot be meant, each error beginning with
-// the field's name as in YAML.
+// Validate reports every invalid value. Its error joins a [FieldError] for each,
+// and is nil if there is none.
 func (c *Config) Validate() error {
 	var v validation
 	oneOf(&v, "scope", c.Scope, "", ScopeRun, ScopeSession)
@@ -361,10 +364,10 @@ func (c *Config) Validate() error {
 			v.add(at+"."+p.Field, "%s", p.Text)
 		}
 		if name := c.Detectors[i].Name; slices.Contains(Stops(), Stop(name)) {
-			v.add(at+".name", "%q is the name of another stop", name)
+			v.add(at+".name", "%q is the name of one of the loop's own stops: use another name", name)
 		}
 		if names[c.Detectors[i].Name] {
-			v.add(at+".name", "%q is used twice", c.Detectors[i].Name)
+			v.add(at+".name", "%q is used twice: give each detector its own name", c.Detectors[i].Name)
 		}
 		names[c.Detectors[i].Name] = true
 	}
@@ -373,7 +376,7 @@ func (c *Config) Validate() error {
 
 var backoffs = []Backoff{"", Linear, Constant, Exponential, FullJitter, DecorrelatedJitter}
 
-// A FieldError is a value of a [Config] that cannot be meant.
+// A FieldError says which value of a [Config] or a [ToolSpec] is invalid, and why.
 type FieldError struct {
 	Field   string // as in YAML: limits.turns, detectors[0].name
 	Problem string
@@ -393,7 +396,8 @@ func (v *validation) count(field string, n int) {
 	}
 }
 
-// maxDuration keeps sums of instants and durations from overflowing.
+// maxDuration is the longest duration of a config. It keeps sums of instants and
+// durations from overflowing.
 const maxDuration = 10 * 365 * 24 * time.Hour
 
 func (v *validation) duration(field string, d time.Duration) {
@@ -425,8 +429,8 @@ func statusRange(s string) (lo, hi int, ok bool) {
 	return n, n, err == nil && len(s) == 3 && n >= 100 && n <= 599
 }
 
-// retries reports whether a model failure with this HTTP status, 0 for none,
-// is retried.
+// retries reports whether a model failure with this HTTP status is retried; a
+// status of 0 means that there was no HTTP answer.
 func (r *ModelRetry) retries(status int) bool {
 	for _, s := range r.Statuses {
 		lo, hi, _ := statusRange(s)
@@ -437,8 +441,8 @@ func (r *ModelRetry) retries(status int) bool {
 	return false
 }
 
-// wait gives the wait before retry n, n counted from 1. draw gives a number
-// from [0, 1) for the k-th wait of the same thing.
+// wait returns the wait before retry n, counted from 1. draw returns a random
+// number in [0, 1) that depends on k.
 func (b Backoff) wait(base, limit time.Duration, n int, draw func(k int) float64) time.Duration {
 	capped := func(d float64) time.Duration {
 		if limit > 0 && d > float64(limit) {

@@ -11,94 +11,97 @@ import (
 	"unicode/utf8"
 )
 
-// A SchemaCompiler reads JSON Schemas (draft 2020-12). The package
-// loop/contract has one; loop itself needs none unless contracts are on.
+// A SchemaCompiler compiles JSON Schemas (draft 2020-12). The package
+// loop/contract has one. The loop needs one only if contracts are on.
 type SchemaCompiler interface {
-	// Compile reads a schema. It loads nothing from files or the network.
+	// Compile compiles a schema. It reads no files and uses no network.
 	Compile(schema string) (Schema, error)
 }
 
 // A Schema is a compiled JSON Schema. Its Check is a pure function.
 type Schema interface {
-	// Check reads a JSON text, fills in the schema's defaults, and mends at
-	// most repairs faults: a missing field that can be inferred in one way
-	// only, or an enum value within edit distance 2 of exactly one. fixed is
-	// the text afterwards. problem is "" if it now keeps the schema; missing
-	// lists required fields that are not there.
+	// Check reads a JSON text, fills in the schema's defaults, and makes at most
+	// repairs repairs: it adds or renames a missing field if only one way fits,
+	// and corrects an enum value within edit distance 2 of exactly one member.
+	// fixed is the text afterwards, and repaired the number of repairs. problem
+	// is "" if fixed matches the schema; missing lists the required fields that
+	// it lacks.
 	Check(text string, repairs int) (fixed string, repaired int, problem string, missing []string)
 }
 
-// Contracts says which of the tools' schemas are checked.
+// Contracts says which schemas of the tools are checked, and bounds results.
 type Contracts struct {
-	// Input checks arguments against [ToolSpec].Input. What does not keep it is
-	// an invalid call.
+	// Input checks arguments against [ToolSpec].Input. A call whose arguments do
+	// not match is invalid, and is not executed.
 	Input bool `yaml:"input"`
-	// Output checks results against [ToolSpec].Output. What does not keep it
-	// ends as OutputSchemaMismatch. NoResults needs no result that keeps it.
+	// Output checks results against [ToolSpec].Output. A call whose result does
+	// not match ends as OutputSchemaMismatch. A NoResults result is not checked.
 	Output bool `yaml:"output"`
-	// Repair is how many faults of one text are mended; 0 = none.
+	// Repair is the largest number of repairs to one text; 0 means none.
 	Repair int `yaml:"repair"`
-	// PageLimit is how many pages of one answer may be read: a call that hands
-	// back the next_page or nextToken of an earlier result of its tool reads
-	// the page after it; page PageLimit+1 is refused. 0 = no bound.
+	// PageLimit is the largest number of pages of one answer. A call reads page 2
+	// or a later one if its arguments contain the next_page or nextToken of an
+	// earlier result of its tool. Page PageLimit+1 is refused. 0 means no bound.
 	PageLimit int `yaml:"page_limit"`
-	// MaxPayloadBytes cuts results to a size in bytes, with a notice, at the
-	// end of a character. 0 = no bound.
+	// MaxPayloadBytes is the length in bytes above which a result is cut, between
+	// two characters and with a notice. 0 means no bound.
 	MaxPayloadBytes int `yaml:"max_payload_bytes"`
 }
 
-// Policy says who decides after a failed call (decision D18).
+// Policy says what happens after a failed call.
 type Policy struct {
-	// OnFailure: model, the default, or the table of [Failing.Resolve].
+	// OnFailure says whether the model or the table of [Failing.Resolve] decides.
 	OnFailure OnFailure `yaml:"on_failure"`
-	// Fallbacks calls a tool's fallback when the tool failed and no retry is
-	// left, or when its breaker or rate refuses it. Where the model decides,
-	// that is after any failure but invalid input; under the table, where the
-	// table says so. A fallback takes the same arguments, and is left out where
-	// they break its schema or it is refused itself; it needs no permission.
+	// Fallbacks calls a tool's fallback after the last retry failed, or if the
+	// tool's breaker or rate refuses the call. With FailureModel that is after any
+	// failure except invalid input, with FailureTable where the table says so. The
+	// fallback gets the same arguments. It is skipped if they break its schema or
+	// if its own breaker or rate refuses it. It needs no permission.
 	Fallbacks bool `yaml:"fallbacks"`
-	// AskMissing asks the user for required arguments that are missing. Nobody
-	// answers: the stop needs-user.
+	// AskMissing asks the user for required arguments that are missing. Without an
+	// answer the run stops with needs-user.
 	AskMissing bool `yaml:"ask_missing"`
 }
 
-// An OnFailure says who decides after a failed call.
+// An OnFailure says what decides after a failed call.
 type OnFailure string
 
 // The choices. The zero value is FailureModel.
 const (
-	FailureModel OnFailure = "model"
-	FailureTable OnFailure = "table"
+	FailureModel OnFailure = "model" // the model reads the error and decides
+	FailureTable OnFailure = "table" // the table of [Failing.Resolve] decides
 )
 
-// A Rate allows Calls calls in any window of length Per. The zero Rate allows
-// any number.
+// A Rate allows at most Calls calls in any window of length Per. The zero Rate
+// allows any number.
 type Rate struct {
 	Calls int           `yaml:"calls"`
 	Per   time.Duration `yaml:"per"`
 }
 
 // A ToolBreaker disables a tool for Cooldown after Failures failed calls in a
-// row; then one call is let through, and its end decides. The zero ToolBreaker
-// never does.
+// row. Then it lets one call through: a success enables the tool, a failure
+// disables it for another Cooldown. The zero ToolBreaker never disables a tool.
 type ToolBreaker struct {
 	Failures int           `yaml:"failures"`
 	Cooldown time.Duration `yaml:"cooldown"`
 }
 
-// A tool is a tool of the session and what is remembered of it.
+// A tool is a tool of the session with the state that the machine keeps of it.
+// The state lasts for the session, whatever the scope.
 type tool struct {
 	*ToolSpec
 	input, output Schema
 
-	starts   []time.Duration // of the calls in the window of Rate
+	starts   []time.Duration // when the calls in the window of Rate began
 	failures int             // in a row
-	closedAt time.Duration   // until when ToolBreaker keeps it disabled
-	probing  bool            // a call was let through after that
-	pages    map[string]int  // the page that a token leads to
+	closedAt time.Duration   // when the cooldown of Breaker ends
+	probing  bool            // Breaker let a call through that has not ended
+	pages    map[string]int  // the page to which each token leads
 }
 
-// refuse says why the tool may not be called now, "" if it may.
+// refuse returns the reason why breaker or rate refuse a call of the tool now, or
+// "" if they do not.
 func (t *tool) refuse(now time.Duration) string {
 	if b := t.Breaker; b.Failures > 0 && t.failures >= b.Failures {
 		if now < t.closedAt || t.probing {
@@ -116,7 +119,7 @@ func (t *tool) refuse(now time.Duration) string {
 	return ""
 }
 
-// admit records that a call was let through.
+// admit records that a call passed refuse.
 func (t *tool) admit(now time.Duration) {
 	if t.Rate.Calls > 0 {
 		t.starts = append(t.starts, now)
@@ -126,7 +129,7 @@ func (t *tool) admit(now time.Duration) {
 	}
 }
 
-// ended records how a call ended.
+// ended records that a call ended, and whether it failed.
 func (t *tool) ended(now time.Duration, failed bool) {
 	t.probing = false
 	if !failed {
@@ -139,8 +142,8 @@ func (t *tool) ended(now time.Duration, failed bool) {
 	}
 }
 
-// page gives the page that a call reads: 1, unless its arguments hand back a
-// token of an earlier result.
+// page returns the page that a call reads: 1, unless its arguments contain a token
+// of an earlier result.
 func (t *tool) page(args string) int {
 	if len(t.pages) == 0 {
 		return 1
@@ -158,12 +161,12 @@ func (t *tool) page(args string) int {
 	return page
 }
 
-// pageArgs are the names under which APIs take a page or a token back.
+// pageArgs holds the names of the arguments in which APIs take a page or a token.
 var pageArgs = map[string]bool{"page": true, "next_page": true, "nextPage": true, "page_token": true, "pageToken": true,
 	"next_token": true, "nextToken": true, "token": true, "cursor": true}
 
-// pageToken gives a token in one spelling: the text of a string, a number
-// without what does not change it.
+// pageToken returns a token in one spelling, so that "2" and 2, or 2 and 2.0, are
+// the same page.
 func pageToken(raw json.RawMessage) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -179,7 +182,7 @@ func offersPage(result string) bool {
 		(strings.Contains(result, "next_page") || strings.Contains(result, "nextToken"))
 }
 
-// nextPages remembers the token that a result offers.
+// nextPage remembers the token in the result of a page, and returns it.
 func (t *tool) nextPage(result string, page int) (token string) {
 	var fields struct {
 		NextPage  json.RawMessage `json:"next_page"`
@@ -200,7 +203,7 @@ func (t *tool) nextPage(result string, page int) (token string) {
 	return ""
 }
 
-// compileSchemas reads the schemas that the config wants checked.
+// compileSchemas compiles the schemas that the config checks.
 func (m *Machine) compileSchemas() error {
 	c := &m.cfg.Contracts
 	if !c.Input && !c.Output {
@@ -218,7 +221,7 @@ func (m *Machine) compileSchemas() error {
 				continue
 			}
 			if m.task.Schemas == nil {
-				return &FieldError{Field: "contracts", Problem: "needs a schema compiler (Task.Schemas)"}
+				return &FieldError{Field: "contracts", Problem: "needs a schema compiler: set Task.Schemas"}
 			}
 			schema, err := m.task.Schemas.Compile(s.text)
 			if err != nil {
@@ -230,7 +233,7 @@ func (m *Machine) compileSchemas() error {
 	return nil
 }
 
-// checkTools reports what is wrong with the tools beside their names.
+// checkTools reports every invalid field of the tools except their names.
 func (m *Machine) checkTools(tools []ToolSpec) error {
 	var v validation
 	for i := range tools {
@@ -246,13 +249,14 @@ func (m *Machine) checkTools(tools []ToolSpec) error {
 		if f := m.tools[t.Fallback]; t.Fallback != "" && f == nil {
 			v.add(at+".fallback", "there is no tool %q", t.Fallback)
 		} else if f != nil && (f.Permission != AskNever || f.SubRun) {
-			v.add(at+".fallback", "%q must need no permission and start no run: nobody asked for it", t.Fallback)
+			v.add(at+".fallback", "%q must not need a permission or start a run, since the model did not ask for it: choose another tool", t.Fallback)
 		}
 	}
 	return errors.Join(v.errs...)
 }
 
-// checkInput checks a call's arguments against the tool's schema.
+// checkInput checks a call's arguments against the tool's input schema. It takes
+// over the mended arguments, or blocks the call.
 func (m *Machine) checkInput(c *call, cut bool) {
 	if c.spec.input == nil {
 		return
@@ -270,7 +274,8 @@ func (m *Machine) checkInput(c *call, cut bool) {
 	c.block(InvalidArgs, textInvalid(c.Name, errors.New(fixed), cut))
 }
 
-// checkOutput checks a call's result in the same way.
+// checkOutput checks a call's result against the tool's output schema. It takes
+// over the mended result, or makes the call fail.
 func (m *Machine) checkOutput(c *call) {
 	if c.spec.output == nil || c.code == NoResults {
 		return
@@ -283,8 +288,9 @@ func (m *Machine) checkOutput(c *call) {
 	c.code, c.text = OutputSchemaMismatch, textContract(fixed)
 }
 
-// checkSchema gives the text as the schema wants it, or what is wrong with it
-// and which required fields are missing.
+// checkSchema checks a text and counts the repairs. It returns the mended text, or
+// if ok is false the problem in its place, and the required fields that are
+// missing.
 func (m *Machine) checkSchema(c *call, s Schema, text string) (fixed string, missing []string, ok bool) {
 	fixed, repaired, problem, missing := s.Check(text, m.cfg.Contracts.Repair)
 	if repaired > 0 {
@@ -300,8 +306,8 @@ func (m *Machine) checkSchema(c *call, s Schema, text string) (fixed string, mis
 	return fixed, nil, true
 }
 
-// refuseTool refuses a call for the sake of its tool, and reports whether it
-// did.
+// refuseTool checks the limits on sub-runs and pages and the tool's breaker and
+// rate. It reports whether it refused the call.
 func (m *Machine) refuseTool(c *call) bool {
 	l := &m.cfg.Limits
 	if c.spec.SubRun {
@@ -335,6 +341,7 @@ func (m *Machine) refuseTool(c *call) bool {
 	return false
 }
 
+// toolTimeout returns the time that a try of the call may take; 0 means no bound.
 func (m *Machine) toolTimeout(c *call) time.Duration {
 	if c.spec.Timeout > 0 {
 		return c.spec.Timeout
@@ -342,7 +349,8 @@ func (m *Machine) toolTimeout(c *call) time.Duration {
 	return m.cfg.Time.Tool
 }
 
-// resolve says what follows a try: more of the call, or its end.
+// resolve returns what follows a try: a retry, the fallback, or the end of the
+// call.
 func (m *Machine) resolve(c *call) Resolution {
 	if !c.code.Failed() || m.draining {
 		return ResolveModel
@@ -360,6 +368,7 @@ func (m *Machine) resolve(c *call) Resolution {
 	return ResolveModel
 }
 
+// whatFailed returns the row and the columns of the policy table for a call.
 func (m *Machine) whatFailed(c *call) Failing {
 	p := &m.cfg.Policy
 	// A session that was resumed does not know whether the call took effect.
@@ -372,8 +381,8 @@ func (m *Machine) whatFailed(c *call) Failing {
 	}
 }
 
-// mayFallBack reports whether the call's tool has a fallback that may be called
-// now with the same arguments.
+// mayFallBack reports whether the fallback of the call's tool may be called now
+// with the same arguments.
 func (m *Machine) mayFallBack(c *call) bool {
 	if c.why != Executed || !m.cfg.Policy.Fallbacks || c.spec.Fallback == "" || c.fellBack || m.draining {
 		return false
@@ -387,7 +396,7 @@ func (m *Machine) mayFallBack(c *call) bool {
 	return f.refuse(m.now) == ""
 }
 
-// fallBack calls the tool's fallback with the same arguments.
+// fallBack calls the fallback after the tool failed.
 func (m *Machine) fallBack(c *call) {
 	c.spec.ended(m.now, true)
 	m.useFallback(c)
@@ -395,18 +404,19 @@ func (m *Machine) fallBack(c *call) {
 	m.startTry(c)
 }
 
+// useFallback makes the call a call of its tool's fallback.
 func (m *Machine) useFallback(c *call) {
 	m.note(c.ref(), EventFallback, c.spec.Fallback)
 	c.spec, c.fellBack, c.tried = m.tools[c.spec.Fallback], true, c.try
 }
 
-// settle does what follows a call that is final: it remembers how the tool
-// fared, and applies the policy.
+// settle handles the end of a call: it updates the state of the tool, and applies
+// the policy to a failure.
 func (m *Machine) settle(c *call) {
 	if c.spec == nil {
 		return
 	}
-	c.spec.probing = false // also where the call let through was denied
+	c.spec.probing = false // even if the call that the breaker let through was denied
 	if c.why == Executed && c.code != Cancelled {
 		c.spec.ended(m.now, c.failure)
 		if m.cfg.Contracts.PageLimit > 0 && offersPage(c.text) {
@@ -417,7 +427,7 @@ func (m *Machine) settle(c *call) {
 		return
 	}
 	f := m.whatFailed(c)
-	f.RetriesLeft, f.Fallback = false, false // they would have been used
+	f.RetriesLeft, f.Fallback = false, false // the call has used them up
 	switch {
 	case f.Missing:
 		m.askLater(StopNeedsUser, textMissing(c.Name, c.missing))
@@ -429,7 +439,8 @@ func (m *Machine) settle(c *call) {
 	}
 }
 
-// by is a result's provenance.
+// by returns the tool, version and try that returned the result, or "" if the
+// call's name says all of it.
 func (c *call) by() string {
 	if c.why != Executed || c.spec.Version == "" && !c.fellBack {
 		return ""
@@ -441,7 +452,7 @@ func (c *call) by() string {
 	return by + "#" + strconv.Itoa(c.try)
 }
 
-// truncate cuts a result to what the config allows, with a notice.
+// truncate cuts a result to the lengths that the config allows, with a notice.
 func (m *Machine) truncate(c *call, text string) string {
 	if limit := m.cfg.Contracts.MaxPayloadBytes; limit > 0 && len(text) > limit {
 		end := limit
@@ -460,8 +471,8 @@ func (m *Machine) truncate(c *call, text string) string {
 	return text
 }
 
-// cutText cuts text to limit characters. total is its length, or 0 if it is
-// not longer than the limit.
+// cutText cuts text to limit characters. total is the length of text, or 0 if
+// nothing was cut.
 func cutText(text string, limit int) (short string, total int) {
 	if len(text) <= limit {
 		return text, 0

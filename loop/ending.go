@@ -1,19 +1,20 @@
 package loop
 
-// This file holds what happens at a limit, beside a plain stop: the last word,
-// and the question to the user.
+// This file holds the endings of a run other than a plain stop: the model's last
+// reply, and the question to the user.
 
-// A question is what the user is asked.
+// A question is a question to the user.
 type question struct {
 	ref  Ref
-	stop Stop // what the run ends with if the answer is no, or there is none
+	stop Stop // the run's stop if the user says no or does not answer
 	text string
-	// The limits that are reached: to go on sets their counts to 0.
+	// The limits that the run has reached. Going on sets their counts to 0.
 	turns, calls bool
 }
 
-// goOn goes on after a batch or an answer: to the run's end if a stop is
-// decided, to the user if there is a question, else to the next turn.
+// goOn goes on after a batch or an answer. If a stop is decided it asks for the
+// last reply or halts; otherwise it asks the user if a question is pending, or
+// begins the next turn.
 func (m *Machine) goOn() {
 	switch {
 	case m.out.Stop != "" && (m.ending == LimitFinal || m.ending == LimitGrace) && !m.draining:
@@ -37,7 +38,7 @@ func (m *Machine) goOn() {
 	}
 }
 
-// atLimit does at a limit what the config says.
+// atLimit does what limits.at_limit says at the turn, step or call limit.
 func (m *Machine) atLimit(stop Stop, reason, message string) {
 	if m.cfg.Limits.AtLimit == LimitAsk {
 		m.askLater(stop, reason)
@@ -51,16 +52,15 @@ func (m *Machine) atLimit(stop Stop, reason, message string) {
 	m.decide(stop, reason, message)
 }
 
-// askLater asks the user once the batch is done, unless something is to be
-// asked already: of two questions at one instant the first one is put, and its
-// answer holds for both.
+// askLater makes the user be asked once the batch is done. A question that is
+// pending already stays, and its answer counts for both.
 func (m *Machine) askLater(stop Stop, text string) {
 	if m.pending.stop == "" {
 		m.pending = question{stop: stop, text: text}
 	}
 }
 
-// questionAnswered goes on as the user says.
+// questionAnswered goes on, or stops the run, as the user says.
 func (m *Machine) questionAnswered(allow bool, text string) {
 	m.resumeClock()
 	if !allow {
@@ -80,15 +80,16 @@ func (m *Machine) questionAnswered(allow bool, text string) {
 	m.goOn()
 }
 
-// resumeClock gives a run back the time for which the user was waited for.
+// resumeClock moves the run deadline by the time that the user took, if
+// time.pause_for_user is on.
 func (m *Machine) resumeClock() {
 	if m.cfg.Time.PauseForUser && m.deadline != never {
 		m.deadline += m.now - m.gate.opened
 	}
 }
 
-// lastReply handles the model's last word: its text counts, its calls do not
-// run.
+// lastReply handles the last reply of a run: its text is the answer, and its
+// calls are refused.
 func (m *Machine) lastReply(in *Input, blank bool) {
 	switch {
 	case len(in.Calls) > 0:
@@ -108,7 +109,7 @@ func (m *Machine) lastReply(in *Input, blank bool) {
 	m.halt()
 }
 
-// hintNear tells the model once that a limit is near.
+// hintNear warns the model once a run that limits.turns or limits.calls is near.
 func (m *Machine) hintNear() {
 	near := m.cfg.Limits.Near
 	if near == 0 || m.warned {
@@ -126,7 +127,7 @@ func (m *Machine) hintNear() {
 	}
 }
 
-// giveHints puts what the model is to be told after the results.
+// giveHints puts the hints for the model into the history.
 func (m *Machine) giveHints() {
 	for _, text := range m.hints {
 		m.say(text)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A GateKind says what a gate is for. The zero value is a permission.
+// A GateKind says what a gate asks for. The zero value is a permission.
 type GateKind string
 
 // The kinds of gate. All but the permission are hooks: see [Hooks].
@@ -17,31 +17,30 @@ const (
 	GateAfterRun   GateKind = "after-run"
 )
 
-// Hooks says where the world is asked before the loop goes on. An answer allows
-// or not, and may change something on the way.
+// Hooks says at which points the loop asks the world before it goes on. An answer
+// allows or denies, and may change something.
 type Hooks struct {
-	// BeforeRun may replace the system prompt (System) for the run and those
-	// after it. Not allowed: the run ends as cancelled.
+	// BeforeRun may replace the system prompt (System) for this run and later
+	// ones. A denial ends the run as cancelled.
 	BeforeRun bool
 	// BeforeCall may replace the arguments that the tool gets (Args); the
-	// history and the detectors keep the model's own. Not allowed: the call is
-	// vetoed.
+	// history and the detectors keep the model's own. A denial vetoes the call.
 	BeforeCall bool
 	// AfterCall may replace the result of a call that was executed (Result)
-	// before it enters the history. Not allowed: the run ends after the batch,
-	// as cancelled.
+	// before it enters the history. A denial ends the run after the batch, as
+	// cancelled.
 	AfterCall bool
-	// AfterRun may replace the answer (Result). Not asked after a cancel or
+	// AfterRun may replace the answer (Result). It is skipped after a cancel and
 	// the run deadline.
 	AfterRun bool
 }
 
-// A gate is the question to the world that is open.
+// A gate is the open question to the world.
 type gate struct {
 	ref    Ref
 	kind   GateKind
-	index  int // of the call in the batch
-	opened time.Duration
+	index  int           // of the call in the batch
+	opened time.Duration // also of a question to the user
 }
 
 // open opens a gate.
@@ -53,8 +52,8 @@ func (m *Machine) open(kind GateKind, index int, e Effect) {
 	m.emit(e)
 }
 
-// openCallGate opens the next gate before a call, or begins execution if there
-// is none. A call's hook comes right before its permission.
+// openCallGate opens the next gate before a call, or starts the batch if there is
+// none left. A call's hook comes right before its permission.
 func (m *Machine) openCallGate() {
 	for i := range m.batch {
 		c := &m.batch[i]
@@ -74,8 +73,8 @@ func (m *Machine) openCallGate() {
 	m.pump()
 }
 
-// openResultGate opens the next gate after a call, and reports whether there
-// was one.
+// openResultGate opens the next gate after a call. It returns false if there is
+// none left.
 func (m *Machine) openResultGate() bool {
 	if !m.task.Hooks.AfterCall || m.draining {
 		return false
@@ -89,7 +88,7 @@ func (m *Machine) openResultGate() bool {
 	return false
 }
 
-// gateAnswered goes on as the answer says.
+// gateAnswered applies the answer to the open gate and goes on.
 func (m *Machine) gateAnswered(in *Input) {
 	m.resumeClock()
 	switch m.gate.kind {
@@ -139,8 +138,7 @@ func (m *Machine) gateAnswered(in *Input) {
 	}
 }
 
-// checkHook says what is wrong with arguments that a hook gave, "" if nothing
-// is.
+// checkHook returns the problem with the arguments that a hook returned, or "".
 func (m *Machine) checkHook(c *call, args string) (problem string) {
 	if _, err := m.canon.object(args); err != nil {
 		return err.Error()
@@ -151,8 +149,8 @@ func (m *Machine) checkHook(c *call, args string) (problem string) {
 	return problem
 }
 
-// permissionAnswered applies the answer to the call that was asked for, and to
-// the others of its tool where one answer serves the batch.
+// permissionAnswered applies the answer to the call of the open gate, and with
+// [AskBatch] also to the later calls of its tool in the batch.
 func (m *Machine) permissionAnswered(allow bool, reason string) {
 	asked := &m.batch[m.gate.index]
 	for i := m.gate.index; i < len(m.batch); i++ {

@@ -1,30 +1,30 @@
 package loop
 
-// appendUser appends a user message, the user's or the loop's own.
+// appendUser appends a user message to the history.
 func (m *Machine) appendUser(text string) {
 	m.numbers.message++
 	m.history = append(m.history, Message{Ref: Ref{Kind: RefMessage, N: m.numbers.message}, Role: User, Text: text})
 }
 
-// say appends a user message of the loop's own.
+// say appends a user message that the loop itself wrote, and emits it.
 func (m *Machine) say(text string) {
 	m.appendUser(text)
 	m.emit(Effect{Kind: Put, Ref: Ref{Kind: RefMessage, N: m.numbers.message}, Text: text})
 }
 
-// appendReply appends the reply to the last request.
+// appendReply appends the reply to the last request to the history.
 func (m *Machine) appendReply(text string, calls []Call) {
 	m.history = append(m.history, Message{Ref: m.req.ref.whole(), Role: Assistant, Text: text, Calls: calls})
 }
 
-// trim drops the oldest messages above history.max_messages, always whole
-// groups: a reply with its results, or a message that stands alone.
+// trim drops the oldest messages above history.max_messages. It drops whole
+// groups only: a reply with its results, or a message without any.
 func (m *Machine) trim() {
 	limit := m.cfg.History.MaxMessages
 	if limit == 0 || len(m.history) <= limit {
 		return
 	}
-	// Up to where messages may go: the newest group stays, and the last N.
+	// Messages before end may be dropped. The newest group and the last N stay.
 	end := max(0, min(lastGroup(m.history), len(m.history)-m.cfg.History.KeepLast))
 	excess, dropped := len(m.history)-limit, 0
 	kept := m.history[:0]
@@ -51,8 +51,8 @@ func (m *Machine) trim() {
 	}
 }
 
-// lastGroup is where the newest group begins: the last reply with calls and all
-// that follows it, or the last message if that comes from the user.
+// lastGroup returns the index at which the newest group begins: the last message,
+// or if that is a result, the reply that asked for it.
 func lastGroup(h []Message) int {
 	i := len(h) - 1
 	for i > 0 && h[i].Role == ToolRole {

@@ -13,9 +13,9 @@ import (
 )
 
 // The live world is the part of the package that reads a clock and starts
-// goroutines. It stands in this file, live_pending.go (one thing that is under
-// way) and live_arrivals.go (what has come); what it talks to stands in
-// model.go, tool.go and live_options.go.
+// goroutines. It is in this file, live_pending.go (one open effect) and
+// live_arrivals.go (the inputs that have come). Its interfaces are in model.go,
+// tool.go and live_options.go.
 
 // The causes with which the live world cancels the context of a model, tool or
 // person.

@@ -72,7 +72,7 @@ func (q *arrivals) take(limit time.Duration) (Input, bool) {
 //
 // To the machine a delta means that the model was alive at that instant: it
 // meets time.first_token and restarts time.chunk. Joined deltas came at several
-// instants, and no single one stands for them all. With the first alone,
+// instants, and no single one can replace them all. With the first alone,
 // time.chunk would run out although the model went on. The last may be later
 // than a timer that the first would have met. So a stream keeps the span in
 // which deltas came, and the longest silence within it. It yields one delta

@@ -442,7 +442,7 @@ func TestRunLiveRefuses(t *testing.T) {
 		"limits.turns: must be 0 (off) or more, not -1": func() (loop.Outcome, error) {
 			return loop.RunLive(t.Context(), bad, goTask, says(), nil, loop.LiveOptions{})
 		},
-		`tools[1]: "a" is used twice`: func() (loop.Outcome, error) {
+		`tools[1]: "a" is used twice: give each tool its own name`: func() (loop.Outcome, error) {
 			return loop.RunLive(t.Context(), loop.Default(), goTask, says(), []loop.Tool{takes("a", 0), takes("a", 0)}, loop.LiveOptions{})
 		},
 		"limits.turns: must be 0 (off) or more, not -1\ntools[1]: must not be nil\ntools[2]: its Spec panics: no spec": func() (loop.Outcome, error) {

@@ -100,7 +100,7 @@ func (c *lazyContext) cancel(cause error) {
 	}
 }
 
-// context returns the context that c stands for.
+// context returns the context behind c, and makes it first if necessary.
 func (c *lazyContext) context() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()

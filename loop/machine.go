@@ -11,14 +11,14 @@ import (
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-// A Machine is one session of the loop as a value: feed it inputs with
-// [Machine.Step], carry out the effects that come back. It is not safe for use
-// by several goroutines at once.
+// A Machine is one session of the loop as a value. Feed it inputs with
+// [Machine.Step] and carry out the effects that it returns. It is not safe for
+// use by several goroutines at once.
 type Machine struct {
 	cfg   Config
 	task  Task
 	tools map[string]*tool
-	names []string // of the tools, as given
+	names []string // of the tools, in the order in which they were given
 
 	phase   phase
 	now     time.Duration
@@ -28,16 +28,16 @@ type Machine struct {
 	ids     map[string]struct{} // call ids used in the session
 	canon   canon
 
-	// Of the run.
+	// The state of the run.
 	out      Outcome
 	began    time.Duration
 	deadline time.Duration // never = none
-	also     []Stop        // later rules that would have stopped it
+	also     []Stop        // stops of later rules, noted as also-stopped
 	draining bool          // a cancel or the deadline has come: nothing new starts
 	lastText string        // of the model, in this run
-	unusable int           // replies in a row that could not be used
+	unusable int           // unusable replies in a row
 
-	// What limits and detectors count, over the run or the session.
+	// The counters of limits and detectors, over the run or the session.
 	spent     spent
 	failing   int // failing turns in a row
 	detectors *detect.Set
@@ -46,43 +46,44 @@ type Machine struct {
 	req          request
 	batch        []call
 	gate         gate
-	question     question // that is open
-	pending      question // to be asked when the batch is done, if it has a stop
+	question     question // the open one
+	pending      question // the one to ask when the batch is done; none if it has no stop
 	ending       AtLimit  // how the run ends once its stop is decided
 	compaction   compaction
-	noGain       int // compactions in a row that gained nothing
+	noGain       int // compactions in a row that gained too little
 	scratch      []Message
 	observations []Observation // for the planner's prompt
 	decisions    []string
-	hints        []string // for the model, after the batch's results
-	warned       bool     // that a limit is near
+	hints        []string // user messages to put before the next request
+	warned       bool     // the model was warned that a limit is near
 }
 
+// A phase is the state of a machine: see States in the package comment.
 type phase uint8
 
 const (
 	fresh       phase = iota // nothing has begun
-	asking                   // a model request is open, or waits to be tried again
+	asking                   // a model request is open, or waits for its retry
 	gating                   // a gate is open
-	executing                // calls run
+	executing                // a batch runs
 	questioning              // a question to the user is open
 	halted
 )
 
-// never is the instant of a timer that is not set.
+// never is the instant at which a timer that is not set runs out.
 const never = time.Duration(math.MaxInt64)
 
-// numbers are the last ones given.
+// numbers holds the last number used of each kind of [Ref].
 type numbers struct{ message, model, call, gate, question int }
 
-// spent is what limits count.
+// spent holds the counts of the limits.
 type spent struct {
 	turns, calls, tries, steps, spawns int
 	tokens, cost                       int64
 }
 
-// New makes a machine for one session. The error joins everything that is
-// wrong with config and tools.
+// New returns a machine for one session. The error joins all mistakes in config
+// and tools.
 func New(config Config, task Task, tools []ToolSpec) (*Machine, error) {
 	m := &Machine{cfg: config, task: task, deadline: never, tools: make(map[string]*tool, len(tools)), ids: map[string]struct{}{},
 		history: make([]Message, 0, 40)} // room for a run of 16 turns and more
@@ -91,9 +92,9 @@ func New(config Config, task Task, tools []ToolSpec) (*Machine, error) {
 		t := &tools[i]
 		switch {
 		case t.Name == "" || t.Name != strings.TrimSpace(t.Name):
-			errs = append(errs, fmt.Errorf("tools[%d]: %q is no name for a tool: it must not be empty or begin or end with white space", i, t.Name))
+			errs = append(errs, fmt.Errorf("tools[%d]: %q is not a valid tool name: it must not be empty, or begin or end with white space", i, t.Name))
 		case m.tools[t.Name] != nil:
-			errs = append(errs, fmt.Errorf("tools[%d]: %q is used twice", i, t.Name))
+			errs = append(errs, fmt.Errorf("tools[%d]: %q is used twice: give each tool its own name", i, t.Name))
 		}
 		m.tools[t.Name] = &tool{ToolSpec: t}
 		m.names = append(m.names, t.Name)
@@ -106,11 +107,11 @@ func New(config Config, task Task, tools []ToolSpec) (*Machine, error) {
 	return m, nil
 }
 
-// Begin gives the input that starts the session: the task's text at instant 0.
+// Begin returns the input that starts the session: the task's text at instant 0.
 func (m *Machine) Begin() Input { return Input{Kind: Started, Text: m.task.Text} }
 
-// Step takes one input and returns what it asks of the world, in order. The
-// slice is valid until the next Step.
+// Step takes one input and returns the effects that the world must carry out, in
+// order. The slice is valid until the next Step.
 func (m *Machine) Step(in Input) []Effect {
 	m.effects = m.effects[:0]
 	m.now = max(m.now, in.At)
@@ -120,8 +121,8 @@ func (m *Machine) Step(in Input) []Effect {
 	return m.effects
 }
 
-// Wake gives the instant at which the machine next needs a tick if nothing else
-// happens; armed is false if there is none.
+// Wake returns the instant at which the machine needs a tick if no input comes
+// before it. armed is false if there is none.
 func (m *Machine) Wake() (at time.Duration, armed bool) {
 	at = never
 	switch m.phase {
@@ -140,13 +141,13 @@ func (m *Machine) Wake() (at time.Duration, armed bool) {
 	return at, at != never
 }
 
-// runs reports whether the clock of the run deadline runs.
+// runs reports whether time counts against the run deadline now.
 func (m *Machine) runs() bool {
 	return !m.cfg.Time.PauseForUser || m.phase != gating && m.phase != questioning
 }
 
-// Tool returns the spec of a tool of the session; ok is false if there is none
-// of that name.
+// Tool returns the spec of a tool of the session; ok is false if no tool has the
+// name.
 func (m *Machine) Tool(name string) (spec ToolSpec, ok bool) {
 	t := m.tools[name]
 	if t == nil {
@@ -158,15 +159,15 @@ func (m *Machine) Tool(name string) (spec ToolSpec, ok bool) {
 // Halted reports whether the last run has ended and none has begun since.
 func (m *Machine) Halted() bool { return m.phase == halted }
 
-// Outcome gives the outcome of the last run; of a run that has not halted, what
-// it used so far.
+// Outcome returns the outcome of the last run. If that run has not halted, it
+// returns the counts so far.
 func (m *Machine) Outcome() Outcome { return m.out }
 
-// History gives the messages that the model would be asked with. The slice is
-// valid until the next Step.
+// History returns the messages of the history. The slice is valid until the next
+// Step.
 func (m *Machine) History() []Message { return m.history }
 
-// waiting says what the machine waits for, for an error message.
+// waiting returns what the machine waits for, for an error message.
 func (m *Machine) waiting() string {
 	switch m.phase {
 	case fresh:
@@ -187,8 +188,8 @@ func (m *Machine) waiting() string {
 	return "the result of " + strings.Join(refs, ", ")
 }
 
-// due handles all timers up to now, earliest first, and at one instant in the
-// order run deadline, model, calls.
+// due handles all timers up to now, earliest first. At one instant the run
+// deadline comes first, then the model's timers, then those of calls.
 func (m *Machine) due() {
 	for {
 		at, armed := m.Wake()
@@ -208,7 +209,7 @@ func (m *Machine) due() {
 	}
 }
 
-// take handles one input.
+// take handles one input. It notes one that fits nothing open as ignored.
 func (m *Machine) take(in *Input) {
 	switch in.Kind {
 	case Started:
@@ -284,7 +285,7 @@ func (m *Machine) begin(text string) {
 	m.nextTurn()
 }
 
-// nextTurn asks for the next reply, unless the turn limit says otherwise.
+// nextTurn asks for the next reply, or does what the turn limit says.
 func (m *Machine) nextTurn() {
 	if limit := m.cfg.Limits.Turns; limit > 0 && m.spent.turns >= limit {
 		m.atLimit(StopTurnLimit, reasonTurns(limit), messageTurns)
@@ -296,8 +297,8 @@ func (m *Machine) nextTurn() {
 	m.ask(ForReply)
 }
 
-// cutShort ends what is under way as soon as it can: after a cancel, or at the
-// run deadline.
+// cutShort ends the run as soon as possible, after a cancel or at the run
+// deadline.
 func (m *Machine) cutShort(why string) {
 	m.draining = true
 	switch m.phase {
@@ -319,7 +320,8 @@ func (m *Machine) cutShort(why string) {
 	}
 }
 
-// decide makes stop the run's stop, unless another one came first.
+// decide makes stop the run's stop. If another stop came first, it notes this one
+// once as also-stopped.
 func (m *Machine) decide(stop Stop, reason, message string) {
 	switch {
 	case m.out.Stop == "":
@@ -330,6 +332,7 @@ func (m *Machine) decide(stop Stop, reason, message string) {
 	}
 }
 
+// decideCancel decides the stop of a Cancel input.
 func (m *Machine) decideCancel(cause Cause) {
 	switch cause {
 	case ByCeiling:
@@ -341,8 +344,8 @@ func (m *Machine) decideCancel(cause Cause) {
 	}
 }
 
-// halt ends the run with the stop that was decided, once the hook after it has
-// been asked.
+// halt ends the run with the decided stop. It opens the gate after the run first,
+// if there is one.
 func (m *Machine) halt() {
 	if m.task.Hooks.AfterRun && !m.draining {
 		m.open(GateAfterRun, 0, Effect{Text: m.lastText})
@@ -351,7 +354,7 @@ func (m *Machine) halt() {
 	m.end()
 }
 
-// end ends the run.
+// end ends the run and emits its outcome.
 func (m *Machine) end() {
 	m.phase, m.deadline = halted, never
 	m.out.End = m.out.Stop.EndState()
@@ -367,9 +370,9 @@ func (m *Machine) note(ref Ref, event Event, text string) {
 	m.emit(Effect{Kind: Note, Ref: ref, Event: event, Text: text})
 }
 
-// draw gives a number from [0, 1) that depends on the task's seed, on what it
-// is drawn for, and on nothing else (splitmix64, as in Steele, Lea and Flood,
-// "Fast Splittable Pseudorandom Number Generators", 2014).
+// draw returns a number in [0, 1) that depends only on the task's seed, ref and k.
+// It uses splitmix64 from Steele, Lea and Flood, "Fast Splittable Pseudorandom
+// Number Generators", 2014.
 func (m *Machine) draw(ref Ref, k int) float64 {
 	x := m.task.Seed
 	for _, part := range [...]uint64{uint64(ref.Kind), uint64(ref.N), uint64(k)} {

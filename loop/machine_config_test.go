@@ -213,8 +213,8 @@ func TestNewRefusesTools(t *testing.T) {
 		spec ToolSpec
 		want string
 	}{
-		{ToolSpec{Name: ""}, "tools[1]: \"\" is no name"},
-		{ToolSpec{Name: "a "}, "tools[1]: \"a \" is no name"},
+		{ToolSpec{Name: ""}, "tools[1]: \"\" is not a valid tool name"},
+		{ToolSpec{Name: "a "}, "tools[1]: \"a \" is not a valid tool name"},
 		{ToolSpec{Name: "read"}, "tools[1]: \"read\" is used twice"},
 		{ToolSpec{Name: "a", Timeout: -1}, "tools[1].timeout: "},
 		{ToolSpec{Name: "a", Rate: Rate{Calls: -1}}, "tools[1].rate.calls: "},

@@ -2,18 +2,18 @@ package loop
 
 import "time"
 
-// A Role says who speaks in a [Message].
+// A Role says whose message a [Message] is.
 type Role uint8
 
-// The roles. There is no system role: the system prompt is [Task.System], and
-// no trimming can lose it.
+// The roles. There is no system role: the system prompt is [Task.System], so
+// trimming cannot drop it.
 const (
 	User Role = iota + 1
 	Assistant
 	ToolRole
 )
 
-// A Message is one entry of the history, in the shape that chat APIs take.
+// A Message is one message of the history, in the form that chat APIs take.
 type Message struct {
 	Ref    Ref // u1, m3 or c7
 	Role   Role
@@ -23,31 +23,29 @@ type Message struct {
 	CallID string // of a tool message: the id of the call that it answers
 }
 
-// A Call is a call as it stands in the history: its id is unique in the
-// session.
+// A Call is a call in the history.
 type Call struct {
-	N    int    // its number: c7 is 7
-	ID   string // as on the wire
+	N    int    // its number: 7 for c7
+	ID   string // unique in the session: the model's own id, or a new one
 	Name string
-	Args string // as the model wrote it; no JSON where it wrote none
+	Args string // as the model wrote them, even if that is not JSON
 }
 
-// A Task is what a session is given at its beginning.
+// A Task describes a session to the machine.
 type Task struct {
 	Text   string // the user's first message
 	System string // the system prompt, "" = none
-	Seed   uint64 // for jitter; the same seed gives the same waits
-	Depth  int    // of this session among sub-runs; 0 = nobody's sub-run
-	Hooks  Hooks  // where the world is asked before the loop goes on
-	// Planner says how the model's decisions are read.
+	Seed   uint64 // for jitter: with equal seeds the waits are equal
+	Depth  int    // how many sessions this one is nested in; 0 = it is not a sub-run
+	Hooks  Hooks  // the points at which the loop asks the world before it goes on
+	// Planner says how the loop reads the model's decisions.
 	Planner Planner
-	// Critic judges what a turn brought; nil = nobody does.
+	// Critic judges the results of each turn; nil means no critic.
 	Critic Critic
-	// SafetyPrompt adds the safety text, with the tools and the limits, to the
-	// system prompt.
+	// SafetyPrompt adds safety guidelines, the tools and the limits to the system
+	// prompt.
 	SafetyPrompt bool
-	// Schemas reads the tools' schemas where contracts are on; nil is enough
-	// where they are off.
+	// Schemas compiles the tools' schemas. It may be nil if contracts are off.
 	Schemas SchemaCompiler
 }
 
@@ -57,41 +55,42 @@ type Permission string
 // The permissions. The zero value never asks.
 const (
 	AskNever Permission = ""
-	AskBatch Permission = "batch" // once for all calls of the tool in a batch
-	AskCall  Permission = "call"  // for each call
+	AskBatch Permission = "batch" // asks once for all calls of the tool in a batch
+	AskCall  Permission = "call"  // asks for each call
 )
 
-// An Idempotence says whether running a call twice does the same as running it
-// once.
+// An Idempotence says whether running a call twice has the same effect as running
+// it once.
 type Idempotence string
 
-// The three values. The zero value means that nobody has said.
+// The three values. The zero value means unknown.
 const (
-	// IdempotenceUnset: an abandoned try is not retried; a resumed session runs
-	// a call that has no result again.
+	// IdempotenceUnset: an abandoned try is not retried. A resumed session runs a
+	// call without a result again.
 	IdempotenceUnset Idempotence = ""
 	// Idempotent: an abandoned try may be retried, and a resumed session runs a
-	// call that has no result again.
+	// call without a result again.
 	Idempotent Idempotence = "true"
-	// NotIdempotent: as unset, but a resumed session never runs the call again.
-	// It ends the call with [Cancelled], which is then neither retried nor left
-	// to a fallback. See [github.com/agentbench-go/agentbench/loop/session].
+	// NotIdempotent: an abandoned try is not retried, and a resumed session never
+	// runs the call again. It ends the call with [Cancelled], and neither a retry
+	// nor the fallback follows. See
+	// [github.com/agentbench-go/agentbench/loop/session].
 	NotIdempotent Idempotence = "false"
 )
 
 // A ToolSpec describes a tool to the machine and to the model.
 type ToolSpec struct {
-	Name        string // unique, without surrounding white space
+	Name        string // unique, without white space around it
 	Description string
-	Version     string // shown with its results, "" = none
+	Version     string // shown with the tool's results, "" = none
 	Input       string // JSON Schema of the arguments, "" = any object
 	Output      string // JSON Schema of the result, "" = any text
 	Permission  Permission
-	Idempotent  Idempotence   // whether a call may run twice
+	Idempotent  Idempotence   // whether it is safe to run a call twice
 	Timeout     time.Duration // instead of time.tool; 0 = time.tool
 	Retries     int           // instead of retry.max; 0 = retry.max, negative = none
 	Fallback    string        // the tool that policy.fallbacks calls instead, "" = none
-	SubRun      bool          // its calls are runs of another loop: limits.depth and limits.spawns hold
+	SubRun      bool          // its calls run another loop: limits.depth and limits.spawns apply
 	Rate        Rate
 	Breaker     ToolBreaker
 }

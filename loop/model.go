@@ -7,34 +7,35 @@ import (
 	"time"
 )
 
-// A Model answers requests.
+// A Model answers model requests.
 type Model interface {
-	// Reply answers one request. It runs in a goroutine of its own. When the
-	// loop gives the request up it cancels ctx, with one of [ErrTimeout],
-	// [ErrDeadline] and [ErrCancelled] as [context.Cause], and drops the answer.
-	// A retry does not wait for a Reply that ignores this.
+	// Reply answers one request. The loop calls it in a new goroutine. When the
+	// loop gives up the request it cancels ctx, with [ErrTimeout], [ErrDeadline]
+	// or [ErrCancelled] as [context.Cause], and drops the answer. A retry does
+	// not wait for a Reply that ignores this.
 	//
 	// A model that streams passes each piece of text to delta as it comes, ""
-	// for a piece without text. It shows the loop that the model is alive; the
-	// reply itself is what Reply returns. delta never blocks, and any goroutine
-	// may call it, also when it is too late. Pieces that come faster than the
-	// loop takes them are joined; of those, text beyond a MiB is dropped.
+	// for a piece without text. This shows the loop that the model is alive; the
+	// reply itself is the one that Reply returns. delta never blocks. Any
+	// goroutine may call it, even after Reply has returned. The loop joins pieces
+	// that come faster than it takes them, and drops joined text beyond a MiB.
 	//
-	// A failure with an HTTP status is a [*ModelError]. Any other error, and a
-	// panic, is a lost connection. Reply itself must not retry.
+	// Reply returns a [*ModelError] for a failure with an HTTP status. Any other
+	// error, and a panic, counts as a lost connection. Reply must not retry, since
+	// the loop does.
 	Reply(ctx context.Context, req ModelRequest, delta func(text string)) (Reply, error)
 }
 
-// A ModelRequest is what a model is asked with. The loop does not change it, and
-// does not see what the model changes in it. Requests share memory: a later one
-// may show what the model changed in an earlier one, and a model that changes a
-// request must have done so when Reply returns.
+// A ModelRequest is one request to a model. The loop never changes it, and never
+// reads a change that the model makes to it. But requests share memory: a later
+// request may show such a change, and the model must not change a request after
+// Reply has returned.
 type ModelRequest struct {
 	Ref     Ref // m3#2: the request's number and its try
 	For     Purpose
 	System  string     // the system prompt, "" = none
-	History []Message  // for [ForSummary]: what is to be summed up, and a last message that says so
-	Tools   []ToolSpec // in the order they were given; none for [ForFinal], [ForSummary] and with [PlannerJSON]
+	History []Message  // for [ForSummary]: the messages to sum up, then the instruction
+	Tools   []ToolSpec // in the order in which they were given; none for [ForFinal], [ForSummary] and with [PlannerJSON]
 }
 
 // A Reply is a whole reply of a model.
@@ -47,11 +48,11 @@ type Reply struct {
 	Cost      int64       // in nano-dollars
 }
 
-// A ModelError is a failed request that a server answered.
+// A ModelError is a failed request to which the server gave an answer.
 type ModelError struct {
 	Status     int           // the HTTP status, 0 = none
-	RetryAfter time.Duration // the wait that the server asked for, 0 = it named none
-	Text       string        // what it said
+	RetryAfter time.Duration // the wait that the server asked for, 0 = none
+	Text       string        // the server's answer
 }
 
 func (e *ModelError) Error() string {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A TraceError says where a text is not that of a trace, and what is wrong.
+// A TraceError says where a text is not the text of a trace, and why.
 type TraceError struct {
 	Line    int // from 1
 	Column  int // in bytes, from 1
@@ -16,9 +16,9 @@ func (e *TraceError) Error() string {
 	return "line " + strconv.Itoa(e.Line) + ", column " + strconv.Itoa(e.Column) + ": " + e.Problem
 }
 
-// ParseTrace reads the text form of a trace. It accepts canonical text and
-// nothing else, so that the trace that it returns has exactly this text; ""
-// is an empty trace. An error is a [TraceError].
+// ParseTrace reads the text form of a trace. It accepts only canonical text, so
+// [Trace.String] of the result returns text again. "" is the empty trace. An error
+// is a [*TraceError].
 func ParseTrace(text string) (Trace, error) {
 	var t Trace
 	var canonical []byte

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// A traceLine is a line that is being read. After the first error it reads
-// nothing but zero values. It takes more than canonical text, in any order;
-// compare refuses the rest.
+// A traceLine is a line that is being read. After the first error its methods
+// return zero values. They accept more than canonical text, and fields in any
+// order; compare refuses what is not canonical.
 type traceLine struct {
 	text  string
 	pos   int
-	field int // where the field begins that is being read
+	field int // where the current field begins
 	err   *TraceError
 }
 
-// compare refuses a line that is not the canonical one.
+// compare fails if the line is not the canonical one.
 func (l *traceLine) compare(canonical []byte) {
 	if l.err != nil || string(canonical) == l.text {
 		return
@@ -39,6 +39,7 @@ func (l *traceLine) compare(canonical []byte) {
 	l.fail(at, "not in canonical form: expected "+excerpt(string(want)))
 }
 
+// fail records the first problem and ends the line.
 func (l *traceLine) fail(at int, problem string) {
 	if l.err == nil {
 		l.err = &TraceError{Column: at + 1, Problem: problem}
@@ -46,13 +47,13 @@ func (l *traceLine) fail(at int, problem string) {
 	l.pos = len(l.text)
 }
 
-// excerpt quotes the beginning of something for an error.
+// excerpt quotes the beginning of s for an error.
 func excerpt(s string) string {
 	const most = 40
 	return strconv.Quote(capText(s, most))
 }
 
-// skip passes all bytes that are in set, and returns them.
+// skip reads bytes as long as they are in set, and returns them.
 func (l *traceLine) skip(set string) string {
 	start := l.pos
 	for l.pos < len(l.text) && strings.IndexByte(set, l.text[l.pos]) >= 0 {
@@ -71,7 +72,7 @@ func (l *traceLine) expect(b byte) {
 	l.pos++
 }
 
-// next goes on to the next field, if there is one.
+// next goes to the next field. It returns false if there is none.
 func (l *traceLine) next() bool {
 	if l.pos == len(l.text) {
 		return false
@@ -87,7 +88,7 @@ func (l *traceLine) next() bool {
 
 const lowercase = "abcdefghijklmnopqrstuvwxyz_"
 
-// key reads a key with its = or a word that stands alone.
+// key reads a key with its =, or a word without one.
 func (l *traceLine) key() string {
 	start := l.pos
 	l.skip(lowercase)
@@ -97,8 +98,8 @@ func (l *traceLine) key() string {
 	return l.text[start:l.pos]
 }
 
-// word reads one of the words, and gives its index: that of the first, where
-// it is there twice.
+// word reads one of words and returns its index. If words has it twice, the index
+// is that of the first.
 func (l *traceLine) word(words []string) int {
 	at := l.pos
 	i := slices.Index(words, l.skip(lowercase))
@@ -109,7 +110,7 @@ func (l *traceLine) word(words []string) int {
 	return i
 }
 
-// number reads the number behind the word, if there is one, and reports whether
+// number reads the number after the word, if there is one. tried reports whether
 // it names a try.
 func (l *traceLine) number() (r Ref, tried bool) {
 	rest := l.text[l.pos:]
@@ -143,7 +144,7 @@ func (l *traceLine) integer() int64 {
 	return n
 }
 
-// seconds reads a duration such as 31.000s, which is exact.
+// seconds reads an exact duration such as 31.000s.
 func (l *traceLine) seconds() time.Duration {
 	start := l.pos
 	negative := l.at('-')
@@ -174,7 +175,7 @@ func (l *traceLine) seconds() time.Duration {
 	return time.Duration(n)
 }
 
-// value reads a value in any of its forms.
+// value reads a value: bare, in back quotes or Go-quoted.
 func (l *traceLine) value() string {
 	start := l.pos
 	if !l.at('"') && !l.at('`') {
@@ -197,7 +198,7 @@ func (l *traceLine) value() string {
 	return s
 }
 
-// call reads what stands behind call=.
+// call reads the value of call=.
 func (l *traceLine) call() (c AskedCall) {
 	c.ID = l.value()
 	l.expect(':')

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// A Planner says how the model's decisions are read.
+// A Planner says how the loop reads the model's decisions.
 type Planner string
 
 // The planners. The zero value is PlannerNative.
 const (
-	PlannerNative Planner = ""     // tool calls as the API carries them; a text is the answer
-	PlannerJSON   Planner = "json" // one JSON action in the text: see [ParseAction]
+	PlannerNative Planner = ""     // tool calls of the API; a reply without calls is the answer
+	PlannerJSON   Planner = "json" // one JSON action in the text, see [ParseAction]
 )
 
-// An Action is the decision that a model writes as JSON.
+// An Action is a decision that a model writes as JSON.
 type Action struct {
 	Action   string          `json:"action"` // call_tool, ask_user, replan or stop
 	Name     string          `json:"name"`
@@ -36,8 +36,8 @@ const (
 
 // ParseAction reads the one JSON action in a reply: an object such as
 // {"action": "call_tool", "name": "search", "args": {"query": "x"}}, alone or
-// in a code fence, with nothing but white space round it. Other fields are
-// ignored. The error says what is wrong for the model to read.
+// in a code fence, with only white space around it. It ignores other fields. The
+// error is written for the model to read.
 func ParseAction(text string) (Action, error) {
 	text = strings.TrimSpace(text)
 	if body, ok := strings.CutPrefix(text, "```"); ok {
@@ -68,7 +68,7 @@ func ParseAction(text string) (Action, error) {
 	return a, nil
 }
 
-// plan reads a reply without calls as an action.
+// plan handles a reply without calls as an action.
 func (m *Machine) plan(in *Input) {
 	a, err := ParseAction(in.Text)
 	if err != nil {
@@ -114,23 +114,25 @@ func (m *Machine) plan(in *Input) {
 	m.goOn()
 }
 
-// An Observation is a result as a planner reads it.
+// An Observation is a result in the form that a planner reads.
 type Observation struct {
 	Summary     string            `json:"summary"`
 	KeyFacts    map[string]string `json:"key_facts,omitempty"`
 	Affordances []string          `json:"affordances,omitempty"`
 }
 
-// The caps of an observation, in characters and in number.
+// The caps of an observation: characters of the summary and of a key fact, and
+// the number of key facts.
 const (
 	maxSummary  = 400
 	maxFact     = 100
 	maxKeyFacts = 12
 )
 
-// Observe makes an observation of how a call ended: one sentence, the scalar
-// fields of a JSON object as key facts in the order of their names, and what
-// can be done next. Everything is capped.
+// Observe returns an observation of a call that ended with code and text. It is
+// one sentence, the fields of a JSON object as key facts (the first ones by name,
+// and of a list only its length), and what the planner can do next. Every part is
+// capped.
 func Observe(tool string, code Code, text string) Observation {
 	o := Observation{}
 	switch {
@@ -171,25 +173,24 @@ func Observe(tool string, code Code, text string) Observation {
 	return o
 }
 
-// String gives the observation as one line of JSON.
+// String returns the observation as one line of JSON.
 func (o Observation) String() string {
 	b, _ := json.Marshal(o) // strings, and maps and lists of them, always marshal
 	return string(b)
 }
 
-// A Critic judges what a turn brought.
+// A Critic judges the results of a turn.
 type Critic interface {
-	// Gaps names what is still missing for the goal, given what the turn's
-	// calls brought, in request order; none if nothing is. It is a pure
-	// function.
+	// Gaps names what is still missing for the goal, and returns nothing if
+	// nothing is. turn holds the observations of the turn's calls in request
+	// order. Gaps must be a pure function.
 	Gaps(goal string, turn []Observation) []string
 }
 
-// RuleCritic is the critic by rule: each call that failed or found nothing is a
-// gap.
+// RuleCritic is a critic by rule: each call that failed or found nothing is a gap.
 type RuleCritic struct{}
 
-// Gaps names the calls that failed or found nothing.
+// Gaps returns the summaries of the calls that failed or found nothing.
 func (RuleCritic) Gaps(_ string, turn []Observation) []string {
 	var gaps []string
 	for _, o := range turn {
@@ -200,8 +201,8 @@ func (RuleCritic) Gaps(_ string, turn []Observation) []string {
 	return gaps
 }
 
-// observe tells the critic what the batch brought, and keeps the observations
-// and the decision for the planner's prompt.
+// observe keeps the batch's observations and decisions for the planner's prompt,
+// and asks the critic about them.
 func (m *Machine) observe() {
 	if m.task.Planner != PlannerJSON && m.task.Critic == nil {
 		return

@@ -1,18 +1,18 @@
 package loop
 
-// A Resolution is what the policy table does about a call that failed.
+// A Resolution is what the policy table does about a failed call.
 type Resolution string
 
 // The resolutions.
 const (
 	ResolveModel    Resolution = "model"    // the model reads the error and decides
-	ResolveRetry    Resolution = "retry"    // the same tool again
-	ResolveFallback Resolution = "fallback" // the tool's fallback with the same arguments
-	ResolveAsk      Resolution = "ask"      // ask the user for what is missing
+	ResolveRetry    Resolution = "retry"    // call the same tool again
+	ResolveFallback Resolution = "fallback" // call the tool's fallback with the same arguments
+	ResolveAsk      Resolution = "ask"      // ask the user for the missing arguments
 	ResolveStop     Resolution = "stop"     // end the run
 )
 
-// A Failing is what the policy table looks at.
+// A Failing is what the policy table knows of a failed call.
 type Failing struct {
 	Code        Code
 	RetriesLeft bool // the code may be retried, and a retry is left
@@ -20,9 +20,9 @@ type Failing struct {
 	Missing     bool // required arguments are missing, and policy.ask_missing is on
 }
 
-// Resolve is the policy table of the specification, appendix 18: retry, then
-// fallback, then ask the user for missing fields, then stop. Missing rights are
-// never tried again; a success and NoResults go to the model.
+// Resolve returns what the policy table does: retry, then fallback, then ask the
+// user for missing arguments, then stop. It never retries a lack of rights. A
+// success and NoResults go to the model.
 //
 //	code                                  retries left  fallback  missing  else
 //	None, NoResults                       model         model     model    model
@@ -33,8 +33,8 @@ type Failing struct {
 //	Unauthorized, Forbidden               stop          stop      stop     stop
 //	Cancelled                             stop          stop      stop     stop
 //
-// With several of the three, the first column that does not say stop or model
-// holds.
+// If several of the three columns apply, the first one that does not say stop or
+// model counts.
 func (f Failing) Resolve() Resolution {
 	switch f.Code {
 	case None, NoResults:
@@ -66,9 +66,9 @@ func (f Failing) Resolve() Resolution {
 	return ResolveStop
 }
 
-// HTTPCode maps an HTTP status onto the taxonomy, as the specification's
-// appendix 18 does. A status that is no error is None; 408 and 504 are Timeout;
-// a 4xx that the taxonomy does not name is InvalidInput.
+// HTTPCode returns the code of an HTTP status. It is None for a status below 400
+// and Timeout for 408 and 504. A 4xx status without a code of its own is
+// InvalidInput, and a 5xx status is RetryableServer.
 func HTTPCode(status int) Code {
 	switch {
 	case status < 400:

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// systemPrompt is the system prompt of the next request: the task's own, with
-// the safety text and the planner's part where they are asked for.
+// systemPrompt returns the system prompt of the next request: the task's own, then
+// the safety text and the planner's part if the task asks for them.
 func (m *Machine) systemPrompt() string {
 	if !m.task.SafetyPrompt && m.task.Planner != PlannerJSON {
 		return m.task.System
@@ -23,8 +23,8 @@ func (m *Machine) systemPrompt() string {
 	return strings.TrimSpace(strings.Join(parts, "\n\n"))
 }
 
-// safetyPrompt is the second seed's template with the limits filled in; a limit
-// that is off is left out.
+// safetyPrompt returns the safety text with the tools and the limits. It leaves out
+// a limit that is off.
 func (m *Machine) safetyPrompt() string {
 	var b strings.Builder
 	b.WriteString(promptSafety)
@@ -45,6 +45,7 @@ func (m *Machine) safetyPrompt() string {
 	return b.String()
 }
 
+// writeTools writes a line for each tool.
 func (m *Machine) writeTools(b *strings.Builder) {
 	if len(m.names) == 0 {
 		b.WriteString("- none\n")
@@ -58,14 +59,15 @@ func (m *Machine) writeTools(b *strings.Builder) {
 	}
 }
 
-// How much of the past a planner's prompt shows.
+// The number of past observations and decisions that a planner's prompt shows.
 const (
 	promptObservations = 5
 	promptDecisions    = 20
 )
 
-// plannerPrompt is the specification's skeleton: the actions, the error rubric,
-// the catalogue, the budget left, the last observations and the decisions.
+// plannerPrompt returns the planner's part of the system prompt: the actions, what
+// to do after a failure, the tools, the budget left, the last observations and the
+// last decisions.
 func (m *Machine) plannerPrompt() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, promptPlanner, m.cfg.Retry.Max)
@@ -87,6 +89,7 @@ func (m *Machine) plannerPrompt() string {
 	return b.String()
 }
 
+// writeLast writes a title and the last n of all, or nothing if there are none.
 func writeLast[T any](b *strings.Builder, title string, all []T, n int, text func(T) string) {
 	if len(all) == 0 {
 		return
@@ -97,7 +100,7 @@ func writeLast[T any](b *strings.Builder, title string, all []T, n int, text fun
 	}
 }
 
-// capText cuts a text to n characters, marking the cut.
+// capText cuts a text to n characters and marks the cut.
 func capText(text string, n int) string {
 	if short, total := cutText(text, n); total > 0 {
 		return short + "…"

@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// A request is the model request under way: open, or waiting to be tried again.
+// A request is the current model request: open, or waiting for its retry.
 type request struct {
 	ref      Ref
 	purpose  Purpose
 	open     bool
 	streamed bool          // a delta has come
-	whole    time.Duration // time.model runs out
-	idle     time.Duration // time.first_token or time.chunk runs out
-	retry    time.Duration // the next try begins
+	whole    time.Duration // when time.model or time.summary runs out
+	idle     time.Duration // when time.first_token or time.chunk runs out
+	retry    time.Duration // when the next try begins
 }
 
+// timer returns the instant of the request's next timer, or never.
 func (r *request) timer() time.Duration {
 	if r.open {
 		return min(r.whole, r.idle)
@@ -24,7 +25,8 @@ func (r *request) timer() time.Duration {
 	return r.retry
 }
 
-// ask makes the next model request, after a compaction if one is due.
+// ask sends the next model request. If a compaction is due first, that sends it
+// afterwards.
 func (m *Machine) ask(purpose Purpose) {
 	if purpose == ForReply && m.compact() {
 		return
@@ -33,7 +35,7 @@ func (m *Machine) ask(purpose Purpose) {
 	m.request(purpose)
 }
 
-// request opens a model request.
+// request begins a new model request.
 func (m *Machine) request(purpose Purpose) {
 	m.phase = asking
 	m.numbers.model++
@@ -41,7 +43,7 @@ func (m *Machine) request(purpose Purpose) {
 	m.sendRequest()
 }
 
-// sendRequest starts the request's next try.
+// sendRequest sends the next try of the request.
 func (m *Machine) sendRequest() {
 	r := &m.req
 	r.ref.Try++
@@ -58,7 +60,8 @@ func (m *Machine) sendRequest() {
 	m.emit(Effect{Kind: AskModel, Ref: r.ref, For: r.purpose, To: len(m.history), System: m.systemPrompt(), History: m.history})
 }
 
-// after is the instant at which a deadline of d from now runs out; 0 = never.
+// after returns the instant at which a deadline of d from now runs out, or never if
+// d is 0.
 func after(now, d time.Duration) time.Duration {
 	if d == 0 {
 		return never
@@ -66,7 +69,7 @@ func after(now, d time.Duration) time.Duration {
 	return now + d
 }
 
-// requestTimer handles the request's timer that is due.
+// requestTimer handles the request's timer that is due at an instant.
 func (m *Machine) requestTimer(at time.Duration) {
 	r := &m.req
 	if !r.open {
@@ -87,7 +90,7 @@ func (m *Machine) requestTimer(at time.Duration) {
 	m.requestFailed(0, 0, StopModelDeadline, reasonModelDeadline(what, limit))
 }
 
-// answered handles what the model said to the open request.
+// answered handles an input for the open request.
 func (m *Machine) answered(in *Input) {
 	switch in.Kind {
 	case ModelDelta:
@@ -101,7 +104,8 @@ func (m *Machine) answered(in *Input) {
 	}
 }
 
-// requestFailed tries the request again if that is allowed, or stops the run.
+// requestFailed schedules a retry if one is allowed. Otherwise it goes on without a
+// summary if that was asked for, or stops the run.
 func (m *Machine) requestFailed(status int, retryAfter time.Duration, stop Stop, reason string) {
 	r, cfg := &m.req, &m.cfg.ModelRetry
 	r.open, r.retry = false, never
@@ -172,8 +176,9 @@ func (m *Machine) replied(in *Input) {
 	m.openBatch(in, cut)
 }
 
-// step counts a step, and reports whether the limit leaves none. atLimit
-// allows another ending than a plain stop.
+// step counts a step, and reports whether the run has reached limits.steps. It
+// then does what limits.at_limit says if more work would follow, or else stops
+// the run.
 func (m *Machine) step(more bool) bool {
 	m.spent.steps++
 	limit := m.cfg.Limits.Steps
@@ -188,7 +193,8 @@ func (m *Machine) step(more bool) bool {
 	return true
 }
 
-// askAgain handles a reply without calls that cannot be used.
+// askAgain handles an unusable reply without calls: it asks the model again, or
+// stops the run.
 func (m *Machine) askAgain(text string, blank, cut bool) {
 	ref := m.req.ref.whole()
 	if blank {
@@ -213,7 +219,8 @@ func (m *Machine) askAgain(text string, blank, cut bool) {
 	m.ask(ForReply)
 }
 
-// countUnusable counts one more reply in a row that could not be used.
+// countUnusable counts one more unusable reply in a row, and stops the run above
+// model_retry.empty_replies.
 func (m *Machine) countUnusable(cut bool) {
 	m.unusable++
 	if m.unusable <= m.cfg.ModelRetry.EmptyReplies {
@@ -226,7 +233,7 @@ func (m *Machine) countUnusable(cut bool) {
 	}
 }
 
-// use counts the tokens and the cost of a reply, and all that a sub-run used.
+// use counts the tokens, cost and calls of a reply or of a result's sub-runs.
 func (m *Machine) use(in *Input) {
 	m.out.TokensIn += in.TokensIn
 	m.out.TokensOut += in.TokensOut

@@ -31,9 +31,9 @@ const (
 	StopRecordingEnded   Stop = "recording-ended"
 )
 
-// stops says the end state of each stop (decision D21), and what the stop means. A
-// stop of the loop's own is a constant above and a row here; whatever lists, checks or
-// explains stops reads this table.
+// stops holds the end state and the meaning of each stop. A stop of the loop's own is
+// a constant above and a row here. Code that lists, checks or explains stops reads this
+// table.
 var stops = []struct {
 	stop  Stop
 	end   EndState
@@ -63,7 +63,7 @@ var stops = []struct {
 	{StopRecordingEnded, RecordingEnded, "the recording has no further answer"},
 }
 
-// Stops returns every stop of the loop's own, grouped by end state.
+// Stops returns the loop's own stops, those of one end state next to each other.
 func Stops() []Stop {
 	out := make([]Stop, len(stops))
 	for i := range stops {
@@ -72,8 +72,8 @@ func Stops() []Stop {
 	return out
 }
 
-// Means says in a clause why the run ended, such as "the user cancelled". It returns
-// "" for a word that is not a stop of the loop's own.
+// Means returns a clause that says why the run ended, such as "the caller cancelled
+// the run". It returns "" for a word that is not one of the loop's own stops.
 func (s Stop) Means() string {
 	for i := range stops {
 		if stops[i].stop == s {
@@ -83,8 +83,8 @@ func (s Stop) Means() string {
 	return ""
 }
 
-// EndState returns the class of a stop. It takes a word that is not a stop of the
-// loop's own as the name of a detector.
+// EndState returns the class of a stop. It takes a word that is not one of the loop's
+// own stops as the name of a detector, whose end state is LoopDetected.
 func (s Stop) EndState() EndState {
 	for i := range stops {
 		if stops[i].stop == s {
@@ -104,8 +104,8 @@ const (
 	BudgetExceeded EndState = "BUDGET_EXCEEDED"
 	LoopDetected   EndState = "LOOP_DETECTED"
 	ErrorLimit     EndState = "ERROR_LIMIT"
-	// UnrecoverableToolContract: a tool failed in a way that the policy table
-	// does not let the model see.
+	// UnrecoverableToolContract: a tool failed, and the policy table ended the run
+	// instead of leaving it to the model.
 	UnrecoverableToolContract EndState = "UNRECOVERABLE_TOOL_CONTRACT"
 	ModelFailed               EndState = "MODEL_FAILED"
 	WasCancelled              EndState = "CANCELLED"
@@ -113,31 +113,31 @@ const (
 	RecordingEnded            EndState = "RECORDING_ENDED"
 )
 
-// An Outcome says how a run ended and what it used. Counts are of this run
-// alone, whatever the scope of the limits.
+// An Outcome says how a run ended and what it used. All counts are of this run
+// only, whatever the scope of the limits.
 type Outcome struct {
 	Stop       Stop
 	End        EndState
-	Reason     string // why, as a sentence
-	Message    string // what the user is told beside the answer, "" after done
+	Reason     string // why the run ended, as a sentence
+	Message    string // for the user, in addition to the answer; "" after done
 	Answer     string // the model's last text
-	Incomplete bool   // the run was stopped: Answer is what there was
+	Incomplete bool   // End is not Done, so Answer is not a final answer
 
-	Turns      int           // replies that were accepted
-	ModelCalls int           // requests to the model: also tries and replies asked again
+	Turns      int           // replies that counted as turns: without unusable and last replies
+	ModelCalls int           // tries of model requests of every purpose
 	Asked      int           // calls that the model asked for: Calls + Vetoed + Denied + Invalid
 	Calls      int           // calls executed
-	SubCalls   int           // calls that sub-runs made, at any depth
-	Tries      int           // tries started
-	Repairs    int           // texts that were mended to keep their schema, or that mending did not save
-	RepairsOK  int           // those that keep it now
-	Errors     int           // executed calls that ended with an error code, or a text that begins with errors.text_prefix
-	Vetoed     int           // calls vetoed, refused by a limit, or not started when the run stopped
-	Denied     int           // calls denied by a gate
-	Nudges     int           // times that a detector nudged; the model reads it if another request follows
-	Invalid    int           // calls of unknown tools or with arguments that are no JSON object
-	TokensIn   int64         // read, by sub-runs too
-	TokensOut  int64         // written, by sub-runs too
-	Cost       int64         // nano-dollars, of sub-runs too
+	SubCalls   int           // calls that sub-runs executed, at any depth
+	Tries      int           // tries of calls that were started
+	Repairs    int           // texts that were repaired for their schema, with success or not
+	RepairsOK  int           // those of Repairs that match the schema afterwards
+	Errors     int           // executed calls that ended with an error code or a text that begins with errors.text_prefix
+	Vetoed     int           // calls that were vetoed, refused or not started
+	Denied     int           // calls whose permission was denied
+	Nudges     int           // nudges by detectors; the model reads them if another request follows
+	Invalid    int           // calls of unknown tools or with invalid arguments
+	TokensIn   int64         // tokens read, sub-runs included
+	TokensOut  int64         // tokens written, sub-runs included
+	Cost       int64         // in nano-dollars, sub-runs included
 	Elapsed    time.Duration // from the user's message to the halt
 }

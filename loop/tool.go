@@ -15,47 +15,48 @@ type Tool interface {
 	// Spec describes the tool. [NewLive] calls it once.
 	Spec() ToolSpec
 
-	// Call runs the tool. It runs in a goroutine of its own, beside other calls
-	// if parallel.max allows that. args is a JSON object; the tool itself checks
-	// what is in it.
+	// Call runs the tool. The loop calls it in a new goroutine, at the same time
+	// as other calls if parallel.max allows that. args is a JSON object; the tool
+	// must check its fields.
 	//
-	// The loop cancels ctx when the try times out, at the run deadline and when
-	// the caller gives up, with [ErrTimeout], [ErrDeadline] or [ErrCancelled] as
-	// [context.Cause]. The Deadline of ctx is when the first of these two will
-	// come; ctx does not end by itself then. A tool that has not returned
-	// time.grace after the cancel is abandoned: the run goes on, the goroutine
-	// too, and the loop ignores what it returns.
+	// The loop cancels ctx when the try times out, at the run deadline, and when
+	// the caller cancels, with [ErrTimeout], [ErrDeadline] or [ErrCancelled] as
+	// [context.Cause]. The Deadline of ctx is the earlier of the first two, but
+	// only the loop ends ctx. If Call has not returned time.grace after the
+	// cancel, the loop abandons it: the run and the goroutine go on, and the loop
+	// ignores the result.
 	//
-	// The text is the result. If there is an error the model reads its text
+	// The text is the result. After an error the model reads the error's text
 	// instead. A [*ToolError] says how the call failed. The error of the
-	// cancelled ctx counts as [Cancelled], [context.DeadlineExceeded] from
+	// cancelled ctx counts as [Cancelled], a [context.DeadlineExceeded] from
 	// elsewhere as [Timeout], and any other error or panic as [ToolBug].
 	//
-	// A tool that runs another loop, as [RunLive] does with this ctx, passes its
-	// outcome to [RollUp].
+	// A tool that runs another loop, for example by [RunLive] with this ctx, must
+	// pass the outcome to [RollUp].
 	Call(ctx context.Context, args string) (string, error)
 }
 
-// A Code says how a call ended: the taxonomy of eleven codes, and Cancelled.
+// A Code says how a call ended. There are eleven codes for results and errors, and
+// Cancelled.
 type Code string
 
 // The codes.
 const (
 	None                 Code = ""                     // success; "None" in results files
-	Timeout              Code = "Timeout"              // no answer in time; HTTP 408, 504
+	Timeout              Code = "Timeout"              // no answer in time; HTTP 408 and 504
 	RateLimited          Code = "RateLimited"          // HTTP 429
-	RetryableServer      Code = "RetryableServer"      // other HTTP 5xx, and what a tool knows to be transient
-	InvalidInput         Code = "InvalidInput"         // HTTP 400, 422; arguments that are no JSON object
-	NotFound             Code = "NotFound"             // HTTP 404; a tool that does not exist
+	RetryableServer      Code = "RetryableServer"      // other HTTP 5xx, and any failure that a tool knows to be transient
+	InvalidInput         Code = "InvalidInput"         // HTTP 400, 422 and other 4xx; invalid arguments
+	NotFound             Code = "NotFound"             // HTTP 404 and 410; an unknown tool
 	Unauthorized         Code = "Unauthorized"         // HTTP 401
-	Forbidden            Code = "Forbidden"            // HTTP 403; permission denied
+	Forbidden            Code = "Forbidden"            // HTTP 403; a denied permission
 	ToolBug              Code = "ToolBug"              // the tool crashed
-	OutputSchemaMismatch Code = "OutputSchemaMismatch" // the answer breaks its schema
-	NoResults            Code = "NoResults"            // nothing found: an answer, not an error
-	Cancelled            Code = "Cancelled"            // ended because it was told to
+	OutputSchemaMismatch Code = "OutputSchemaMismatch" // the result does not match its schema
+	NoResults            Code = "NoResults"            // nothing found, which is not an error
+	Cancelled            Code = "Cancelled"            // the try was cancelled
 )
 
-// Codes lists every code in the taxonomy's order.
+// Codes returns every code, in the order above.
 func Codes() []Code {
 	return []Code{None, Timeout, RateLimited, RetryableServer, InvalidInput, NotFound, Unauthorized,
 		Forbidden, ToolBug, OutputSchemaMismatch, NoResults, Cancelled}
@@ -75,8 +76,8 @@ func (e *ToolError) Error() string {
 	return strings.TrimSuffix(string(e.Code)+": "+e.Text, ": ")
 }
 
-// FuncTool makes a tool of a function. It decodes the arguments into an A with
-// encoding/json ([json.RawMessage] takes them as they are). If that fails the
+// FuncTool returns a tool that calls f. It decodes the arguments into an A with
+// encoding/json ([json.RawMessage] keeps them as they are). If that fails the
 // call ends as [InvalidInput], and f is not called.
 func FuncTool[A any](spec ToolSpec, f func(ctx context.Context, args A) (string, error)) Tool {
 	return &funcTool[A]{spec, f}
@@ -100,13 +101,13 @@ func (t *funcTool[A]) Call(ctx context.Context, text string) (string, error) {
 	return t.f(ctx, args)
 }
 
-// RollUp counts what a sub-run used (tokens, cost and calls) against the limits
-// of the run that called the tool. ctx is the one that [Tool.Call] got; with any
+// RollUp counts the tokens, cost and calls of a sub-run against the limits of the
+// run that called the tool. ctx must be the one that [Tool.Call] got; with any
 // other RollUp does nothing. A tool with several sub-runs calls it for each.
 //
-// The sub-run's task should have a Depth one higher than its parent's, and its
-// config a shorter time.grace: a parent that gives the call up waits for its
-// own time.grace, and abandons a sub-run that takes as long to end.
+// The Depth of the sub-run's task should be one more than its parent's, and its
+// time.grace shorter. A parent that cancels the call waits only for its own
+// time.grace, and abandons a sub-run that takes as long to end.
 func RollUp(ctx context.Context, out Outcome) {
 	if r, ok := ctx.Value(rollUpKey{}).(*rollUp); ok {
 		r.mu.Lock()
@@ -120,13 +121,14 @@ func RollUp(ctx context.Context, out Outcome) {
 
 type rollUpKey struct{}
 
-// A rollUp sums up what the sub-runs of one try used.
+// A rollUp holds the sums of RollUp for one try.
 type rollUp struct {
 	mu                        sync.Mutex
 	tokensIn, tokensOut, cost int64
 	calls                     int
 }
 
+// into copies the sums into the try's result.
 func (r *rollUp) into(in *Input) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

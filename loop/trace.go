@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// A Record is one step of a machine: what went in, and what came out of it.
+// A Record is one step of a machine: an input, and the effects that it led to.
 type Record struct {
 	In      Input
 	Effects []Effect
 }
 
-// A Trace is all that went into a session's loop and came out of it, in order.
-// Its text form ([Trace.String], [ParseTrace]) is canonical: the same trace has
-// the same text, and the text parses back to the same trace.
+// A Trace holds the steps of a session in order: all inputs and effects. Its text
+// form ([Trace.String], [ParseTrace]) is canonical: equal traces have equal texts,
+// and a text parses back to its trace.
 type Trace []Record
 
-// Append adds a step. It copies effects and leaves out what is not part of a
-// trace.
+// Append appends a step. It copies effects, without the fields that are not part of
+// a trace.
 func (t *Trace) Append(in Input, effects []Effect) {
 	var kept []Effect
 	if n := len(*t); n < cap(*t) && len((*t)[:n+1][n].Effects) == 0 {
-		kept = (*t)[:n+1][n].Effects // which Recycle emptied
+		kept = (*t)[:n+1][n].Effects // emptied by Recycle
 	}
 	kept = append(kept, effects...)
 	for i := range kept {
@@ -32,7 +32,7 @@ func (t *Trace) Append(in Input, effects []Effect) {
 }
 
 // Recycle empties the trace and keeps its memory for the steps of another session.
-// Nobody may use the trace, its records or parts of them afterwards.
+// Its records and their parts must not be used afterwards.
 func (t *Trace) Recycle() {
 	for i, r := range *t {
 		clear(r.Effects)
@@ -41,10 +41,9 @@ func (t *Trace) Recycle() {
 	*t = (*t)[:0]
 }
 
-// Map returns a copy of the trace in which change has been applied to every text
-// of a model, a tool or a user, in the order of the trace: an output for somebody
-// to read is a redacted copy. Names, ids, arguments and results are texts; stops,
-// codes and numbers are not.
+// Map returns a copy of the trace with change applied to every text of a model, a
+// tool or a user, in the order of the trace. It makes redacted copies. Names, ids,
+// arguments and results are texts; stops, codes and numbers are not.
 func (t Trace) Map(change func(string) string) Trace {
 	mapped := make(Trace, len(t))
 	for i := range t {
@@ -53,7 +52,7 @@ func (t Trace) Map(change func(string) string) Trace {
 	return mapped
 }
 
-// Map is [Trace.Map] for one record.
+// Map is like [Trace.Map] for one record.
 func (r Record) Map(change func(string) string) Record {
 	all := func(texts ...*string) {
 		for _, t := range texts {
@@ -82,8 +81,8 @@ func (r Record) Map(change func(string) string) Record {
 	return r
 }
 
-// The words of a trace, by kind. The two cancels and the two asks of effects
-// are told apart by the number that follows.
+// The words of a trace, by kind. The letter of the number that follows separates
+// the two cancels and the two asks of effects.
 var (
 	inputWords = [...]string{
 		Started: "started", UserMessage: "message", Steer: "steer", ModelDelta: "delta", ModelReply: "reply", ModelFailure: "failure",
@@ -95,11 +94,11 @@ var (
 	}
 )
 
-// String gives the text form of the trace, "" for an empty one.
+// String returns the text form of the trace, "" for an empty one.
 func (t Trace) String() string { return string(t.AppendText(nil)) }
 
-// AppendText appends the text form of the trace to dst. The lines of
-// consecutive parts of a trace together are the lines of the whole.
+// AppendText appends the text form of the trace to dst. The texts of consecutive
+// parts of a trace, joined, are the text of the whole.
 func (t Trace) AppendText(dst []byte) []byte {
 	for i := range t {
 		dst = t[i].appendLines(dst)
@@ -107,12 +106,12 @@ func (t Trace) AppendText(dst []byte) []byte {
 	return dst
 }
 
-// String gives the record's lines of a trace's text form: that of the input,
+// String returns the record's lines in the text form of a trace: one for the input,
 // then one for each effect.
 func (r Record) String() string { return string(r.appendLines(nil)) }
 
-// AppendText appends the record's lines to dst, so that a trace can be written
-// while it happens.
+// AppendText appends the record's lines to dst, which allows writing a trace step by
+// step.
 func (r Record) AppendText(dst []byte) []byte { return r.appendLines(dst) }
 
 func (r *Record) appendLines(dst []byte) []byte {
@@ -123,8 +122,8 @@ func (r *Record) appendLines(dst []byte) []byte {
 	return dst
 }
 
-// appendInput appends the line of an input. Fields that the kind does not use
-// are zero, so what is not zero is written whatever the kind.
+// appendInput appends the line of an input. It writes every field that is not zero,
+// since the fields that a kind does not use are zero.
 func appendInput(b []byte, in *Input) []byte {
 	b = append(appendTime(b, in.At), ' ')
 	b = appendWord(b, inputWords[:], int(in.Kind))
@@ -157,7 +156,7 @@ func appendInput(b []byte, in *Input) []byte {
 	return appendText(b, " cause=", string(in.Cause))
 }
 
-// appendEffect appends the line of an effect, in the same way.
+// appendEffect appends the line of an effect, with every field that is not zero.
 func appendEffect(b []byte, e *Effect) []byte {
 	b = append(b, "          > "...)
 	b = appendWord(b, effectWords[:], int(e.Kind))
@@ -183,6 +182,7 @@ func appendEffect(b []byte, e *Effect) []byte {
 	return b
 }
 
+// appendOutcome appends the fields of an outcome that are not zero.
 func appendOutcome(b []byte, o *Outcome) []byte {
 	b = appendText(b, " stop=", string(o.Stop))
 	b = appendText(b, " end=", string(o.End))
@@ -211,7 +211,7 @@ func appendOutcome(b []byte, o *Outcome) []byte {
 	return appendSpan(b, " elapsed=", o.Elapsed)
 }
 
-// appendWord appends the word of a kind; a kind that does not exist has none.
+// appendWord appends the word of a kind, or ? for an unknown kind.
 func appendWord(b []byte, words []string, kind int) []byte {
 	if kind <= 0 || kind >= len(words) {
 		return append(b, '?')
@@ -219,8 +219,8 @@ func appendWord(b []byte, words []string, kind int) []byte {
 	return append(b, words[kind]...)
 }
 
-// appendInputRef appends what an input answers. A model input is mostly of the
-// first try, and does not say so.
+// appendInputRef appends the reference of an input. Model inputs leave out #1, since
+// most are of the first try.
 func appendInputRef(b []byte, r Ref) []byte {
 	switch {
 	case r.Kind == RefModel && r.Try == 1:
@@ -231,7 +231,7 @@ func appendInputRef(b []byte, r Ref) []byte {
 	return r.append(b)
 }
 
-// appendText appends a key and its value, or nothing if that is empty.
+// appendText appends a key and its value, or nothing if the value is empty.
 func appendText(b []byte, key, value string) []byte {
 	if value == "" {
 		return b
@@ -270,8 +270,8 @@ func appendTime(b []byte, at time.Duration) []byte {
 	return append(b[:start], b[start+spare:]...)
 }
 
-// appendSeconds appends a duration in seconds, exactly: with as many decimals
-// as it has, and no fewer than least.
+// appendSeconds appends a duration in exact seconds, with at least least decimals
+// and no zeros after them.
 func appendSeconds(b []byte, d time.Duration, least int) []byte {
 	n := uint64(d)
 	if d < 0 {
@@ -292,12 +292,12 @@ func appendSeconds(b []byte, d time.Duration, least int) []byte {
 	return append(b, 's')
 }
 
-// What a byte lets a value be, in the order in which they rule out more.
+// The classes of bytes in a value. Each later one rules out more of its forms.
 const (
 	bareByte   = 0
 	plainText  = 1 << iota // printable ASCII
 	doubleText             // a double quote
-	escapeText             // a back quote, a backslash, anything else
+	escapeText             // a back quote, a backslash, or any other byte
 )
 
 var valueBytes = func() (class [256]byte) {
@@ -316,8 +316,8 @@ var valueBytes = func() (class [256]byte) {
 	return class
 }()
 
-// appendValue appends a value in the form that fits it: bare, in back quotes,
-// or Go-quoted.
+// appendValue appends a value. It is bare if every byte allows that, in back quotes
+// if it has double quotes and nothing to escape, and Go-quoted otherwise.
 func appendValue(b []byte, s string) []byte {
 	var has byte
 	for i := range len(s) {

@@ -2,9 +2,9 @@ package loop
 
 import "github.com/agentbench-go/agentbench/loop/detect"
 
-// This file shows the batch to the detectors, and does what they want.
+// This file shows batches to the detectors and carries out their findings.
 
-// askDetectors shows the batch before any of it runs.
+// askDetectors shows the batch to the detectors before any of it runs.
 func (m *Machine) askDetectors(text string) {
 	if m.detectors.Empty() {
 		return
@@ -31,7 +31,7 @@ func (m *Machine) askDetectors(text string) {
 	}
 }
 
-// lookAtText shows a reply without calls.
+// lookAtText shows a reply without calls to the detectors.
 func (m *Machine) lookAtText(text string) {
 	if m.detectors.Empty() {
 		return
@@ -41,7 +41,7 @@ func (m *Machine) lookAtText(text string) {
 	m.closeDetectors()
 }
 
-// closeDetectors shows how the batch ended.
+// closeDetectors shows the results of the batch to the detectors.
 func (m *Machine) closeDetectors() {
 	if m.detectors.Empty() {
 		return
@@ -59,7 +59,7 @@ func (m *Machine) closeDetectors() {
 	}
 }
 
-// act does what a detector wants.
+// act carries out a finding.
 func (m *Machine) act(f *detect.Finding) {
 	tool := ""
 	if f.Call < len(m.batch) {
@@ -85,8 +85,8 @@ func (m *Machine) act(f *detect.Finding) {
 	}
 }
 
-// vetoFor vetoes the call that the detector acted on, or the whole batch where
-// it looks at turns. What has run stays as it is.
+// vetoFor vetoes the call that the finding is about, or the whole batch if the
+// detector records turns. Calls that have run stay as they are.
 func (m *Machine) vetoFor(f *detect.Finding, text string) {
 	if f.Detector.Record == "" || f.Detector.Record == detect.PerCall {
 		m.veto(f.Call, text)
@@ -95,12 +95,14 @@ func (m *Machine) vetoFor(f *detect.Finding, text string) {
 	}
 }
 
+// vetoAll vetoes every call of the batch that has not started.
 func (m *Machine) vetoAll(text string) {
 	for i := range m.batch {
 		m.veto(i, text)
 	}
 }
 
+// veto vetoes a call unless it has started or is blocked.
 func (m *Machine) veto(i int, text string) {
 	if c := &m.batch[i]; c.why == Executed && c.state == queued {
 		c.block(Vetoed, text)

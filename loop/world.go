@@ -8,40 +8,39 @@ import (
 	"time"
 )
 
-// A World answers a machine: it carries out effects and yields the next input.
-// Worlds are interchangeable and wrap each other.
+// A World answers a machine: it carries out effects and returns the next input.
+// Worlds are interchangeable and can wrap each other.
 type World interface {
-	// Do is told what the machine was given and what it asks for in answer. It
-	// does not block, and keeps nothing of effects.
+	// Do starts to carry out the effects of a step whose input was in. It does
+	// not block, and does not keep the slice effects.
 	//
-	// An in without a Kind is not a step: a resumed session hands over, once and
-	// first of all, the effects of its saved steps that still wait for an answer
-	// (see [Continue]). Nobody works on them, so the world starts on them anew.
+	// An in without a Kind is not a step. A resumed session makes its first call
+	// of Do so, with the effects of saved steps that still wait for an answer
+	// (see [Continue]). The world starts on them from the beginning.
 	Do(ctx context.Context, in Input, effects []Effect)
 
-	// Next yields the next input. Where armed is true it never yields one at or
-	// after wake without yielding a Tick at wake first. It returns io.EOF when
-	// nothing is pending and nothing is armed: the session is over, or a script
-	// ran dry.
+	// Next returns the next input. If armed is true it must return a Tick at wake
+	// before any input at or after wake. It returns io.EOF if nothing is pending
+	// and armed is false: the session is over, or a script has nothing more to
+	// say.
 	Next(ctx context.Context, wake time.Duration, armed bool) (Input, error)
 }
 
-// ErrDry says that a world had nothing to answer while the machine still
-// waited.
+// ErrDry means that a world had no further input while the machine still waited
+// for one.
 var ErrDry = errors.New("the world ran dry")
 
 // Run drives a machine in a world to the end of the session, and returns the
-// outcome of its last run. An error means that the session broke off: the
-// outcome then tells how far it came.
+// outcome of its last run. After an error the session is incomplete, and the
+// outcome holds the counts so far.
 func Run(ctx context.Context, m *Machine, w World) (Outcome, error) {
 	in := m.Begin()
 	return Continue(ctx, m, w, in, m.Step(in))
 }
 
-// Continue drives a machine on after steps that have been made already. effects
-// are those that the world still has to carry out, and in is the input of their
-// step; or, where they come from several steps, an input without a Kind that
-// only tells the time of the last one.
+// Continue is like [Run] for a machine that has already made steps. effects are
+// those that the world must still carry out, and in is the input of their step. If
+// they are from several steps, in has no Kind, and its At is that of the last one.
 func Continue(ctx context.Context, m *Machine, w World, in Input, effects []Effect) (Outcome, error) {
 	for {
 		w.Do(ctx, in, effects)
@@ -59,15 +58,15 @@ func Continue(ctx context.Context, m *Machine, w World, in Input, effects []Effe
 	}
 }
 
-// Recording wraps a world and appends each step to t. The result has the method
-// Remember of the package session if w has it.
+// Recording returns a world that appends each step to t and passes it on to w. The
+// result has the method Remember, which the package session calls, if w has it.
 func Recording(w World, t *Trace) World {
 	r := &recorder{World: w, trace: t}
-	if told, ok := w.(rememberer); ok {
+	if known, ok := w.(rememberer); ok {
 		return struct {
 			*recorder
 			rememberer
-		}{r, told}
+		}{r, known}
 	}
 	return r
 }
