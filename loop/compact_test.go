@@ -8,9 +8,9 @@ import (
 	. "github.com/agentbench-go/agentbench/loop"
 )
 
-// Facts that stand in results before a compaction reach the model after it: the
-// request for a summary shows every message that goes, and what the model makes
-// of them stands in their place. In the order compact, trim, ask, run, truncate.
+// Facts in results before a compaction reach the model after it: the request for a
+// summary shows every message that it replaces, and the summary takes their place.
+// The order is compact, trim, ask, run, truncate.
 func TestSummaryKeepsPlantedFacts(t *testing.T) {
 	cfg := Off()
 	cfg.History = History{KeepFirst: true, KeepLast: 2, CompactAt: 6, MaxMessages: 8, MaxResultChars: 30, MinGain: 0.1, CompactionsWithoutGain: 2}

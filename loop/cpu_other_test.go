@@ -6,5 +6,5 @@ import "time"
 
 var start = time.Now()
 
-// cpuTime stands for the CPU time of the process, which is not known here.
+// cpuTime returns the elapsed time, since the CPU time is not known here.
 func cpuTime() time.Duration { return time.Since(start) }

@@ -10,9 +10,9 @@ import (
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-// play runs a session in which reply i asks for the calls of script(i), each a
-// letter for a tool and its arguments, and each call is answered by answer. It
-// gives the reply (counted from 1) in which each act came.
+// playWith runs a session in which reply i asks for the calls of script(i), each a
+// letter for a tool and its arguments, and answer answers each call. It returns
+// the reply (counted from 1) in which each act came.
 func playWith(t *testing.T, d detect.Detector, replies int, script func(i int) []AskedCall, answer func(i int, c AskedCall) (Code, string)) (out Outcome, acts map[string]int) {
 	t.Helper()
 	cfg := Off()

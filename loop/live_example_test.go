@@ -7,8 +7,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// parrot stands in for a real model: it asks for the same call until the result
-// is "sunny".
+// parrot replaces a real model: it asks for the same call until the result is
+// "sunny".
 type parrot struct{}
 
 func (parrot) Reply(_ context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {

@@ -140,8 +140,8 @@ func TestLiveJoinedDeltas(t *testing.T) {
 	}
 }
 
-// flood is a model of 20 goroutines that each tell n deltas of a text, and
-// then calls then.
+// flood is a model of 20 goroutines that each send n deltas of a text. After them
+// it calls then.
 func flood(n int, text string, then func()) loop.Model {
 	return modelFunc(func(_ context.Context, _ loop.ModelRequest, delta func(string)) (loop.Reply, error) {
 		var all sync.WaitGroup
@@ -219,10 +219,10 @@ func TestLiveFloodCannotHoldTheLoop(t *testing.T) {
 			tt.change(&cfg)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			var told sync.WaitGroup // at least a million deltas, and on until the request is given up
+			var sent sync.WaitGroup // at least a million deltas, and on until the request is given up
 			model := modelFunc(func(ctx context.Context, _ loop.ModelRequest, delta func(string)) (loop.Reply, error) {
 				for range 20 {
-					told.Go(func() {
+					sent.Go(func() {
 						for i := 0; i < 50_000 || ctx.Err() == nil; i++ {
 							if delta("x"); i == 10_000 && tt.cancel {
 								cancel()
@@ -230,7 +230,7 @@ func TestLiveFloodCannotHoldTheLoop(t *testing.T) {
 						}
 					})
 				}
-				told.Wait()
+				sent.Wait()
 				return loop.Reply{}, ctx.Err()
 			})
 			type result struct {
@@ -253,13 +253,13 @@ func TestLiveFloodCannotHoldTheLoop(t *testing.T) {
 			case <-time.After(2 * time.Minute):
 				t.Fatal("the loop still runs")
 			}
-			told.Wait()
+			sent.Wait()
 		})
 	}
 }
 
-// When the caller gives up, what waits is yielded but for deltas: a reply that
-// came before still counts.
+// When the caller gives up, the loop still gets all waiting inputs except deltas: a
+// reply that came before counts.
 func TestLiveCancelPassesDeltas(t *testing.T) {
 	for _, replied := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {

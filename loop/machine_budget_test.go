@@ -7,13 +7,13 @@ import (
 	. "github.com/agentbench-go/agentbench/loop"
 )
 
-// reply gives the reply to the n-th request.
+// replyWith returns in as the reply to the n-th request.
 func replyWith(n int, in Input) Input {
 	in.Kind, in.Ref = ModelReply, Ref{Kind: RefModel, N: n, Try: 1}
 	return in
 }
 
-// A cost limit is exact to the nano-dollar, though its dollars are no exact
+// A cost limit is exact to the nano-dollar, although its dollars are not an exact
 // binary fraction: 497 is not above 497, 498 is.
 func TestCostLimitIsExact(t *testing.T) {
 	for cost, want := range map[int64]Stop{497: "", 498: StopCostLimit} {
@@ -72,7 +72,7 @@ func TestLastWordIsNotCompacted(t *testing.T) {
 	}
 }
 
-// toolResult gives the result of the n-th call.
+// toolResult returns the result of the n-th call.
 func toolResult(n int) Input {
 	return Input{Kind: ToolResult, Ref: Ref{Kind: RefCall, N: n, Try: 1}, Text: "ok"}
 }
@@ -95,8 +95,8 @@ func TestStepLimitAsksAndRefuses(t *testing.T) {
 	}
 }
 
-// A batch of which nothing runs is no step: two vetoed calls end a run by the
-// breaker alone.
+// A batch of which nothing runs is not a step: two vetoed calls end a run only by
+// the breaker.
 func TestVetoedBatchIsNoStep(t *testing.T) {
 	cfg := Default()
 	cfg.Limits.Steps = 2
@@ -151,7 +151,7 @@ func TestGainlessCompactionsOfARun(t *testing.T) {
 	}
 }
 
-// The name of another stop is no name for a detector.
+// The name of another stop is not a name for a detector.
 func TestDetectorIsNoOtherStop(t *testing.T) {
 	for _, name := range []Stop{StopCompactionThrash, StopDone, StopErrorLimit} {
 		cfg := Default()

@@ -13,11 +13,11 @@ import (
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-// anyValue lists the fields of which every value can be meant, beside those that
-// are true or false.
+// anyValue lists the fields of which every value is valid, except those that are
+// true or false.
 var anyValue = []string{"errors.text_prefix", "detectors[0].tools.only", "detectors[0].tools.except", "detectors[0].ignore_args"}
 
-// impossible gives values that a field cannot have, by its type.
+// impossible returns values that a field cannot have, by its type.
 func impossible(field string, typ reflect.Type) []string {
 	switch field {
 	case "limits.cost_usd":
@@ -206,8 +206,8 @@ func TestValidateReportsAll(t *testing.T) {
 	}
 }
 
-// TestNewRefusesTools: what is wrong with the tools is named in the same way, and
-// with what is wrong in the config.
+// TestNewRefusesTools: mistakes in the tools are reported in the same way, together
+// with those in the config.
 func TestNewRefusesTools(t *testing.T) {
 	for _, c := range []struct {
 		spec ToolSpec

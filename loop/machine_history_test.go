@@ -81,8 +81,8 @@ func (b *book) input(r *Record) (problems []string) {
 	return problems
 }
 
-// asked gives the calls of a reply. A planner's stands in the text, unless the
-// reply has calls of its own or was cut off.
+// asked returns the calls of a reply. A planner's call is in the text, unless the
+// reply has other calls or was cut off.
 func (b *book) asked(in *Input) []AskedCall {
 	switch {
 	case b.purpose == ForSummary:
@@ -113,7 +113,7 @@ func (b *book) put(e *Effect) {
 	b.messages = append(b.messages, Message{Ref: e.Ref, Role: ToolRole, Text: e.Text, CallID: b.callIDs[e.Ref.N]})
 }
 
-// compare leaves Failed out, which a trace tells only with the config.
+// compare leaves out Failed, which only trace and config together determine.
 func (b *book) compare(have []Message) []string {
 	have = slices.Clone(have)
 	for i := range have {

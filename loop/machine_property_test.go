@@ -9,9 +9,8 @@ import (
 	. "github.com/agentbench-go/agentbench/loop"
 )
 
-// wildTrace plays the session of a seed in the wild world of that seed. A world
-// in which nothing is to come, and nothing is waited for in time, has a caller
-// that gives up.
+// wildTrace plays the session of a seed in the wild world of that seed. If nothing
+// is pending in the world and no timer is set, the caller cancels.
 func wildTrace(t *testing.T, seed uint64) (session, Trace) {
 	t.Helper()
 	s, err := wildSession(seed)
@@ -155,7 +154,7 @@ func addsUp(o *Outcome, cfg *Config) string {
 // tries follows the tries of calls through a trace.
 type tries struct {
 	parallel int
-	open     map[Ref]bool // running, or told to end
+	open     map[Ref]bool // running, or cancelled and not ended
 	last     map[int]int  // the last try of a call
 	put      int          // the call whose result came last
 }
@@ -209,7 +208,7 @@ func TestOneTextForOneSession(t *testing.T) {
 	}
 }
 
-// TestRefold: a fresh machine that is fed with the inputs of a stored trace gives
+// TestRefold: a fresh machine that is fed with the inputs of a stored trace returns
 // the stored effects.
 func TestRefold(t *testing.T) {
 	for seed := range uint64(100) {

@@ -205,7 +205,7 @@ func (w *wild) answer(now time.Duration, e *Effect) (all []Input) {
 	return all
 }
 
-// maybe forgets an answer once in n times, and once in n times gives it twice.
+// maybe drops an answer once in n times, and once in n times sends it twice.
 func (w *wild) maybe(in Input, n int) []Input {
 	switch w.IntN(n) {
 	case 0:

@@ -57,7 +57,7 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// outcome gives the outcome of a session's last run.
+// outcome returns the outcome of a session's last run.
 func outcome(t *testing.T, trace Trace) (last *Outcome) {
 	t.Helper()
 	for i := range trace {
@@ -119,7 +119,7 @@ func TestRefusalLeavesNoMessage(t *testing.T) {
 	}
 }
 
-// TestStops gives every stop its end state (decision D21).
+// TestStops lists the end state of every stop.
 func TestStops(t *testing.T) {
 	for end, stops := range map[EndState][]Stop{
 		Done:                      {StopDone, StopByModel},
@@ -141,8 +141,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestRetryCodes: by default what is transient is retried and nothing else is
-// (decision D9).
+// TestRetryCodes: by default only transient failures are retried.
 func TestRetryCodes(t *testing.T) {
 	transient := []Code{Timeout, RateLimited, RetryableServer}
 	for _, code := range append(Codes(), "Nonsense") {
@@ -157,7 +156,7 @@ func TestRetryCodes(t *testing.T) {
 	}
 }
 
-// opened gives a machine with a call of read that runs since 0 s.
+// opened returns a machine with a call of read that began at 0 s.
 func opened(t *testing.T, cfg Config, task Task) *Machine {
 	t.Helper()
 	m, err := New(cfg, task, []ToolSpec{{Name: "read"}})
@@ -190,7 +189,7 @@ func TestModelStatuses(t *testing.T) {
 	}
 }
 
-// waits gives the waits before the retries of a call that always fails.
+// waits returns the waits before the retries of a call that always fails.
 func waits(t *testing.T, seed uint64, set func(*Retry)) (all []time.Duration) {
 	t.Helper()
 	cfg := Off()

@@ -24,10 +24,10 @@ func FuzzParseAction(f *testing.F) {
 		switch a.Action {
 		case ActionCall, ActionAsk, ActionReplan, ActionStop:
 		default:
-			t.Errorf("there is no action %q", a.Action)
+			t.Errorf("there is not an action %q", a.Action)
 		}
 		if a.Action == ActionCall && a.Name == "" || len(a.Args) > 0 && !json.Valid(a.Args) {
-			t.Errorf("%+v is no action", a)
+			t.Errorf("%+v is not an action", a)
 		}
 		one, err := json.Marshal(a)
 		if err != nil {

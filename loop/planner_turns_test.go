@@ -9,9 +9,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-// TestPlannerTurnsWithoutCalls: a planner's action that is no call is a turn
-// like any: it ends the streak of a call (decision D1), and a detector that looks
-// at replies sees it.
+// TestPlannerTurnsWithoutCalls: a planner's action that is not a call is a turn like
+// any other. It ends the streak of a call, and a detector of replies sees it.
 func TestPlannerTurnsWithoutCalls(t *testing.T) {
 	const read, replan = `{"action":"call_tool","name":"read","args":{}}`, `{"action":"replan","subgoals":["look"]}`
 	breaker := detect.Detector{Name: "breaker", Do: []detect.Rung{{At: 2, Act: detect.Stop}}}
