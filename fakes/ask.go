@@ -7,16 +7,16 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// heard is what the loop said that the history alone does not tell.
+// heard keeps what the loop reported and a history does not show.
 type heard struct {
-	whys       map[int]loop.Why // of calls that were not executed, by number
+	whys       map[int]loop.Why // why calls were not executed, by number
 	cutReply   int              // the last request whose reply was cut off
-	cutMessage int              // the user message that said so
-	nudge      int              // the last request whose calls a detector wanted to speak about
-	nudgeText  int              // the user message that did
+	cutMessage int              // the user message that says so
+	nudge      int              // the last request whose calls made a detector nudge the model
+	nudgeText  int              // the user message with that nudge
 }
 
-// hear takes notice of what the loop notes and puts into the history.
+// hear reads what the loop notes and puts into the history.
 func (w *World) hear(e *loop.Effect) {
 	switch {
 	case e.Kind == loop.Note && e.Event == loop.EventCutReply:
@@ -29,14 +29,14 @@ func (w *World) hear(e *loop.Effect) {
 		w.heard.nudgeText = e.Ref.N
 	case e.Kind == loop.Put && e.Ref.Kind == loop.RefCall:
 		delete(w.open, e.Ref.N)
-		w.asked = max(w.asked, e.Ref.N) // where a call stood in the text of a reply
+		w.asked = max(w.asked, e.Ref.N) // the call may have been read from a reply's text
 		if e.Why != loop.Executed {
 			w.heard.whys[e.Ref.N] = e.Why
 		}
 	}
 }
 
-// look reads the end of a history: the last batch of results, and messages
+// look reads the end of a history: the last batch of results and the messages
 // after it.
 func (h *heard) look(history []loop.Message) Before {
 	var b Before
@@ -59,13 +59,13 @@ func (h *heard) look(history []loop.Message) Before {
 	return b
 }
 
-// A choice is the step that answers a request, whatever the try.
+// A choice is the step that answers all tries of a request.
 type choice struct {
 	turn int
 	step *step
 }
 
-// choose finds the step for a request, nil if there is none.
+// choose returns the step for a request, or nil if there is none.
 func (w *World) choose(e *loop.Effect) *step {
 	if w.choice.turn != e.Ref.N {
 		w.choice = choice{turn: e.Ref.N, step: w.find(e)}
@@ -73,8 +73,7 @@ func (w *World) choose(e *loop.Effect) *step {
 	return w.choice.step
 }
 
-// What the world itself says to a request for a summary, and as a last word,
-// where no step is for it.
+// The world's own summary and last word, for scripts without a step for them.
 var (
 	summary  = step{Step: &Step{}, text: template{text: "What was said before, in a few words."}}
 	lastWord = step{Step: &Step{}, text: template{text: "I did not get any further."}}
@@ -101,7 +100,7 @@ func (w *World) find(e *loop.Effect) *step {
 	return s
 }
 
-// ask answers a model request, or lets it fail.
+// ask queues the answer to a model request, or its failure.
 func (w *World) ask(e *loop.Effect) {
 	w.turn = e.Ref.N
 	if e.Ref.N > w.ceiling().Requests {
@@ -122,7 +121,7 @@ func (w *World) ask(e *loop.Effect) {
 		w.fail(err)
 		return
 	}
-	if s.failure(e.Ref.Try) >= 0 { // the worlds share those steps that have none
+	if s.failure(e.Ref.Try) >= 0 { // never true of summary and lastWord, which all worlds share
 		s.struck = true
 	}
 	for i, text := range Cut(said.Text, said.Of) {
@@ -138,7 +137,8 @@ func (w *World) delta(ref loop.Ref, after time.Duration, text string) {
 	w.queue.push(loop.Input{At: w.now + after, Kind: loop.ModelDelta, Ref: ref, Text: text})
 }
 
-// answer queues what the model says to a try, after the pieces.
+// answer queues the end of a model's answer to a try: its reply or its failure. A
+// failure that hangs queues nothing.
 func (w *World) answer(ref loop.Ref, said *Said) {
 	for _, i := range said.Struck {
 		w.fired[i] = true

@@ -31,7 +31,7 @@ func benchScript() *Script {
 	}
 }
 
-// every is a config with every net on, none of which the script runs into.
+// every is a config with every net on, of which the script triggers none.
 func every() loop.Config {
 	c := loop.Default()
 	c.Limits = loop.Limits{Turns: 100, Calls: 100, CallsPerTurn: 10, Tokens: 1e6, CostUSD: 10, Tries: 100}
@@ -125,7 +125,7 @@ func (w *textWriter) Do(ctx context.Context, in loop.Input, effects []loop.Effec
 	w.World.Do(ctx, in, effects)
 }
 
-// The bare loop: what a tool loop is without any net.
+// The bare loop: a tool loop without any net.
 
 type bareMessage struct {
 	role, text, id string

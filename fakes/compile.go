@@ -12,15 +12,15 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// What a script may ask for at most: it comes from a file.
+// Upper bounds on the values of a script, because scripts come from files.
 const (
 	maxLatency     = 10 * 365 * 24 * time.Hour
 	maxChunks      = 100_000
 	maxResultChars = 16 << 20
 )
 
-// A program is a script that has been read once. Of what tools, gates and
-// replies say, it counts how much is used up.
+// A program is a compiled script. It also counts how often the answers of tools,
+// gates and replies have been used.
 type program struct {
 	steps   []step
 	when    []int // the indexes of the When steps
@@ -29,52 +29,52 @@ type program struct {
 	replies []reply
 	covered int // how many requests the plain steps answer
 	faults  []planned
-	states  []state // the first is the one that follows them
-	fresh   string  // what the fresh call ids begin with
+	states  []state // the first one follows the plain steps
+	fresh   string  // the prefix of fresh call ids
 	random  bool
 }
 
-// A step is a [Step] with its texts read.
+// A step is a [Step] with its texts parsed.
 type step struct {
 	*Step
 	index    int // in Script.Model
-	last     int // the number of the last request that the plain steps up to here cover
+	last     int // the last request covered by the plain steps up to this one
 	left     int // how many requests it answers
 	text     template
 	args     []template // of Calls
 	failures []template
-	struck   bool // a request of a [World] got one of them
+	struck   bool // a request of a [World] got one of the failures
 }
 
-// A tool is a [Tool] with its texts read.
+// A tool is a [Tool] with its texts parsed.
 type tool struct {
 	*Tool
 	answers []answer
 }
 
-// An answer is an [Answer] with its texts read.
+// An answer is an [Answer] with its texts parsed.
 type answer struct {
 	*Answer
 	matcher
 	result   template
 	text     template
 	failures []template
-	struck   bool // a call got one of them
+	struck   bool // a call got one of the failures
 }
 
-// A gate is a [PermissionAnswer], and how often it has answered.
+// A gate is a [PermissionAnswer] that counts how often it may still answer.
 type gate struct {
 	*PermissionAnswer
 	matcher
 }
 
-// A reply is a [Reply], and how often it has answered.
+// A reply is a [Reply] that counts how often it may still answer.
 type reply struct {
 	*Reply
 	left int
 }
 
-// compile reads a script. The error joins all that cannot be played in it.
+// compile parses and checks a script. The error joins all of its invalid values.
 func compile(s *Script) (*program, error) {
 	p := &program{tools: make([]tool, len(s.Tools)), fresh: freshPrefix(s)}
 	r := reader{program: p}
@@ -88,10 +88,10 @@ func compile(s *Script) (*program, error) {
 	return p, errors.Join(r.errs...)
 }
 
-// A reader fills a program.
+// A reader fills a program and collects the errors of the script.
 type reader struct {
 	*program
-	at   place // of what is being read
+	at   place // of the value being read
 	errs []error
 }
 
@@ -116,7 +116,7 @@ func (r *reader) readModel(model []Step) {
 	r.link(model)
 }
 
-// advance is the last of n numbers that follow last.
+// advance returns last + n, or the largest int if the sum overflows.
 func advance(last, n int) int {
 	if n > math.MaxInt-last {
 		return math.MaxInt
@@ -127,7 +127,7 @@ func advance(last, n int) int {
 func (r *reader) readStep(s *Step) step {
 	r.at.sub = ""
 	if !s.When.known() {
-		r.wrong("when", "no such condition: %s", quoted(string(s.When)))
+		r.wrong("when", "must be a condition such as %s, not %s", WhenFailed, quoted(string(s.When)))
 	}
 	c := step{Step: s, left: s.Repeat}
 	switch {
@@ -226,7 +226,7 @@ func (r *reader) readUser(u *User) {
 func (r *reader) readFaults(faults []Fault) {
 	for i := range faults {
 		if f, err := ParseFault(faults[i].String()); err != nil || f != faults[i] {
-			r.errs = append(r.errs, &loop.FieldError{Field: fmt.Sprintf("faults[%d]", i), Problem: fmt.Sprintf("cannot be meant: %v", cmp.Or(err, errMixed))})
+			r.errs = append(r.errs, &loop.FieldError{Field: fmt.Sprintf("faults[%d]", i), Problem: fmt.Sprintf("is not a valid fault: %v", cmp.Or(err, errMixed))})
 			continue
 		}
 		r.random = r.random || faults[i].N == 0
@@ -234,11 +234,11 @@ func (r *reader) readFaults(faults []Fault) {
 	}
 }
 
-// errMixed is what is wrong with a fault that has fields of another kind.
-var errMixed = errors.New("it has a field that it does not print")
+// errMixed is the error of a fault with fields that belong to another kind.
+var errMixed = errors.New("a field is set that this kind of fault does not use")
 
-// freshPrefix makes sure that a fresh id is never one that the script gives to
-// another call.
+// freshPrefix returns a prefix for fresh call ids that no id of the script begins
+// with.
 func freshPrefix(s *Script) string {
 	prefix := "call_"
 	for i := range s.Model {
@@ -251,8 +251,7 @@ func freshPrefix(s *Script) string {
 	return prefix
 }
 
-// A place is a path in a script. It is written down only where something is
-// wrong.
+// A place is a path in a script. Only errors turn it into text.
 type place struct {
 	list string
 	i    int // -1 = no index

@@ -14,18 +14,18 @@ import (
 // A faultKind is a kind of fault at one target.
 type faultKind struct {
 	example string   // begins with the word of the kind and the target
-	effect  string   // what it does, for docs/scenarios.md
-	operand *operand // what follows the target, nil = nothing
-	instead bool     // it replaces whatever the model would have said
+	effect  string   // the effect, as docs/scenarios.md describes it
+	operand *operand // the part after the target, nil = none
+	instead bool     // replaces the model's answer, whatever it is
 
-	// One of these spoils what comes, and reports whether there was anything to
-	// spoil. v is the fault's operand.
+	// One of these spoils the reply or the result, and reports whether there was
+	// anything to spoil. v is the fault's operand.
 	reply  func(said *Said, v any) bool
 	result func(a *tryAnswer, v any) bool
 }
 
-// faultKinds lists the kinds of faults: a new kind is a row here, and needs no
-// other code. Tests compare the list with docs/scenarios.md.
+// faultKinds lists the kinds of faults. A new kind is a new row and needs no other
+// code. A test compares the list with docs/scenarios.md.
 var faultKinds = []faultKind{
 	{example: "drop model 3", effect: "no answer to the request at all", instead: true,
 		reply: func(said *Said, _ any) bool { return fail(said, ModelFailure{Hang: true}) }},
@@ -116,12 +116,12 @@ func faultWords() []string {
 func FaultExamples() []Fault {
 	out := make([]Fault, len(faultKinds))
 	for i := range faultKinds {
-		out[i], _ = ParseFault(faultKinds[i].example) // a test reads them all
+		out[i], _ = ParseFault(faultKinds[i].example) // a test parses every example
 	}
 	return out
 }
 
-// An operand is what follows the target of a fault.
+// An operand is the part of a fault after its target.
 type operand struct {
 	parse func(text string) (any, error)
 	print func(v any) string
@@ -130,10 +130,10 @@ type operand struct {
 
 // Dice draw the operand of a fault for a generated world.
 type Dice interface {
-	Below(n int) int       // from 0 to n-1
-	Moment() time.Duration // how long something takes
-	Code() loop.Code       // how a call fails
-	Pieces() int           // how many pieces of a stream come
+	Below(n int) int       // a number from 0 to n-1
+	Moment() time.Duration // a duration
+	Code() loop.Code       // the code of a failed call
+	Pieces() int           // a number of pieces of a stream
 }
 
 // Drawn returns the fault with an operand that the dice have drawn.
@@ -160,7 +160,7 @@ var (
 		parse: func(text string) (any, error) {
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 400 || n > 599 {
-				return nil, fmt.Errorf("the error of a model is an HTTP status from 400 to 599, not %s", quoted(text))
+				return nil, fmt.Errorf("error model needs an HTTP status from 400 to 599, not %s", quoted(text))
 			}
 			return n, nil
 		},
@@ -171,7 +171,7 @@ var (
 		parse: func(text string) (any, error) {
 			c := loop.Code(text)
 			if c == loop.None || !slices.Contains(loop.Codes(), c) {
-				return nil, fmt.Errorf("the error of a tool is a code such as %s, not %s", loop.RetryableServer, quoted(text))
+				return nil, fmt.Errorf("error tool needs a code such as %s, not %s", loop.RetryableServer, quoted(text))
 			}
 			return c, nil
 		},
@@ -183,7 +183,7 @@ var (
 			digits, ok := strings.CutPrefix(text, "after ")
 			n, err := strconv.Atoi(digits)
 			if err != nil || !ok || n < 0 || n >= maxChunks {
-				return nil, fmt.Errorf("cut says after how many pieces, such as after 2, not %s", quoted(text))
+				return nil, fmt.Errorf("cut needs a number of pieces, such as after 2, not %s", quoted(text))
 			}
 			return n, nil
 		},

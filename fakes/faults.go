@@ -11,28 +11,29 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A Fault is one thing that goes wrong in a world, whatever its script says, such
-// as drop model 3 or delay tool read_file 2 5s: a kind, what it strikes, and the
-// operand of its kind if that has one. [FaultExamples] has one of each.
+// A Fault is a failure planned for a world, independent of its script, such as
+// drop model 3 or delay tool read_file 2 5s. It has a kind, a target and, for some
+// kinds, an operand. [FaultExamples] returns one of each kind and target.
 //
-// The number is that of the request or the call; after a tool's name it counts
-// the calls of that tool alone. It means the first try unless #N says another. A
-// share such as 10% instead strikes each try with that chance, drawn by the seed,
-// the try and the place in the list. Faults strike in their order. A fault that
-// finds nothing to spoil, such as calls in a reply without calls, does not strike.
+// The number is that of the request or the call. After a tool's name it counts
+// only the calls of that tool. The fault strikes the first try unless #N names
+// another. With a share such as 10% instead of a number, each try is struck with
+// that probability; the seed, the try and the fault's place in the list decide
+// the draw. Faults strike in the order of the list. A fault does not strike if it
+// finds nothing to spoil, such as the calls of a reply without calls.
 type Fault struct {
 	Kind    string       // the first word
 	At      loop.RefKind // RefModel or RefCall
-	Tool    string       // whose calls, "" = any tool's
-	N       int          // the number, 0 = by Percent
+	Tool    string       // the tool whose calls count, "" = every tool
+	N       int          // the number, 0 = Percent decides
 	Try     int          // 0 = the first
-	Percent int          // 1 to 100 where N is 0
-	// Operand is a time.Duration of delay, a loop.Code of error tool, an int of
-	// error model, cut and oversize, and nil of the other kinds.
+	Percent int          // 1 to 100 if N is 0
+	// Operand is a time.Duration for delay, a loop.Code for error tool, an int for
+	// error model, cut and oversize, and nil for the other kinds.
 	Operand any
 }
 
-// String returns the fault as [ParseFault] reads it.
+// String returns the fault in the form that [ParseFault] reads.
 func (f Fault) String() string {
 	b := fmt.Appendf(nil, "%s %s ", f.Kind, f.target())
 	if f.Tool != "" {
@@ -55,7 +56,7 @@ func (f Fault) String() string {
 	return string(b) + " " + printOperand(f.Operand)
 }
 
-// target returns the word for what the fault strikes.
+// target returns the word for the fault's target: model or tool.
 func (f *Fault) target() string {
 	if f.At == loop.RefModel {
 		return "model"
@@ -63,7 +64,7 @@ func (f *Fault) target() string {
 	return "tool"
 }
 
-// kind returns the fault's row of [faultKinds], nil if it has none.
+// kind returns the fault's row of [faultKinds], or nil if it has none.
 func (f *Fault) kind() *faultKind {
 	for i := range faultKinds {
 		if k := &faultKinds[i]; k.word() == f.Kind && k.strikes(f.At) {
@@ -73,9 +74,9 @@ func (f *Fault) kind() *faultKind {
 	return nil
 }
 
-// ParseFault reads a fault. It accepts one spelling of each fault, so that a fault
-// prints as it was read. The error says what is wrong and, where it can, how the
-// fault is written.
+// ParseFault reads a fault. It accepts one spelling of each fault, so that String
+// returns the text that was read. The error says what is wrong and, if it can, how
+// to write the fault.
 func ParseFault(text string) (Fault, error) {
 	var f Fault
 	words := strings.Split(text, " ")
@@ -92,7 +93,7 @@ func ParseFault(text string) (Fault, error) {
 	case k == nil:
 		return Fault{}, fmt.Errorf("%s cannot strike a %s", f.Kind, f.target())
 	case k.operand == nil && rest != "":
-		return Fault{}, fmt.Errorf("nothing follows a fault such as %s, not %s", f, quoted(rest))
+		return Fault{}, fmt.Errorf("%s takes no operand: remove %s", f, quoted(rest))
 	case k.operand != nil:
 		if f.Operand, err = k.operand.parse(rest); err != nil {
 			return Fault{}, err
@@ -106,7 +107,7 @@ func ParseFault(text string) (Fault, error) {
 
 var faultPlace = regexp.MustCompile(`^([0-9]{1,9})(?:(%)|#([0-9]{1,9}))?$`)
 
-// readTarget reads what the fault strikes, and returns the words after it.
+// readTarget reads the target of the fault, and returns the words after it.
 func (f *Fault) readTarget(words []string) ([]string, error) {
 	switch {
 	case len(words) > 0 && words[0] == "model":
@@ -140,7 +141,7 @@ func (f *Fault) readTarget(words []string) ([]string, error) {
 	if m[3] != "" {
 		f.Try, _ = strconv.Atoi(m[3])
 		if f.Try < 2 {
-			return nil, errors.New("the first try is meant where none is named")
+			return nil, errors.New("a fault without #N strikes the first try, so #N begins with #2")
 		}
 	}
 	return words[2:], nil

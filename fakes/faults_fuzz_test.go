@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What is read prints as it was read, and can be played; what is not, is told in
-// one line.
+// A fault that parses prints as it was written, and can be played. Any other text
+// gets an error of one line.
 func FuzzParseFault(f *testing.F) {
 	for _, text := range someFaults {
 		f.Add(text)

@@ -49,7 +49,7 @@ func TestFaultKindsAreDocumented(t *testing.T) {
 	}
 }
 
-// Each kind strikes its target alone, and changes what comes.
+// Each kind strikes only its target, and changes the answer.
 func TestEachFaultKindFires(t *testing.T) {
 	for i := range faultKinds {
 		k := &faultKinds[i]
@@ -69,8 +69,8 @@ func TestEachFaultKindFires(t *testing.T) {
 	}
 }
 
-// Words of faults in a random order are mostly none; those that are one print as
-// they were read.
+// Words of faults in a random order are rarely a fault; those that are one print as
+// they were written.
 func TestFaultsOfRandomWords(t *testing.T) {
 	words := strings.Fields(strings.Join(someFaults, " ") + " 0 1#1 007 0% 5000ms after x")
 	r, read := rand.New(rand.NewPCG(1, 2)), 0
@@ -101,20 +101,20 @@ func TestFaultsThatAreNone(t *testing.T) {
 		"drop model x":             "a fault strikes a number",
 		"drop model 0":             "numbers and shares begin with 1",
 		"drop model 101%":          "a share is at most 100%",
-		"drop model 3#1":           "the first try is meant where none is named",
+		"drop model 3#1":           "a fault without #N strikes the first try",
 		"drop model 03":            `write it as "drop model 3"`,
 		"drop  model 3":            "a fault strikes the model or a tool",
-		"drop model 3 5s":          "nothing follows a fault such as drop model 3",
+		"drop model 3 5s":          `drop model 3 takes no operand: remove "5s"`,
 		"delay model 3":            "delay needs a duration",
 		"delay model 3 -5s":        "delay needs a duration",
 		"delay model 3 5000ms":     `write it as "delay model 3 5s"`,
-		"error model 3 200":        "the error of a model is an HTTP status",
-		"error tool 3 503":         "the error of a tool is a code",
+		"error model 3 200":        "error model needs an HTTP status",
+		"error tool 3 503":         "error tool needs a code",
 		"malform tool 3":           "malform cannot strike a tool",
 		"oversize model 3 10":      "oversize cannot strike a model",
 		"oversize tool 3 99999999": "oversize needs a number of characters",
-		"cut model 3 2":            "cut says after how many pieces",
-		"cut model 3 after -1":     "cut says after how many pieces",
+		"cut model 3 2":            "cut needs a number of pieces",
+		"cut model 3 after -1":     "cut needs a number of pieces",
 	} {
 		if _, err := ParseFault(text); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s…", text, err, want)
@@ -140,7 +140,7 @@ func pair() *Script {
 	return model(Step{Text: "look", Calls: []StepCall{{Name: "f", Args: `{"n":1}`}, {Name: "f", Args: `{"n":2}`}}})
 }
 
-// What the model says at 2 s, after each fault.
+// The model's answer at 2 s, after each fault.
 func TestFaultsOfTheModel(t *testing.T) {
 	tests := []struct {
 		fault string
@@ -229,7 +229,7 @@ func TestFaultsOfTools(t *testing.T) {
 	}
 }
 
-// What finds nothing to spoil has not fired.
+// A fault that finds nothing to spoil has not fired.
 func TestFaultsThatDoNotFire(t *testing.T) {
 	s := faulty(t, model(Step{Text: "done"}), "malform model 1", "reorder model 1", "swap-ids model 1", "duplicate model 1",
 		"drop model 2", "drop model 1#2", "drop tool f 1", "empty model 1")
@@ -274,13 +274,13 @@ func TestFaultThatCannotBePlayed(t *testing.T) {
 	s := model(Step{Text: "x"})
 	s.Faults = []Fault{{Kind: "drop", At: loop.RefModel, N: 1, Operand: 3}, {Kind: "drop", At: loop.RefModel, N: -1}}
 	err := s.Validate()
-	if err == nil || !strings.Contains(err.Error(), "faults[0]: cannot be meant") || !strings.Contains(err.Error(), "faults[1]: cannot be meant") {
+	if err == nil || !strings.Contains(err.Error(), "faults[0]: is not a valid fault") || !strings.Contains(err.Error(), "faults[1]: is not a valid fault") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// A fault strikes the try that it names, and no other. Behind a tool's name the
-// number counts that tool's calls: call 3 is the second of f.
+// A fault strikes only the try that it names. After a tool's name the number counts
+// that tool's calls: call 3 is the second of f.
 func TestWhichTryIsStruck(t *testing.T) {
 	s := oneTool(Answer{Result: "abc"})
 	s.Tools = append(s.Tools, Tool{ToolSpec: loop.ToolSpec{Name: "g"}, Answers: []Answer{{Result: "abc"}}})

@@ -33,7 +33,7 @@ func halt(stop loop.Stop) loop.Effect {
 	return loop.Effect{Kind: loop.Halt, Outcome: &loop.Outcome{Stop: stop}}
 }
 
-// do tells a world of effects at an instant.
+// do sends a world effects at an instant.
 func do(w *World, at time.Duration, effects ...loop.Effect) {
 	w.Do(context.Background(), loop.Input{At: at, Kind: loop.Tick}, effects)
 }

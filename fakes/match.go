@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// A matcher says which calls an answer is for.
+// A matcher selects the calls that an answer is for.
 type matcher struct {
-	when map[string]any // as decode reads it; empty = every call
-	left int            // how many more it answers
+	when map[string]any // as decode returns it; empty = every call
+	left int            // how many more calls it answers
 }
 
-// fits reports whether the answer is for a call with these arguments.
+// fits reports whether the answer is for a call with these arguments and not used
+// up.
 func (m *matcher) fits(args *arguments) bool {
 	if m.left <= 0 {
 		return false
@@ -24,7 +25,7 @@ func (m *matcher) fits(args *arguments) bool {
 	return true
 }
 
-// arguments are a call's, read when somebody first asks for one.
+// arguments are the arguments of a call, parsed at the first use of one.
 type arguments struct {
 	text   string
 	read   bool
@@ -43,7 +44,8 @@ func (a *arguments) field(name string) (value any, there bool) {
 	return value, there
 }
 
-// same compares two decoded JSON values; 1 and 1.0 are the same number.
+// same reports whether two decoded JSON values are equal. 1 and 1.0 are the same
+// number.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

@@ -13,14 +13,14 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A Model is the model of a script as a function: what it says follows from the
-// script, the seed, the request's number and what the request comes after. It
-// keeps nothing, and any number of goroutines may use one. A [World] plays it in
-// virtual time, the package fakes/serve over HTTP.
+// A Model is the model of a script as a function of the script, the seed, the
+// request's number and what the request follows. It has no state, and any number
+// of goroutines may use it. A [World] plays it in virtual time; the package
+// fakes/serve plays it over HTTP.
 type Model struct{ seeded }
 
-// NewModel reads a script, which must not change any more. The error is what
-// [Script.Validate] reports.
+// NewModel returns the model of a script, which must not change afterwards. The
+// error is that of [Script.Validate].
 func NewModel(s *Script, seed uint64) (*Model, error) {
 	p, err := compile(s)
 	if err != nil {
@@ -29,14 +29,14 @@ func NewModel(s *Script, seed uint64) (*Model, error) {
 	return &Model{seeded{program: p, seed: seed, key: newKey(seed)}}, nil
 }
 
-// Seeded gives the model with another seed.
+// Seeded returns the model with another seed.
 func (m *Model) Seeded(seed uint64) Model {
 	return Model{seeded{program: m.program, seed: seed, key: newKey(seed)}}
 }
 
-// Next goes on to the next request of a conversation, which comes right after b,
-// and gives the index in [Script.Model] of the step that answers all its tries:
-// -1 if there is none.
+// Next advances c to the next request of a conversation, which follows b. It
+// returns the index in [Script.Model] of the step that answers all tries of this
+// request, or -1 if there is none.
 func (m *Model) Next(c *Course, b Before) int {
 	if s := m.next(c, &b); s != nil {
 		return s.index
@@ -44,16 +44,16 @@ func (m *Model) Next(c *Course, b Before) int {
 	return -1
 }
 
-// Say gives what the step with that index says to one try of a request. The
-// error is a [DryError]: a result that the arguments of a call want is not
-// there.
+// Say returns what the step with that index says to one try of a request. The
+// error is a [DryError]: the arguments of a call need a result that the history
+// does not have.
 func (m *Model) Say(step int, r Request) (Said, error) {
 	var b scratch
 	return m.say(&m.steps[step], &r, &b, true)
 }
 
-// CallNumber gives the number of the call that has a fresh id, 0 for an id that
-// is none.
+// CallNumber returns the number of the call with a fresh id, or 0 if the id is not
+// a fresh one.
 func (m *Model) CallNumber(id string) int {
 	digits, ok := strings.CutPrefix(id, m.fresh)
 	n, err := strconv.Atoi(digits)
@@ -63,14 +63,14 @@ func (m *Model) CallNumber(id string) int {
 	return n
 }
 
-// A Course is how far a conversation has come in a script. The zero Course is
+// A Course is the progress of a conversation through a script. The zero Course is
 // the beginning.
 type Course struct {
 	requests int
 	used     []int // how often each When step has answered
 }
 
-// Before is what a request comes right after: see [When].
+// Before describes what a request follows: see [When].
 type Before struct {
 	Results                     bool // the history ends with a batch of results
 	Denied, Vetoed, Failed, Cut bool
@@ -100,53 +100,54 @@ func (b *Before) holds(c When) bool {
 	return false
 }
 
-// A Request is one try of a request, as a model gets it.
+// A Request is one try of a model request.
 type Request struct {
-	Ref     loop.Ref       // m3#2: its number and the try
-	Calls   int            // how many calls were asked for before it
-	History []loop.Message // for the values of results
+	Ref     loop.Ref       // m3#2: the number of the request and the try
+	Calls   int            // the number of calls in the replies before it
+	History []loop.Message // supplies the ${result:…} values
 }
 
-// Said is what a model says to one try of a request.
+// Said is a model's answer to one try of a request.
 type Said struct {
 	Text   string
 	Calls  []loop.AskedCall
 	Finish string
 	// TokensIn, TokensOut and Cost (nano-dollars) are the reply's usage.
 	TokensIn, TokensOut, Cost int64
-	// Failure is what the try gets instead of the reply, nil = the reply; Reason
-	// is its text. The reply is then the one that breaks off.
+	// Failure replaces the reply, nil = the try succeeds; Reason is its text. The
+	// other fields then hold the reply that breaks off.
 	Failure *ModelFailure
 	Reason  string
-	// After is how long it takes until the reply is whole, or fails.
+	// After is the time until the reply is complete or fails.
 	After time.Duration
-	// Of is the number of pieces that the text is cut into (see [Cut]), 0 where
-	// it comes at once. Of these, Pieces come before the reply is whole or fails.
+	// Of is the number of pieces into which the text is cut (see [Cut]), 0 if it
+	// is not streamed. Pieces is how many of them come before the reply is
+	// complete or fails.
 	Of, Pieces int
-	// Deltas are the pieces of a [Speaker]'s reply; Of and Pieces are then its own
-	// to count.
+	// Deltas are the pieces of a [Speaker]'s reply. The World then counts Of and
+	// Pieces itself.
 	Deltas []Delta
 
-	// Struck are the faults that did, by their place in [Script.Faults].
+	// Struck lists the faults that struck, as indexes in [Script.Faults].
 	Struck []int
 
-	first time.Duration // until the first piece, 0 = as long as each
+	first time.Duration // until the first piece, 0 = as long as each of the others
 }
 
-// seeded is a program with the seed that it is played with.
+// seeded is a program with its seed.
 type seeded struct {
 	*program
 	seed uint64
 	key  key
 }
 
-// next finds the step for the next request, nil if there is none.
+// next returns the step for the next request, or nil if there is none.
 func (p *seeded) next(c *Course, b *Before) *step {
 	c.requests++
 	if s := p.conditional(c, b); s != nil {
 		return s
 	}
-	// A When step covers nothing: the first that comes so far is a plain one.
+	// A When step does not raise last, so the first step found is a plain one.
 	at := sort.Search(len(p.steps), func(i int) bool { return p.steps[i].last >= c.requests })
 	switch {
 	case at < len(p.steps):
@@ -157,7 +158,8 @@ func (p *seeded) next(c *Course, b *Before) *step {
 	return nil
 }
 
-// conditional finds the When step that holds, nil if there is none.
+// conditional returns the first When step that holds and is not used up, or nil if
+// there is none.
 func (p *program) conditional(c *Course, b *Before) *step {
 	if c.used == nil && len(p.when) > 0 {
 		c.used = make([]int, len(p.when))
@@ -171,8 +173,8 @@ func (p *program) conditional(c *Course, b *Before) *step {
 	return nil
 }
 
-// say gives what a step says, and the faults make of it. The calls of a reply
-// that fails are left out unless all is wanted.
+// say returns what a step says to a try after the faults that strike it. It leaves
+// out the calls of a reply that the script lets fail, unless all is set.
 func (p *seeded) say(s *step, r *Request, b *scratch, all bool) (Said, error) {
 	said, err := p.saying(s, r, b, all)
 	if len(p.faults) > 0 {
@@ -191,7 +193,7 @@ func (p *seeded) saying(s *step, r *Request, b *scratch, all bool) (Said, error)
 		latency = f.Latency.or(latency)
 		v.key = k.of(r.Ref.Try).of(forText)
 		said.Failure, said.Reason = f, b.say(&s.failures[i], &v)
-		if f.Wire != WireNoFinish { // where all pieces come
+		if f.Wire != WireNoFinish { // which sends all pieces
 			said.Pieces, said.Of = f.Chunks, max(s.Chunks, f.Chunks+1)
 		}
 	}
@@ -204,7 +206,7 @@ func (p *seeded) saying(s *step, r *Request, b *scratch, all bool) (Said, error)
 	return said, err
 }
 
-// failure is the index of the failure that a try gets, -1 if it succeeds.
+// failure returns the index of the failure that a try gets, or -1 if it succeeds.
 func (s *step) failure(try int) int {
 	i, last := max(try, 1)-1, len(s.Failures)-1
 	switch {
@@ -226,7 +228,8 @@ func (s *step) finish() string {
 	return loop.FinishStop
 }
 
-// calls writes the calls of a reply.
+// calls returns the calls of a reply with their ids and arguments. The error is a
+// DryError for the first call whose arguments need a missing result.
 func (p *seeded) calls(s *step, r *Request, b *scratch, v vars) ([]loop.AskedCall, error) {
 	if len(s.Calls) == 0 {
 		return nil, nil
@@ -246,10 +249,11 @@ func (p *seeded) calls(s *step, r *Request, b *scratch, v vars) ([]loop.AskedCal
 	return calls, dry
 }
 
-// scratch is memory for texts on their way.
+// scratch is a buffer that is used again for one text after another.
 type scratch []byte
 
-// say gives a text. v says what its values come from.
+// say returns the text of a template whose values come from v. Missing results are
+// not reported: only arguments hold ${result:…}.
 func (b *scratch) say(t *template, v *vars) string {
 	if t.parts == nil {
 		return t.text
@@ -258,7 +262,7 @@ func (b *scratch) say(t *template, v *vars) string {
 	return string(*b)
 }
 
-// call gives the id and the arguments of a call, in one piece of memory.
+// call returns the id and the arguments of a call, in one allocation.
 func (b *scratch) call(c *StepCall, args *template, v *vars, fresh string) (id, text string, err error) {
 	buf := (*b)[:0]
 	if c.ID == nil {
@@ -280,7 +284,7 @@ func (b *scratch) call(c *StepCall, args *template, v *vars, fresh string) (id, 
 	return id, text, err
 }
 
-// At is when piece i comes, counted from the request.
+// At returns the instant of piece i, counted from the request.
 func (s *Said) At(i int) time.Duration {
 	n := s.Pieces
 	if s.Failure != nil {
@@ -289,7 +293,7 @@ func (s *Said) At(i int) time.Duration {
 	return spread(s.first, s.After, i, n)
 }
 
-// Cut cuts a text into n pieces that are equally long, to a character.
+// Cut yields n pieces of a text whose lengths differ by one character at most.
 func Cut(text string, n int) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		chars := 0
@@ -309,8 +313,8 @@ func Cut(text string, n int) iter.Seq2[int, string] {
 	}
 }
 
-// spread is the i-th of n instants: the first and the last are given, the
-// others lie evenly between them. A first of 0 is as long as each step.
+// spread returns the i-th of n instants, spaced evenly from first to last. If first
+// is 0, the time before the first is as long as each step.
 func spread(first, last time.Duration, i, n int) time.Duration {
 	first = min(first, last)
 	switch {
@@ -322,7 +326,7 @@ func spread(first, last time.Duration, i, n int) time.Duration {
 	return first + share(last-first, i, n-1)
 }
 
-// share is d × k ÷ n, for 0 <= k <= n.
+// share returns d × k ÷ n, for 0 <= k <= n.
 func share(d time.Duration, k, n int) time.Duration {
 	high, low := bits.Mul64(uint64(d), uint64(k))
 	q, _ := bits.Div64(high, low, uint64(n))

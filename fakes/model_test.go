@@ -50,8 +50,8 @@ func TestFreshIDsAreFresh(t *testing.T) {
 	}
 }
 
-// A planner's calls stand in the text of its replies: their results tell how
-// many there were.
+// A planner's calls are in the text of its replies. Their results show how many
+// there were.
 func TestCallsInTheText(t *testing.T) {
 	w := NewWorld(model(Step{Text: "${call}", Repeat: 2}), 1)
 	for n, want := range []string{"1", "4"} {
@@ -197,7 +197,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// A summary is no part of what the script counts.
+// The script does not count requests for a summary.
 func TestSummaries(t *testing.T) {
 	w := NewWorld(model(Step{Text: "a"}, Step{Text: "b"}), 1)
 	sum := ask(2, 1)

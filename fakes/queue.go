@@ -6,9 +6,9 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A queue holds what the world has yet to say, ordered by instant and then by
-// creation. It is a binary heap that keeps its memory: once it has been as
-// large as it gets, it allocates nothing.
+// A queue holds the inputs that the world will send, ordered by instant and then
+// by creation. It is a binary heap that keeps its memory: it allocates only when
+// it grows beyond its largest size so far.
 type queue struct {
 	heap []entry
 	made uint64
@@ -40,7 +40,7 @@ func (q *queue) push(in loop.Input) {
 	}
 }
 
-// first is the instant of the earliest input.
+// first returns the instant of the earliest input.
 func (q *queue) first() (at time.Duration, ok bool) {
 	if len(q.heap) == 0 {
 		return 0, false
@@ -48,7 +48,7 @@ func (q *queue) first() (at time.Duration, ok bool) {
 	return q.heap[0].in.At, true
 }
 
-// pop removes and gives the earliest input. There must be one.
+// pop removes and returns the earliest input. The queue must not be empty.
 func (q *queue) pop() loop.Input {
 	in := q.heap[0].in
 	end := len(q.heap) - 1
@@ -64,7 +64,7 @@ func (q *queue) drop(ref loop.Ref) {
 	q.remove(func(e *entry) bool { return e.in.Ref == ref })
 }
 
-// dropFirst removes the earliest of the inputs that which holds for.
+// dropFirst removes the earliest input for which the function returns true.
 func (q *queue) dropFirst(which func(*loop.Input) bool) {
 	first := -1
 	for i := range q.heap {

@@ -7,9 +7,9 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A key is what a random number is drawn by: a hash of the seed, of the thing
-// that the number belongs to, and of its purpose. There is no generator and no
-// order of draws: the same key always gives the same number.
+// A key decides a random number. It is a hash of the seed, of the thing that the
+// number belongs to, and of the purpose of the draw. There is no generator and no
+// order of draws: a key always draws the same number.
 type key uint64
 
 // The purposes of the draws that belong to one thing.
@@ -26,10 +26,10 @@ const golden = 0x9e3779b97f4a7c15
 
 func newKey(seed uint64) key { return key(mix(seed + golden)) }
 
-// of is the key of part n of what k belongs to.
+// of returns the key of part n of the thing that k belongs to.
 func (k key) of(n int) key { return key(mix(bits.RotateLeft64(uint64(k), 32) + golden*uint64(n+1))) }
 
-// ref is the key of a request, a call or a gate, whatever the try.
+// ref returns the key that all tries of a request, a call or a gate share.
 func (k key) ref(r loop.Ref) key { return k.of(int(r.Kind)).of(r.N) }
 
 // below draws a number from [0, n).
@@ -47,7 +47,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// or is s, or what stands in for it where it was not said.
+// or returns s, or other if s is zero.
 func (s Span) or(other Span) Span {
 	if s == (Span{}) {
 		return other
@@ -55,8 +55,8 @@ func (s Span) or(other Span) Span {
 	return s
 }
 
-// draw gives a latency: in steps of a millisecond, so that traces stay
-// readable, or of a nanosecond where the span is shorter than that.
+// draw returns a latency. It draws in steps of a millisecond, so that traces stay
+// readable, or of a nanosecond if the span is shorter than a millisecond.
 func (s Span) draw(k key) time.Duration {
 	width := s.Max - s.Min
 	switch {
@@ -69,5 +69,5 @@ func (s Span) draw(k key) time.Duration {
 	return s.Min + time.Duration(k.below(steps+1))*time.Millisecond
 }
 
-// exactly is the span of a fixed latency.
+// exactly returns the span of a fixed latency.
 func exactly(d time.Duration) Span { return Span{Min: d, Max: d} }

@@ -10,9 +10,9 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// TestRememberCancel: a cancel that has been said is not said again. The user
-// gives up at 12 s, between two runs, where it changes nothing; a world that is
-// told so has nothing more to say.
+// TestRememberCancel: the world does not repeat a remembered cancel. The user
+// cancels at 12 s, between two runs, where it changes nothing; a world that
+// remembers it has no further input.
 func TestRememberCancel(t *testing.T) {
 	s := model(Step{Text: "done", Repeat: Forever})
 	s.User = User{Cancel: &CancelAt{At: 12 * sec}, Messages: []UserMessage{{Text: "more", After: 60 * sec}}}
@@ -41,8 +41,8 @@ func TestRememberCeiling(t *testing.T) {
 	}
 }
 
-// TestRememberSpeaker: whoever has answered in an earlier process is not asked
-// again, but for what is open.
+// TestRememberSpeaker: a speaker and people that answered in an earlier process
+// are asked only what is still open.
 func TestRememberSpeaker(t *testing.T) {
 	w := NewWorld(model(), 1)
 	var asked []string

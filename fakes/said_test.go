@@ -11,8 +11,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A spoken world checks that each answer of the model is what the script's
-// Model says, which knows nothing of what was asked before.
+// A spoken world checks that each answer of the model equals that of the script's
+// Model, which has no memory of earlier requests.
 type spoken struct {
 	*World
 	t       *testing.T

@@ -1,32 +1,37 @@
-// Package fakes plays the world for a loop: a [Script] says what the model,
-// the tools and the user will say, and a [World] says it in virtual time.
+// Package fakes plays the world for a loop: a [Script] describes the answers of
+// the model, the tools and the user, and a [World] plays them in virtual time.
 //
-// A script is a pure function of the seed, the request's number and what has
-// been said before: no draw depends on the order in which things happen to be
-// asked for. Each random number is keyed by what it belongs to (the request, or
-// the call and its try).
+// A script is a pure function of the seed, the request's number and the session so
+// far. No draw depends on the order in which things are asked for: the key of
+// each random number is the thing it belongs to (the request, or the call and its
+// try).
 //
 // # Values
 //
-// What the model and the tools say may hold ${…} values: ${turn} is the number
-// of the model request, ${call} the number of the call (in a reply's text, of
-// its first call), ${seed} the seed, ${rand:1..6} a whole number, ${pick:a|b}
-// one of the words. In arguments ${result:c3.items.0.id} is a field of the JSON
-// result of call 3, ${result:last.id} of the last result, as the history has
-// it: a string comes as it stands between the quotes of a JSON string, anything
-// else as JSON; without a field the whole text comes, as a string does. A
-// result that is not there makes the script run dry. $${ is a plain ${.
+// The texts of the model and the tools may contain ${…} values:
+//
+//   - ${turn} is the number of the model request.
+//   - ${call} is the number of the call; in the text of a reply, of its first call.
+//   - ${seed} is the seed.
+//   - ${rand:1..6} is a whole number in that range.
+//   - ${pick:a|b} is one of the words.
+//   - ${result:c3.items.0.id}, in arguments only, is a field of the JSON result of
+//     call 3 as the history has it, and ${result:last.id} a field of the last
+//     result. A string is inserted in the form it has between the quotes of a JSON
+//     string, any other value as JSON. Without a field, the whole text is inserted
+//     like a string. A missing result makes the script run dry.
+//   - $${ is a plain ${.
 //
 // # Faults, failures, attacks
 //
-// Three words say what goes wrong, each at another level:
+// Three words name failures at three levels:
 //
-//   - A failure ([Failure], [ModelFailure]) is one entry of a script: what one try
-//     of a call or of a model request gets instead of its answer.
-//   - A fault ([Fault]) is planned for a world and strikes what its script says,
-//     whatever that is. The answer to model request 3 never comes, say.
-//   - An attack (fuzz.Attack) is a kind of fuzz case. It says what a generated
-//     world is hostile with: failures, faults, texts, arguments, users.
+//   - A failure ([Failure], [ModelFailure]) is one entry of a script: one try of a
+//     call or of a model request gets it instead of its answer.
+//   - A fault ([Fault]) is planned for a world and independent of its script. It
+//     says, for example, that model request 3 never gets an answer.
+//   - An attack (fuzz.Attack) is a kind of fuzz case. It says how a generated world
+//     is hostile: by failures, faults, texts, arguments or users.
 package fakes
 
 import (
@@ -36,130 +41,132 @@ import (
 	"github.com/agentbench-go/agentbench/loop/contract"
 )
 
-// The latencies of a fake that does not say otherwise.
+// The latencies of models and tools without a latency of their own.
 const (
 	DefaultModelLatency = 2 * time.Second
 	DefaultToolLatency  = 200 * time.Millisecond
 )
 
-// A Script is a world as data. It is read only while a [World] plays it, and
-// any number of worlds may play one script.
+// A Script is a world as data. A [World] does not change the script that it plays,
+// and any number of worlds may play one script.
 type Script struct {
 	Task   string // the user's first message
 	System string // the system prompt, "" = none
-	// Planner, Critic and SafetyPrompt are those of [loop.Task].
+	// Planner, Critic and SafetyPrompt become those of the [loop.Task].
 	Planner      loop.Planner
 	Critic       loop.Critic
 	SafetyPrompt bool
 	Tools        []Tool
 	Model        []Step
 	User         User
-	// Faults strike what the rest says.
+	// Faults strike the answers that the other fields describe.
 	Faults []Fault
 }
 
-// LoopTask gives what the loop is to do.
+// LoopTask returns the task for the loop.
 func (s *Script) LoopTask(seed uint64) loop.Task {
 	return loop.Task{Text: s.Task, System: s.System, Seed: seed, Planner: s.Planner, Critic: s.Critic,
 		SafetyPrompt: s.SafetyPrompt, Schemas: contract.Compiler()}
 }
 
-// A Tool is a tool and how it behaves.
+// A Tool is a tool with its behavior.
 type Tool struct {
 	loop.ToolSpec
-	// Latency is how long an answer takes that does not say so itself; zero
-	// means DefaultToolLatency.
+	// Latency applies to answers without a latency of their own; zero means
+	// DefaultToolLatency.
 	Latency Span
-	// IgnoresCancel makes a cancelled try go on as if nothing had been said.
+	// IgnoresCancel makes a cancelled try go on as if it had not been cancelled.
 	IgnoresCancel bool
-	// Answers are tried in order: the first one that matches the arguments and
-	// is not used up answers. None: the script ran dry.
+	// Answers are tried in order: the first one that matches the arguments and is
+	// not used up answers. If there is none, the script runs dry.
 	Answers []Answer
 }
 
-// An Answer is one way for a tool to answer.
+// An Answer is one possible answer of a tool.
 type Answer struct {
-	// When holds the arguments that must be there with these values; other
+	// When lists arguments and the values that a call must have for them; other
 	// arguments are free. nil matches every call.
 	When map[string]any
-	// Times is how many calls it answers before the next answer takes over; 0 =
-	// for ever. Tries of one call count once.
+	// Times is the number of calls that it answers before the next answer takes
+	// over; 0 = unlimited. All tries of a call count as one.
 	Times int
-	// Result is the text of a success. It may hold ${…} values.
+	// Result is the text of a success. It may contain ${…} values.
 	Result string
-	// ResultChars pads Result to that many characters (by repeating it, or "x").
+	// ResultChars pads Result to this number of characters, by repeating it, or
+	// "x" if it is empty.
 	ResultChars int
-	// Error makes it a failure, with Text as its message, which may hold ${…}
-	// values.
+	// Error makes the answer a failure with Text as its message, which may contain
+	// ${…} values.
 	Error loop.Code
 	Text  string
-	// Failures are what the first tries of each call get instead: the first
-	// try the first failure, and so on. Those of a fallback begin with its own
-	// first try.
+	// Failures replace the answers to the first tries of each call: the first try
+	// gets the first failure, and so on. A fallback tool counts from its own first
+	// try.
 	Failures []Failure
-	// Hang never answers (but acknowledges a cancel, unless the tool ignores it).
+	// Hang never answers, but acknowledges a cancel unless the tool ignores it.
 	Hang bool
-	// Latency is how long it takes; zero means the tool's.
+	// Latency is the time until the answer; zero means the tool's.
 	Latency Span
-	// TokensIn, TokensOut, Cost (nano-dollars) and Used (calls) are what each
-	// try used, where the tool is a sub-run.
+	// TokensIn, TokensOut, Cost (nano-dollars) and Used (calls) are the usage of
+	// each try, if the tool is a sub-run.
 	TokensIn, TokensOut, Cost int64
 	Used                      int
 }
 
-// A Failure is how one try of a call goes wrong.
+// A Failure replaces the answer to one try of a call.
 type Failure struct {
 	Error   loop.Code // "" means RetryableServer
-	Text    string    // may hold ${…} values
-	Hang    bool      // never answers; Error and Text mean nothing
+	Text    string    // may contain ${…} values
+	Hang    bool      // never answers; Error and Text are ignored
 	Latency Span      // zero means the answer's
 }
 
-// A Step is what the model says to one request, or to several in a row.
+// A Step is the model's answer to one request, or to several in a row.
 type Step struct {
-	// When restricts the step to requests that come right after something: "" =
-	// always. A step with a When that holds answers before any without.
+	// When restricts the step to requests that follow something: "" = always. A
+	// When step that holds answers before any step without When.
 	When When
-	// Repeat is the number of requests that the step answers, 0 meaning one;
-	// Forever has no end. The k-th request of a session is answered by the step
-	// whose span covers k; a request that a When step answered is counted too.
-	// Of When steps, the first one that holds answers, Repeat times in all. A
-	// request for a summary is not counted; one that no step is for, and a last
-	// word that no step has, comes from the world.
+	// Repeat is the number of requests that the step answers: 0 means one, and
+	// Forever has no end. The steps without When (plain steps) cover the requests
+	// of a session one after another, and a step answers the requests that it
+	// covers. A request that a When step answers uses up its place too. Among When
+	// steps the first one that holds answers, at most Repeat times in all.
+	// Requests for a summary are not counted. The world itself answers a request
+	// for a summary or for a last word that no step answers.
 	Repeat int
-	// State makes it a step of that state, "" = of none: after the last request
-	// that the other plain steps cover, the model is in the state of the first
-	// such step. The steps of a state answer in their order; then the next state
-	// is drawn, keyed by the number of the request.
+	// State makes this a step of that state, "" = of no state. After the last
+	// request that the other plain steps cover, the model enters the state of the
+	// first step that has one. The steps of a state answer in their order; then
+	// the next state is drawn by the number of the request.
 	State string
-	// Next are the states that may follow, on a state's last step. Without it the
+	// Next lists the states that may follow, on a state's last step. Without it the
 	// state begins again.
 	Next []Transition
 
-	Text   string // may hold ${…} values
+	Text   string // may contain ${…} values
 	Calls  []StepCall
-	Finish string // "" = stop, or tool_calls where there are calls
+	Finish string // "" = tool_calls if there are calls, else stop
 	// TokensIn, TokensOut and Cost (nano-dollars) are the reply's usage.
 	TokensIn, TokensOut, Cost int64
-	// Latency is how long the whole reply takes; zero means
+	// Latency is the time until the whole reply has come; zero means
 	// DefaultModelLatency.
 	Latency Span
-	// Chunks streams the text in that many pieces, the first after FirstToken,
-	// the rest evenly up to Latency. 0 = not streamed. A FirstToken of 0 means
-	// that the first piece takes as long as each of the others; one above
-	// Latency is cut to it.
+	// Chunks streams the text in this number of pieces: the first after
+	// FirstToken, the others evenly spaced up to Latency. 0 = not streamed. With a
+	// FirstToken of 0 the first piece takes as long as each of the others. A
+	// FirstToken above Latency is cut to Latency.
 	Chunks     int
 	FirstToken time.Duration
-	// Failures are what the first tries of each request get instead.
+	// Failures replace the answers to the first tries of each request.
 	Failures []ModelFailure
 	// FailForever repeats the last failure without end.
 	FailForever bool
-	// Wire is how the reply looks on the wire: one of [StepWires], or "".
+	// Wire is the form of the reply on the wire: one of [StepWires], or "".
 	Wire Wire
 }
 
-// A Transition is a state that may come next, and how likely it is beside the
-// others: the weights need not add up to anything.
+// A Transition is a state that may come next, and its weight against the others.
+// The weights need not have a particular sum.
 type Transition struct {
 	State  string
 	Weight int64 // above 0, at most 10^12
@@ -170,32 +177,32 @@ const Forever = -1
 
 // A StepCall is a call that the model asks for.
 type StepCall struct {
-	// ID is the id on the wire. nil stands for a fresh one, "" for none.
+	// ID is the id on the wire. nil means a fresh one, "" none.
 	ID   *string
 	Name string
-	// Args is the text of the arguments, as it would stand on the wire. It may
-	// hold ${…} values.
+	// Args is the text of the arguments as sent on the wire. It may contain ${…}
+	// values.
 	Args string
 }
 
-// A ModelFailure is how one try of a model request goes wrong.
+// A ModelFailure replaces the reply to one try of a model request.
 type ModelFailure struct {
-	Status     int           // HTTP status; 0 with Hang unset = lost connection; after pieces, that of an error in the stream
+	Status     int           // HTTP status; 0 without Hang = lost connection; after pieces, the status of an error in the stream
 	RetryAfter time.Duration // 0 = the server names none
-	Text       string        // may hold ${…} values
-	Hang       bool          // no answer at all; Status, RetryAfter and Text mean nothing
-	// Chunks is how many pieces of the reply come before it fails or hangs:
-	// spaced as those of a stream whose last piece is the failure.
+	Text       string        // may contain ${…} values
+	Hang       bool          // never answers; Status, RetryAfter and Text are ignored
+	// Chunks is the number of pieces that come before the reply fails or hangs.
+	// They are spaced like those of a stream whose last piece is the failure.
 	Chunks  int
 	Latency Span // until the failure; zero means the step's
-	Wire    Wire // how it looks on the wire: one of [FailureWires], or ""
+	Wire    Wire // the form on the wire: one of [FailureWires], or ""
 }
 
-// A When names what a request must come right after.
+// A When is a condition on what a request follows.
 type When string
 
 // The conditions. Each looks at the last batch of results, or the last user
-// message, in the history; the last two at what the request is for.
+// message, in the history; the last two look at the purpose of the request.
 const (
 	WhenAlways When = ""
 	WhenDenied When = "denied" // a gate denied one of the calls
@@ -203,23 +210,24 @@ const (
 	WhenFailed When = "failed" // one of the calls did not succeed
 	WhenOK     When = "ok"     // all calls succeeded, and there was one
 	WhenCut    When = "cut"    // the loop said that the reply was cut off
-	WhenNudged When = "nudged" // a detector told the model
+	WhenNudged When = "nudged" // a detector nudged the model
 
 	WhenSummary When = "summary" // the loop asks for a summary of the history
 	WhenFinal   When = "final"   // the loop asks for a last word
 )
 
-// A User is what the user does.
+// A User describes the actions of the user.
 type User struct {
-	// Permissions answer the gates: the first that fits. None fits: allowed
-	// after DefaultToolLatency.
+	// Permissions answer the gates: the first one that fits. If none fits, the
+	// user allows the call after DefaultToolLatency.
 	Permissions []PermissionAnswer
-	// Replies answer the loop's questions: the first that is not used up. None:
-	// the user does not go on, after DefaultToolLatency.
+	// Replies answer the loop's questions: the first one that is not used up. If
+	// there is none, the user ends the run after DefaultToolLatency.
 	Replies []Reply
-	// Messages follow one another, each After the run before was done.
+	// Messages are sent in order, each its After later than the end of the run
+	// before.
 	Messages []UserMessage
-	// Cancel is when the user gives up; nil = never.
+	// Cancel is when the user cancels; nil = never.
 	Cancel *CancelAt
 }
 
@@ -227,18 +235,18 @@ type User struct {
 type PermissionAnswer struct {
 	Tool  string         // "" = any
 	When  map[string]any // as in [Answer]
-	Times int            // how many gates it answers; 0 = for ever
+	Times int            // how many gates it answers; 0 = unlimited
 	Deny  bool
 	Text  string // the reason
 	After Span   // zero means DefaultToolLatency
 	Hang  bool   // never answers
 }
 
-// A Reply answers a question of the loop's.
+// A Reply answers a question of the loop.
 type Reply struct {
-	Times int    // how many questions it answers; 0 = for ever
+	Times int    // how many questions it answers; 0 = unlimited
 	Deny  bool   // the user does not want the run to go on
-	Text  string // what the user says to it, "" = nothing
+	Text  string // the user's answer, "" = none
 	After Span   // zero means DefaultToolLatency
 	Hang  bool   // never answers
 }
@@ -249,39 +257,39 @@ type UserMessage struct {
 	After time.Duration // 0 = at once
 }
 
-// A CancelAt says when the user cancels: at an instant, or right after the
-// Call-th call of the session (counted by its number) started; the other is 0.
+// A CancelAt says when the user cancels: at an instant, or right after the call
+// with number Call starts. One of the two is 0.
 type CancelAt struct {
 	At   time.Duration
 	Call int
 }
 
 // A Span is a latency: drawn evenly from Min to Max, or Min if Max is not above
-// it. It is drawn in whole milliseconds from Min on, or in nanoseconds where
-// Max is less than one above. The zero Span is "not said"; [Instantly] is no
-// time at all.
+// Min. It is drawn in whole milliseconds from Min on, or in nanoseconds if Max is
+// less than a millisecond above Min. The zero Span means that none is given;
+// [Instantly] takes no time.
 type Span struct{ Min, Max time.Duration }
 
-// Instantly is the span of what takes no time.
+// Instantly returns a span that takes no time.
 func Instantly() Span { return Span{Max: -1} }
 
-// Validate reports every value that cannot be played, each as a
-// [loop.FieldError] whose field begins as in a scenario: model[2].calls[0].args.
-// A world whose script has one yields nothing but that error.
+// Validate reports every invalid value, each as a [loop.FieldError] whose field is
+// a path in the script, such as model[2].calls[0].args. A world with an invalid
+// script returns only that error.
 func (s *Script) Validate() error {
 	_, err := compile(s)
 	return err
 }
 
-// Random reports whether the script draws a random number anywhere: if not,
-// every seed gives the same trial. (A config whose backoff has jitter draws
-// too.)
+// Random reports whether the script draws a random number anywhere. If not, the
+// trials of all seeds are equal, unless the config draws too (a backoff with
+// jitter does).
 func (s *Script) Random() bool {
 	p, _ := compile(s)
 	return p.random
 }
 
-// Specs gives the tools as the loop is told of them.
+// Specs returns the tools as the loop sees them.
 func (s *Script) Specs() []loop.ToolSpec {
 	specs := make([]loop.ToolSpec, len(s.Tools))
 	for i := range s.Tools {

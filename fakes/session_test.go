@@ -41,7 +41,7 @@ func once(answers ...Answer) *Script {
 	return s
 }
 
-// results gives the texts that the model got for its calls.
+// results returns the texts that the model got for its calls.
 func results(trace loop.Trace) []string {
 	var texts []string
 	for _, r := range trace {
@@ -322,8 +322,8 @@ func trouble() *Script {
 	}
 }
 
-// Whatever the world says, the loop keeps its promises, and the history stays
-// one that an API takes.
+// For any answers of the world, the loop keeps its promises, and APIs accept the
+// history.
 func TestTroubleIsAudited(t *testing.T) {
 	nets := every()
 	nets.ModelRetry.Max, nets.Limits.Calls, nets.Limits.CallsPerTurn, nets.Parallel.Max = 2, 7, 3, 1

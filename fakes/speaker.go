@@ -8,14 +8,14 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A Speaker answers the model requests of a [World] in the place of its script:
-// a live endpoint, say, or what was recorded of one. at is the instant of the
-// request on the world's clock. It may take as long as it likes, since the world
-// goes on only when it has answered; how long the answer takes on the world's
-// clock is what it says in After, and for its pieces in Deltas.
+// A Speaker answers the model requests of a [World] in place of its script: a live
+// endpoint, for example, or a cassette of one. at is the instant of the request on
+// the world's clock. A Speaker may take any time, since the world waits for its
+// answer. On the world's clock the answer takes the time in After, and its pieces
+// the times in Deltas.
 //
-// An error ends the session: what the loop is to see of a failure is a Said with
-// a Failure.
+// An error ends the session. To let the loop see a failure, a Speaker returns a
+// Said with a Failure.
 type Speaker func(ctx context.Context, at time.Duration, req loop.ModelRequest) (Said, error)
 
 // A Delta is a piece of a reply that a [Speaker] has streamed.
@@ -24,19 +24,19 @@ type Delta struct {
 	Text string        // "" = a piece without text
 }
 
-// A question is something to ask of a [Speaker] or of people. ref is what the
-// answer answers, zero for the next user message.
+// A question is a request to a [Speaker] or to people. ref is that of the effect
+// it answers, zero for the next user message.
 type question struct {
 	ref loop.Ref
 	ask func(ctx context.Context)
 }
 
-// later puts off what blocks until Next, because Do must not.
+// later postpones a question until Next, because it blocks and Do must not.
 func (w *World) later(ref loop.Ref, ask func(ctx context.Context)) {
 	w.waiting = append(w.waiting, question{ref, ask})
 }
 
-// settle does what was put off.
+// settle asks the postponed questions.
 func (w *World) settle(ctx context.Context) {
 	for len(w.waiting) > 0 && w.broken == nil && ctx.Err() == nil {
 		q := w.waiting[0]
@@ -76,8 +76,8 @@ func (w *World) askSpeaker(e *loop.Effect) {
 	})
 }
 
-// forestalled reports whether a fault takes the place of any answer to a try, so
-// that the speaker need not be asked.
+// forestalled reports whether a fault replaces any answer to a try, so that the
+// speaker need not be asked.
 func (w *World) forestalled(ref loop.Ref) bool {
 	for i := range w.faults {
 		f := &w.faults[i]
@@ -88,8 +88,8 @@ func (w *World) forestalled(ref loop.Ref) bool {
 	return false
 }
 
-// askPeople lets somebody answer a gate or a question, and reports whether there
-// is anybody for it.
+// askPeople lets people answer a gate or a question, and reports whether People
+// has a function for it.
 func (w *World) askPeople(e *loop.Effect) bool {
 	in := loop.Input{Kind: loop.GateAnswer, Ref: e.Ref, Allow: true}
 	p, at := &w.People, loop.HookPoint{At: e.At, Call: e.Of.N, Tool: e.Name, Args: e.Args, Code: e.Code, Text: e.Text}
@@ -101,7 +101,7 @@ func (w *World) askPeople(e *loop.Effect) bool {
 	case e.Kind == loop.OpenGate && at.At == loop.GatePermission && p.Approve != nil:
 		ask = func(ctx context.Context) {
 			if in.Allow, in.Text = p.Approve(ctx, at.Tool, at.Args); in.Allow {
-				in.Text = "" // a reason is for a denial
+				in.Text = "" // only a denial has a reason
 			}
 		}
 	default:
@@ -115,8 +115,8 @@ func (w *World) askPeople(e *loop.Effect) bool {
 	return true
 }
 
-// followUp asks for the next message once the script has none left, and reports
-// whether there is anybody to ask.
+// followUp asks people for the next message once the script has none left, and
+// reports whether there is anybody to ask.
 func (w *World) followUp(last loop.Outcome) bool {
 	if w.People.FollowUp == nil || w.bounded || last.Stop == loop.StopCancelled {
 		return false

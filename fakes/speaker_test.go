@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// playSpoken plays a script with a speaker, and gives the trace as text.
+// playSpoken plays a script with a speaker, and returns the trace as text.
 func playSpoken(t *testing.T, w *World, s *Script, cfg loop.Config) (string, loop.Outcome) {
 	t.Helper()
 	m, err := loop.New(cfg, s.LoopTask(1), s.Specs())
@@ -39,8 +39,8 @@ func lookScript(faults ...string) *Script {
 	return s
 }
 
-// The speaker calls a tool in its first reply and answers in its second. What it
-// streams comes when it says.
+// The speaker calls a tool in its first reply and answers in its second. Its
+// pieces come at the instants that it names.
 func TestSpeaker(t *testing.T) {
 	s := lookScript()
 	w := NewWorld(s, 1)
@@ -73,8 +73,8 @@ func TestSpeaker(t *testing.T) {
 	}
 }
 
-// A fault that takes the place of the answer leaves the speaker unasked: what a
-// recording says to the second request is not lost by it.
+// The speaker is not asked if a fault replaces its answer, so that a cassette keeps
+// its answer to the second request.
 func TestFaultsStrikeTheSpeaker(t *testing.T) {
 	cfg := loop.Off()
 	cfg.ModelRetry = loop.ModelRetry{Max: 3, Statuses: []string{"4xx", "5xx"}}
@@ -105,7 +105,7 @@ func TestFaultsStrikeTheSpeaker(t *testing.T) {
 	}
 }
 
-// What a speaker cannot answer ends the session with its error.
+// An error of the speaker ends the session.
 func TestSpeakerFails(t *testing.T) {
 	s := lookScript()
 	w := NewWorld(s, 1)

@@ -5,8 +5,7 @@ import "github.com/agentbench-go/agentbench/loop"
 // maxWeight keeps the sum of a state's weights below 2^63.
 const maxWeight = 1_000_000_000_000
 
-// A state is a part of the model that answers some requests in a row, after
-// which the next one is drawn.
+// A state is a sequence of steps. After its last step the next state is drawn.
 type state struct {
 	name  string
 	steps []int        // in Script.Model
@@ -29,7 +28,7 @@ func (r *reader) enter(s *Step, i int) {
 	r.states[at].steps = append(r.states[at].steps, i)
 }
 
-// state finds a state, -1 if there is none of that name.
+// state returns the index of the state with that name, or -1 if there is none.
 func (p *program) state(name string) int {
 	for i := range p.states {
 		if p.states[i].name == name {
@@ -39,20 +38,20 @@ func (p *program) state(name string) int {
 	return -1
 }
 
-// link reads which states may follow one another, and reports what no state can
-// mean.
+// link reads the transitions between the states, and reports the steps whose state
+// or next is invalid.
 func (r *reader) link(model []Step) {
 	for i := range model {
 		s := &model[i]
 		r.at = place{list: "model", i: i}
 		switch at := r.state(s.State); {
 		case s.When != WhenAlways && s.State != "":
-			r.wrong("state", "means nothing beside when: a step is for a state or for a condition")
+			r.wrong("state", "cannot be combined with when: a step is for a state or for a condition")
 		case len(s.Next) == 0:
 		case s.State == "" || s.When != WhenAlways:
-			r.wrong("next", "means nothing without state")
+			r.wrong("next", "needs a state")
 		case i != r.states[at].steps[len(r.states[at].steps)-1]:
-			r.wrong("next", "must stand on the last step of the state %s", quoted(s.State))
+			r.wrong("next", "must be on the last step of the state %s", quoted(s.State))
 		default:
 			r.follow(&r.states[at], s.Next)
 		}
@@ -66,7 +65,7 @@ func (r *reader) follow(s *state, next []Transition) {
 		to := r.state(t.State)
 		switch {
 		case to < 0:
-			r.wrong("state", "is that of no step: %s", quoted(t.State))
+			r.wrong("state", "must be the state of a step, not %s", quoted(t.State))
 		case t.Weight < 1 || t.Weight > maxWeight:
 			r.wrong("weight", "must be from 1 to %d, not %d", int64(maxWeight), t.Weight)
 		default:
@@ -76,7 +75,7 @@ func (r *reader) follow(s *state, next []Transition) {
 	}
 }
 
-// draws reports whether any state has more than one that may follow.
+// draws reports whether any state has more than one possible successor.
 func (p *program) draws() bool {
 	for i := range p.states {
 		if len(p.states[i].next) > 1 {
@@ -86,8 +85,8 @@ func (p *program) draws() bool {
 	return false
 }
 
-// inState finds the step for a request behind those that the plain steps cover.
-// It walks from the first state on, so that it keeps nothing.
+// inState returns the step for a request after those that the plain steps cover.
+// It walks from the first state each time, so it needs no memory of the session.
 func (p *seeded) inState(request int) *step {
 	s, last := &p.states[0], p.covered
 	for {
@@ -111,5 +110,5 @@ func (s *state) draw(k key) int {
 		}
 		at -= t.weight
 	}
-	return s.next[0].to // at is below the total
+	return s.next[0].to // not reached: at is below the total
 }

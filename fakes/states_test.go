@@ -7,7 +7,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// path gives the texts of the steps that answer the first n requests.
+// path returns the texts of the steps that answer the first n requests.
 func path(t *testing.T, s *Script, seed uint64, n int) string {
 	t.Helper()
 	model, err := NewModel(s, seed)
@@ -57,7 +57,7 @@ func TestStatesByWeight(t *testing.T) {
 	}
 }
 
-// What is drawn depends on the seed and the request's number alone.
+// A draw depends only on the seed and the request's number.
 func TestStatesArePure(t *testing.T) {
 	if path(t, fork(), 1, 50) == path(t, fork(), 2, 50) {
 		t.Error("two seeds went the same way for 50 requests")
@@ -81,11 +81,11 @@ func TestStatesThatCannotBe(t *testing.T) {
 		script *Script
 		want   string
 	}{
-		{model(Step{State: "a", When: WhenOK}), "model[0].state: means nothing beside when"},
-		{model(Step{Next: to("a", 1)}), "model[0].next: means nothing without state"},
-		{model(Step{State: "a", Next: to("b", 1)}), `model[0].next[0].state: is that of no step: "b"`},
+		{model(Step{State: "a", When: WhenOK}), "model[0].state: cannot be combined with when"},
+		{model(Step{Next: to("a", 1)}), "model[0].next: needs a state"},
+		{model(Step{State: "a", Next: to("b", 1)}), `model[0].next[0].state: must be the state of a step, not "b"`},
 		{model(Step{State: "a", Next: to("a", 0)}), "model[0].next[0].weight: must be from 1"},
-		{model(Step{State: "a", Next: to("a", 1)}, Step{State: "a"}), "model[0].next: must stand on the last step"},
+		{model(Step{State: "a", Next: to("a", 1)}, Step{State: "a"}), "model[0].next: must be on the last step"},
 	}
 	for _, tt := range tests {
 		if err := tt.script.Validate(); err == nil || !strings.HasPrefix(err.Error(), tt.want) {

@@ -6,17 +6,17 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A planned fault is one that a program plays.
+// A planned fault is a fault of a program, with its row of [faultKinds].
 type planned struct {
 	Fault
 	*faultKind
 }
 
-// injected is the text of a failure that a fault has made.
+// injected is the text of a failure caused by a fault.
 const injected = "the fault was injected"
 
-// strikes reports whether fault i strikes a try. n is the number of the request,
-// of the call, or of the tool's call where the fault names a tool.
+// strikes reports whether fault i strikes a try. n is the number of the request or
+// the call; if the fault names a tool, n counts the calls of that tool.
 func (p *seeded) strikes(i int, ref loop.Ref, try, n int) bool {
 	f := &p.faults[i]
 	if f.N == 0 {
@@ -25,8 +25,8 @@ func (p *seeded) strikes(i int, ref loop.Ref, try, n int) bool {
 	return f.N == n && max(f.Try, 1) == try
 }
 
-// spoiled returns what the model says to a try after the faults that strike it.
-// It takes a copy: only a world with faults pays for the memory.
+// spoiled returns the model's answer to a try after the faults that strike it. It
+// works on a copy, so only a world with faults pays for the memory.
 func (p *seeded) spoiled(said Said, ref loop.Ref) Said {
 	for i := range p.faults {
 		if f := &p.faults[i]; f.reply != nil && p.strikes(i, ref, max(ref.Try, 1), ref.N) && f.reply(&said, f.Operand) {
@@ -36,7 +36,7 @@ func (p *seeded) spoiled(said Said, ref loop.Ref) Said {
 	return said
 }
 
-// fail replaces what the model says by a failure.
+// fail replaces the model's answer by a failure.
 func fail(said *Said, f ModelFailure) bool {
 	said.Failure, said.Reason, said.Pieces = &f, "", 0
 	if !f.Hang {
@@ -45,13 +45,13 @@ func fail(said *Said, f ModelFailure) bool {
 	return true
 }
 
-// whole makes a spoiler of replies that do not fail.
+// whole returns a spoiler that leaves failures alone.
 func whole(spoil func(said *Said) bool) func(*Said, any) bool {
 	return func(said *Said, _ any) bool { return said.Failure == nil && spoil(said) }
 }
 
-// halved returns the first half of the arguments of a call, which is never a JSON
-// object.
+// halved returns the first half of the arguments of a call, which never parses as
+// a JSON object.
 func halved(args string) string {
 	if half := args[:runes(args, (len([]rune(args))+1)/2)]; half != "" && half != args {
 		return half
@@ -59,14 +59,14 @@ func halved(args string) string {
 	return "{"
 }
 
-// A tryAnswer is what a tool says to a try.
+// A tryAnswer is a tool's answer to a try.
 type tryAnswer struct {
 	in    loop.Input
 	hang  bool
 	after time.Duration
 }
 
-// spoiledAnswer returns what a tool says to a try after the faults that strike it.
+// spoiledAnswer returns a tool's answer to a try after the faults that strike it.
 func (w *World) spoiledAnswer(a tryAnswer, e *loop.Effect, c *openCall) tryAnswer {
 	for i := range w.faults {
 		f, n := &w.faults[i], e.Ref.N
@@ -83,7 +83,7 @@ func (w *World) spoiledAnswer(a tryAnswer, e *loop.Effect, c *openCall) tryAnswe
 	return a
 }
 
-// succeeded makes a spoiler of the results of calls that succeed.
+// succeeded returns a spoiler that changes only the results of successful calls.
 func succeeded(spoil func(text string, v any) string) func(*tryAnswer, any) bool {
 	return func(a *tryAnswer, v any) bool {
 		if a.hang || a.in.Code != loop.None {
@@ -97,20 +97,20 @@ func succeeded(spoil func(text string, v any) string) func(*tryAnswer, any) bool
 
 // Idle lists the planned failures that never fired in a session.
 type Idle struct {
-	// Faults of the overlay.
+	// Faults are those of [Script.Faults] that struck nothing.
 	Faults []Fault
-	// Steps are the indexes in [Script.Model] of the steps none of whose failures
-	// answered a request.
+	// Steps are the steps with failures of which none answered a request, as
+	// indexes in [Script.Model].
 	Steps []int
-	// Answers are those none of whose failures answered a call.
+	// Answers are the answers with failures of which none answered a call.
 	Answers []AnswerAt
 }
 
-// An AnswerAt is an answer by its place: Script.Tools[Tool].Answers[Answer].
+// An AnswerAt is the place of an answer: Script.Tools[Tool].Answers[Answer].
 type AnswerAt struct{ Tool, Answer int }
 
-// Idle returns what has struck nothing so far. A hang strikes when it is what a
-// try gets, whether or not the loop lives to give the try up.
+// Idle returns the planned failures that have not fired so far. A hang fires when
+// a try gets it, even if the loop ends before it gives up on the try.
 func (w *World) Idle() Idle {
 	idle := Idle{Faults: w.NotFired()}
 	for i := range w.steps {
@@ -128,7 +128,7 @@ func (w *World) Idle() Idle {
 	return idle
 }
 
-// NotFired returns the faults of the script that have not struck anything so far.
+// NotFired returns the faults of the script that have struck nothing so far.
 func (w *World) NotFired() []Fault {
 	var out []Fault
 	for i, fired := range w.fired {

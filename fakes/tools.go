@@ -7,16 +7,17 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// An openCall is a call that has been started: its tries all get the same
-// answer, until a fallback takes over.
+// An openCall is a call that has started. All of its tries get the same answer,
+// until a fallback tool takes over.
 type openCall struct {
 	tool   *tool
 	answer *answer
-	before int // tries before the first of this tool
-	nth    int // which of the tool's calls it is; 0 where no fault counts them
+	before int // tries before this tool's first one
+	nth    int // its number among the tool's calls; 0 if no fault counts them
 }
 
-// call answers a try, or lets it fail or hang.
+// call queues the answer to a try, which may be a failure. A try that hangs queues
+// nothing.
 func (w *World) call(e *loop.Effect) {
 	if c := w.user.Cancel; c != nil && c.Call == e.Ref.N && e.Ref.Try <= 1 {
 		w.queue.push(loop.Input{At: w.now, Kind: loop.Cancel})
@@ -62,11 +63,12 @@ func (w *World) call(e *loop.Effect) {
 	}
 }
 
-// start finds the answer for a call.
+// start takes the answer for a call. If there is none, it ends the session and
+// returns an openCall without an answer.
 func (w *World) start(e *loop.Effect) openCall {
 	at := slices.IndexFunc(w.tools, func(t tool) bool { return t.Name == e.Name })
 	if at < 0 {
-		w.fail(&DryError{e.Ref, fmt.Sprintf("call %v asks for %s, which is no tool of the script", e.Ref, quoted(e.Name))})
+		w.fail(&DryError{e.Ref, fmt.Sprintf("call %v asks for %s, but the script has no such tool", e.Ref, quoted(e.Name))})
 		return openCall{}
 	}
 	t, args := &w.tools[at], arguments{text: e.Args}
@@ -85,17 +87,17 @@ func (w *World) start(e *loop.Effect) openCall {
 	return openCall{}
 }
 
-// success gives the text of an answer, made as long as it says.
+// success returns the text of a successful answer, padded to its ResultChars.
 func (w *World) success(a *answer, v vars) string {
 	text := pad(w.scratch.say(&a.result, &v), a.ResultChars)
 	if a.result.parts == nil {
-		a.result.text = text // so that a long text is only made once
+		a.result.text = text // pad a long text only once
 	}
 	return text
 }
 
-// cancelTool takes back what a try would have said. It ends at once, unless
-// the tool ignores that it was told to.
+// cancelTool drops the queued answer to a try and ends the try at once, unless the
+// tool ignores cancels.
 func (w *World) cancelTool(e *loop.Effect) {
 	if c, started := w.open[e.Ref.N]; started && c.tool.IgnoresCancel {
 		return
@@ -104,8 +106,8 @@ func (w *World) cancelTool(e *loop.Effect) {
 	w.queue.push(loop.Input{At: w.now, Kind: loop.ToolResult, Ref: e.Ref, Code: loop.Cancelled, Text: "cancelled"})
 }
 
-// openGate answers for the user. Hooks are not scripted: they let all pass at
-// once.
+// openGate answers a gate: people, the user of the script, or, for hooks, which
+// are not scripted, an immediate yes.
 func (w *World) openGate(e *loop.Effect) {
 	if w.askPeople(e) {
 		return
@@ -139,7 +141,7 @@ func (w *World) permission(e *loop.Effect) *gate {
 	return nil
 }
 
-// askUser answers a question for the user.
+// askUser answers a question of the loop to the user.
 func (w *World) askUser(e *loop.Effect) {
 	if w.askPeople(e) {
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// answers makes the tries one after another and gives what they got; a hang
-// gives a zero input.
+// answers makes the tries one after another and returns their answers; that of a
+// hang is a zero input.
 func answers(t *testing.T, w *World, tries ...loop.Effect) []loop.Input {
 	t.Helper()
 	var got []loop.Input

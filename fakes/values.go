@@ -14,9 +14,9 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A template is a text with ${…} values, read once.
+// A template is a parsed text with ${…} values.
 type template struct {
-	text  string // all of it, where parts is nil
+	text  string // the whole text, if parts is nil
 	parts []part
 }
 
@@ -34,13 +34,13 @@ const (
 
 type part struct {
 	kind  partKind
-	text  string   // of a literal; else as written, without ${ and }
-	words []string // of pick: what to pick from; of result: the way to the field, empty = the whole text
-	low   int64    // of rand: the lowest number; of result: the call's number, 0 = the last result
-	count uint64   // of rand: how many numbers there are
+	text  string   // literal: the text; else the value as written, without ${ and }
+	words []string // pick: the choices; result: the path to the field, empty = the whole text
+	low   int64    // rand: the lowest number; result: the call's number, 0 = the last result
+	count uint64   // rand: the number of possible values
 }
 
-// random reports whether the seed decides what the template says.
+// random reports whether the template's text depends on the seed.
 func (t *template) random() bool {
 	for i := range t.parts {
 		switch t.parts[i].kind {
@@ -51,7 +51,8 @@ func (t *template) random() bool {
 	return false
 }
 
-// parse reads a text. args says that it is the arguments of a call.
+// parse reads a text. args is set for the arguments of a call, which may use
+// results.
 func parse(text string, args bool) (template, error) {
 	t := template{text: text}
 	values := strings.Count(text, "${")
@@ -143,16 +144,15 @@ func (p *part) readResult(arg string) error {
 	return nil
 }
 
-// vars is what the values of a template come from.
+// vars supplies the values of a template.
 type vars struct {
 	turn, call int
 	seed       uint64
-	key        key            // of what the text belongs to
+	key        key            // of the thing that the text belongs to
 	history    []loop.Message // for results
 }
 
-// append writes the template's text to b. It fails only where a result is not
-// there.
+// append appends the template's text to b. It fails only if a result is missing.
 func (t *template) append(b []byte, v *vars) ([]byte, error) {
 	if t.parts == nil {
 		return append(b, t.text...), nil
@@ -183,9 +183,9 @@ func (t *template) append(b []byte, v *vars) ([]byte, error) {
 	return b, nil
 }
 
-// find looks a result up in the history. A string comes as it stands between
-// the quotes of a JSON string, anything else as JSON, so that no result can
-// break out of the arguments that quote it.
+// find returns the value of a result in the history. It writes a string in the
+// form that it has between the quotes of a JSON string, and any other value as
+// JSON, so that no result can break out of the arguments that quote it.
 func (p *part) find(history []loop.Message) ([]byte, error) {
 	m := findResult(history, int(p.low))
 	switch {
@@ -198,7 +198,7 @@ func (p *part) find(history []loop.Message) ([]byte, error) {
 	}
 	value, err := decode(m.Text)
 	if err != nil {
-		return nil, fmt.Errorf("the result of call %v is no JSON: %s", m.Ref, clip(m.Text))
+		return nil, fmt.Errorf("the result of call %v is not JSON: %s", m.Ref, clip(m.Text))
 	}
 	for _, name := range p.words {
 		next, ok := member(value, name)
@@ -213,7 +213,8 @@ func (p *part) find(history []loop.Message) ([]byte, error) {
 	return encode(value), nil
 }
 
-// findResult gives the result of call n, or the last one for n = 0.
+// findResult returns the result of call n, or the last one for n = 0, or nil if
+// the history has none.
 func findResult(history []loop.Message, n int) *loop.Message {
 	for i := len(history) - 1; i >= 0; i-- {
 		if m := &history[i]; m.Role == loop.ToolRole && (n == 0 || m.Ref.N == n) {
@@ -223,7 +224,7 @@ func findResult(history []loop.Message, n int) *loop.Message {
 	return nil
 }
 
-// member is a field of an object, or an entry of an array.
+// member returns a field of an object, or an entry of an array by its index.
 func member(value any, name string) (any, bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -237,7 +238,7 @@ func member(value any, name string) (any, bool) {
 	return nil, false
 }
 
-// decode reads JSON, keeping numbers as they are written.
+// decode reads one JSON value and keeps its numbers as written.
 func decode(text string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -251,7 +252,7 @@ func decode(text string) (any, error) {
 	return value, nil
 }
 
-// encode writes what decode has read.
+// encode returns the JSON of a value from decode.
 func encode(value any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -262,22 +263,23 @@ func encode(value any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// unquoted is s as it stands between the quotes of a JSON string.
+// unquoted returns s in the form that it has between the quotes of a JSON string.
 func unquoted(s string) []byte {
 	quoted := encode(s)
 	return quoted[1 : len(quoted)-1]
 }
 
-// quoted shows a text in an error.
+// quoted returns a text for an error: in quotes, at most shownChars long.
 func quoted(s string) string { return text.Quote(s, shownChars) }
 
-// clip shows a text in an error, on one line and without quotes.
+// clip returns a text for an error: on one line, without quotes, at most
+// shownChars long.
 func clip(s string) string { return text.Clip(text.Line(s), shownChars) }
 
-// shownChars is how many characters of a text an error shows.
+// shownChars is the number of characters of a text that an error shows.
 const shownChars = 80
 
-// runes is the number of bytes that the first n characters of s take.
+// runes returns the number of bytes in the first n characters of s.
 func runes(s string, n int) int {
 	for i := range s {
 		if n == 0 {
@@ -288,7 +290,7 @@ func runes(s string, n int) int {
 	return len(s)
 }
 
-// pad repeats text, or "x", up to that many characters.
+// pad repeats text, or "x" if it is empty, up to that number of characters.
 func pad(text string, chars int) string {
 	if chars <= 0 {
 		return text

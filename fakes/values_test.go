@@ -60,7 +60,7 @@ func TestMissingResults(t *testing.T) {
 		"${result:c1.id}":      `the result of call c1 has no "id" there`,
 		"${result:c1.items.1}": `has no "1" there`,
 		"${result:c1.items.x}": `has no "x" there`,
-		"${result:last.id}":    "the result of call c2 is no JSON",
+		"${result:last.id}":    "the result of call c2 is not JSON",
 	} {
 		tmpl, err := parse(text, true)
 		if err != nil {
@@ -196,12 +196,12 @@ func TestSpan(t *testing.T) {
 		t.Errorf("a span of 5 to 8 ns gave %v", seen)
 	}
 	if Instantly() == (Span{}) || Instantly().draw(1) != 0 {
-		t.Error("Instantly is not said, or takes time")
+		t.Error("Instantly is the zero Span, or takes time")
 	}
 }
 
-// FuzzValues: what parses can be said, the same each time; no result breaks out
-// of the quotes that it stands in; and what parse rejects it says in one line.
+// FuzzValues: a text that parses always gets the same values, no result breaks out
+// of the quotes around it, and the errors of parse have one line.
 func FuzzValues(f *testing.F) {
 	f.Add(`{"a":"${result:last.x.0}","b":${turn}}`, `{"x":["\"}"]}`)
 	f.Add("$${ ${pick:a|b} ${rand:1..6}${", "\x00\xff\u2028\"\\")

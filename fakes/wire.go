@@ -5,36 +5,35 @@ import (
 	"strings"
 )
 
-// A Wire is how a reply or a failure looks on the wire, where a script is served
-// over HTTP and its other words do not say it. In a [World], which has no wire,
-// each stands for the nearest thing.
+// A Wire is an odd form that a reply or a failure has on the wire when a script is
+// served over HTTP. A [World], which has no wire, plays the nearest thing.
 type Wire string
 
-// WireUsual is the wire of what is not said to be odd.
+// WireUsual is the form without an oddity.
 const WireUsual Wire = ""
 
-// The wires of a [Step]: its reply is whole, and a World gives it as it is. They
-// show in streams only.
+// The wires of a [Step], which show only in streams. The reply is complete, and a
+// World plays it as usual.
 const (
-	WireStallAfterDone Wire = "stall-after-done" // the stream's last event comes, and the connection stays open
+	WireStallAfterDone Wire = "stall-after-done" // the connection stays open after the stream's last event
 	WireSameIndex      Wire = "same-index"       // all calls have the index of the first
 	WireShuffledIndex  Wire = "shuffled-index"   // the pieces of the calls come in turns, the last call's first
 )
 
 // The wires of a [ModelFailure].
 const (
-	WireRetryAfterDate Wire = "retry-after-date" // RetryAfter is told as a date; in a World as any
-	WireHeartbeats     Wire = "heartbeats"       // after Chunks pieces come signs of life only; in a World it hangs
+	WireRetryAfterDate Wire = "retry-after-date" // RetryAfter is sent as a date; in a World it is as usual
+	WireHeartbeats     Wire = "heartbeats"       // after Chunks pieces only keep-alives come; in a World it hangs
 	WireCutEvent       Wire = "cut-event"        // after Chunks pieces the answer ends inside an event; in a World the connection is lost
-	WireEndsEarly      Wire = "ends-early"       // after Chunks pieces the answer ends as if it were whole; in a World the connection is lost
-	WireNoFinish       Wire = "no-finish"        // the whole reply comes, without a finish reason; in a World the connection is lost
+	WireEndsEarly      Wire = "ends-early"       // after Chunks pieces the answer ends as if it were complete; in a World the connection is lost
+	WireNoFinish       Wire = "no-finish"        // the whole reply comes without a finish reason; in a World the connection is lost
 	WireErrorEvent     Wire = "error-event"      // the status is 200, and an error follows; in a World the request fails with Status
 )
 
-// StepWires lists the wires of a [Step]; the usual one is left out.
+// StepWires lists the wires of a [Step], except the usual one.
 func StepWires() []Wire { return []Wire{WireStallAfterDone, WireSameIndex, WireShuffledIndex} }
 
-// FailureWires lists the wires of a [ModelFailure]; the usual one is left out.
+// FailureWires lists the wires of a [ModelFailure], except the usual one.
 func FailureWires() []Wire {
 	return []Wire{WireRetryAfterDate, WireHeartbeats, WireCutEvent, WireEndsEarly, WireNoFinish, WireErrorEvent}
 }
@@ -42,7 +41,8 @@ func FailureWires() []Wire {
 // Hangs reports whether the try never gets an answer.
 func (f *ModelFailure) Hangs() bool { return f.Hang || f.Wire == WireHeartbeats }
 
-// problem says what is wrong with the wire beside the rest, "" if nothing is.
+// problem returns why the wire cannot be combined with the other fields, or "" if
+// it can.
 func (f *ModelFailure) problem() string {
 	switch f.Wire {
 	case WireUsual:
@@ -54,21 +54,21 @@ func (f *ModelFailure) problem() string {
 	case WireErrorEvent:
 	default:
 		if f.Status != 0 {
-			return "means nothing beside a status"
+			return "cannot be combined with a status"
 		}
 	}
 	switch {
 	case f.Hang:
-		return "means nothing beside hang"
+		return "cannot be combined with hang"
 	case f.Wire == WireNoFinish && f.Chunks > 0:
-		return "means nothing beside chunks: the whole reply comes"
+		return "cannot be combined with chunks: the whole reply comes"
 	case f.Wire == WireRetryAfterDate && f.Chunks > 0:
-		return "means nothing beside chunks: no header comes after a piece"
+		return "cannot be combined with chunks: no header comes after a piece"
 	}
 	return ""
 }
 
-// wire checks that a wire is one of those.
+// wire checks that a wire is in the list.
 func (r *reader) wire(w Wire, of []Wire) {
 	if w == WireUsual || slices.Contains(of, w) {
 		return

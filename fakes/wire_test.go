@@ -8,7 +8,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Each wire stands for the nearest thing where there is none.
+// A World plays each wire as the nearest thing that it has.
 func TestWiresInAWorld(t *testing.T) {
 	const piece, reply, failure = loop.ModelDelta, loop.ModelReply, loop.ModelFailure
 	tests := []struct {
@@ -54,10 +54,10 @@ func TestWiresThatCannotBeMeant(t *testing.T) {
 		{problemOf(Step{Wire: WireCutEvent}), `model[0].wire: must be one of stall-after-done, same-index, shuffled-index, not "cut-event"`},
 		{failureProblem(ModelFailure{Wire: "smoke"}), "model[0].failures[0].wire: must be one of retry-after-date, heartbeats, cut-event, ends-early, no-finish, error-event, not \"smoke\""},
 		{failureProblem(ModelFailure{Wire: WireRetryAfterDate, Status: 429}), "model[0].failures[0].wire: retry-after-date needs a status and retry_after"},
-		{failureProblem(ModelFailure{Wire: WireRetryAfterDate, Status: 429, RetryAfter: sec, Chunks: 1}), "model[0].failures[0].wire: retry-after-date means nothing beside chunks: no header comes after a piece"},
-		{failureProblem(ModelFailure{Wire: WireNoFinish, Chunks: 2}), "model[0].failures[0].wire: no-finish means nothing beside chunks: the whole reply comes"},
-		{failureProblem(ModelFailure{Wire: WireCutEvent, Status: 500}), "model[0].failures[0].wire: cut-event means nothing beside a status"},
-		{failureProblem(ModelFailure{Wire: WireErrorEvent, Hang: true}), "model[0].failures[0].wire: error-event means nothing beside hang"},
+		{failureProblem(ModelFailure{Wire: WireRetryAfterDate, Status: 429, RetryAfter: sec, Chunks: 1}), "model[0].failures[0].wire: retry-after-date cannot be combined with chunks: no header comes after a piece"},
+		{failureProblem(ModelFailure{Wire: WireNoFinish, Chunks: 2}), "model[0].failures[0].wire: no-finish cannot be combined with chunks: the whole reply comes"},
+		{failureProblem(ModelFailure{Wire: WireCutEvent, Status: 500}), "model[0].failures[0].wire: cut-event cannot be combined with a status"},
+		{failureProblem(ModelFailure{Wire: WireErrorEvent, Hang: true}), "model[0].failures[0].wire: error-event cannot be combined with hang"},
 		{failureProblem(ModelFailure{Wire: WireErrorEvent, Status: 500, Chunks: 2}), ""},
 	} {
 		if tt.got != tt.want {

@@ -9,35 +9,35 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A Ceiling is the harness's own bound on a session that nothing stops. It
-// shows as a Cancel by the ceiling, which gives the end state CEILING: never
-// the loop's merit. In each field 0 means the default.
+// A Ceiling is the harness's own bound on a session that nothing else stops. The
+// trace shows it as a Cancel caused by the ceiling, and the end state is CEILING:
+// the loop did not stop the session itself. In each field 0 means the default.
 type Ceiling struct {
 	Requests int           // model requests; default 1,000
-	Calls    int           // calls in the replies that were given; default 5,000
+	Calls    int           // calls in the model's replies; default 5,000
 	Time     time.Duration // virtual time; default 24 h
 }
 
-// DefaultCeiling gives the bounds of a [Ceiling] that says nothing.
+// DefaultCeiling returns the bounds of a zero [Ceiling].
 func DefaultCeiling() Ceiling {
 	return Ceiling{Requests: 1000, Calls: 5000, Time: 24 * time.Hour}
 }
 
-// A World plays a [Script] to one machine, in virtual time: [loop.Run] takes as
-// long as the computing takes. What it says is a pure function of the script,
-// the seed and the effects so far.
+// A World plays a [Script] to one machine, in virtual time: [loop.Run] takes only
+// as long as the computation. Its inputs are a pure function of the script, the
+// seed and the effects so far.
 //
-// A reply or an answer that the script does not have is a [DryError]. A script
-// that hangs where no timeout of the loop wakes it does not run dry: time
-// passes up to the ceiling. After a stop other than done, and after the last
-// user message, the session is over, whatever was still to come.
+// If the script has no reply or answer, Next returns a [DryError]. A script that
+// hangs without a timeout of the loop does not run dry: time passes up to the
+// ceiling. The session is over after any stop other than done, and after the run
+// on the last user message.
 type World struct {
 	// Ceiling bounds the session; it may be set before the first Do.
 	Ceiling Ceiling
-	// Speaker answers the model requests, and People what is asked of the user
-	// (its hooks aside); both may be set before the first Do. nil, and a nil
-	// function of People, leave that to the script. Time stands still while
-	// people think.
+	// Speaker answers the model requests in place of the script, and the functions
+	// of People, except its hooks, answer for the user. If nil, the script answers.
+	// Both may be set before the first Do. The world's clock stops while people
+	// think.
 	Speaker Speaker
 	People  loop.LiveOptions
 
@@ -45,31 +45,31 @@ type World struct {
 	script  *Script
 	user    User
 	specs   []loop.ToolSpec
-	waiting []question // what Next has to ask first
+	waiting []question // Next asks them first
 
-	queue    queue
-	told     bool // of steps made before: see Remember
-	now      time.Duration
-	turn     int    // the number of the newest request
-	asked    int    // calls asked for in replies
-	choice   choice // the step for the newest request
-	course   Course
-	summed   int // requests for a summary
-	heard    heard
-	open     map[int]openCall // calls that have no result yet, by number
-	messages int              // follow-up messages said
-	halted   bool             // no run is going on
-	over     bool             // nor will one begin
-	bounded  bool             // the ceiling has ended the run, and with it the session
-	broken   error            // why nothing more can be said
-	outcomes []loop.Outcome   // of the runs so far
-	fired    []bool           // the faults that have struck, by their place in the script
-	nth      map[string]int   // calls of each tool so far; nil where no fault counts them
-	scratch  scratch
+	queue      queue
+	remembered bool // a step was taken over: see Remember
+	now        time.Duration
+	turn       int    // the number of the newest request
+	asked      int    // calls asked for in replies
+	choice     choice // the step for the newest request
+	course     Course
+	summed     int // requests for a summary
+	heard      heard
+	open       map[int]openCall // calls that have no result yet, by number
+	messages   int              // follow-up messages sent
+	halted     bool             // no run is in progress
+	over       bool             // and none will begin
+	bounded    bool             // the ceiling has ended the run, and with it the session
+	broken     error            // why the world cannot go on
+	outcomes   []loop.Outcome   // of the runs so far
+	fired      []bool           // which faults have struck, by index in the script
+	nth        map[string]int   // calls of each tool so far; nil if no fault counts them
+	scratch    scratch
 }
 
-// NewWorld makes a world for one session. The same script may be played in
-// other worlds at the same time.
+// NewWorld returns a world for one session. Other worlds may play the same script
+// at the same time.
 func NewWorld(s *Script, seed uint64) *World {
 	p, err := compile(s)
 	w := &World{seeded: seeded{p, seed, newKey(seed)}, broken: err, script: s, user: s.User, specs: s.Specs(),
@@ -83,10 +83,11 @@ func NewWorld(s *Script, seed uint64) *World {
 	return w
 }
 
-// Run plays the script to a machine with that config, and returns how each run of
-// the session ended, in order. It appends all that passes to trace, unless that is
-// nil. An error means that the session did not finish: the script ran dry, the
-// config is invalid, or ctx ended. The last outcome then says how far its run came.
+// Run plays the script to a machine with that config, and returns the outcome of
+// each run of the session, in order. It appends every input and its effects to
+// trace, unless trace is nil. An error means that the session did not finish: the
+// script ran dry, the config is invalid, or ctx ended. The last outcome then says
+// how far its run got.
 func (w *World) Run(ctx context.Context, cfg loop.Config, trace *loop.Trace) ([]loop.Outcome, error) {
 	m, err := loop.New(cfg, w.script.LoopTask(w.seed), w.specs)
 	if err != nil {
@@ -103,13 +104,13 @@ func (w *World) Run(ctx context.Context, cfg loop.Config, trace *loop.Trace) ([]
 	return w.Outcomes(), nil
 }
 
-// Outcomes returns how each run of the session that has ended did so, in order.
+// Outcomes returns the outcomes of the session's finished runs, in order.
 func (w *World) Outcomes() []loop.Outcome { return w.outcomes }
 
-// Do carries out what the machine asks for. See [loop.World].
+// Do carries out the effects of the machine. See [loop.World].
 func (w *World) Do(_ context.Context, in loop.Input, effects []loop.Effect) {
-	if in.Kind == 0 && w.told {
-		return // Remember has taken it up
+	if in.Kind == 0 && w.remembered {
+		return // Remember has carried them out
 	}
 	w.now = in.At
 	switch in.Kind {
@@ -123,16 +124,17 @@ func (w *World) Do(_ context.Context, in loop.Input, effects []loop.Effect) {
 	}
 }
 
-// Remember tells the world a step that has been made already, in another process
-// for example. The world takes up what the step asks for as Do does, and gives
-// each answer at its own instant, unless a later step that it is told holds it.
+// Remember takes over a step that was made earlier, for example in another
+// process. The world carries out the step's effects as Do does, and sends each
+// answer at its own instant, unless the input of a later remembered step is that
+// answer.
 func (w *World) Remember(in loop.Input, effects []loop.Effect) {
-	w.told = true
+	w.remembered = true
 	w.forget(&in)
 	w.Do(context.Background(), in, effects)
 }
 
-// forget drops what the world still has to say and has said already: in.
+// forget drops the pending input that in already is.
 func (w *World) forget(in *loop.Input) {
 	switch {
 	case in.Kind == loop.ModelDelta:
@@ -148,8 +150,7 @@ func (w *World) forget(in *loop.Input) {
 	}
 }
 
-// drop drops every answer to ref, and whatever the world would still ask others
-// to answer it.
+// drop drops every pending answer to ref, and the questions that would answer it.
 func (w *World) drop(ref loop.Ref) {
 	w.queue.drop(ref)
 	w.waiting = slices.DeleteFunc(w.waiting, func(q question) bool { return q.ref == ref })
@@ -176,11 +177,12 @@ func (w *World) carry(e *loop.Effect) {
 	}
 }
 
-// halt ends a run. After done comes the next message, if the user has one.
+// halt ends a run. If it was done and the user has another message, the world sends
+// that next.
 func (w *World) halt(e *loop.Effect) {
 	w.outcomes = append(w.outcomes, *e.Outcome)
 	w.halted = true
-	w.waiting = nil // what the run no longer waits for
+	w.waiting = nil // the run no longer waits for answers
 	if left := w.messages < len(w.user.Messages); !left || e.Outcome.Stop.EndState() != loop.Done {
 		w.over = left || !w.followUp(*e.Outcome)
 		return
@@ -190,9 +192,10 @@ func (w *World) halt(e *loop.Effect) {
 	w.queue.push(loop.Input{At: w.now + next.After, Kind: loop.UserMessage, Text: next.Text})
 }
 
-// Next yields the next input: the earlier of what the world has to say next and
-// the machine's wake, which comes first on a tie. See [loop.World]. Its errors
-// are io.EOF, a [DryError], what [Script.Validate] reports, and ctx's.
+// Next returns the next input: the earlier of the world's next one and the
+// machine's wake, which comes first on a tie. See [loop.World]. Its errors are
+// io.EOF, a [DryError], the error of [Script.Validate], an error of the Speaker,
+// and the cause of ctx's end.
 func (w *World) Next(ctx context.Context, wake time.Duration, armed bool) (loop.Input, error) {
 	w.settle(ctx)
 	switch {
@@ -224,11 +227,11 @@ func (w *World) Next(ctx context.Context, wake time.Duration, armed bool) (loop.
 	return in, nil
 }
 
-// mayBound reports whether a run is going on that the ceiling has not ended
-// yet: what it ended may still take its grace.
+// mayBound reports whether the ceiling may end a run: one is in progress, and the
+// ceiling has not ended it yet. A run that it ended may still use its grace.
 func (w *World) mayBound() bool { return !w.halted && !w.bounded }
 
-// bound ends the run.
+// bound returns the input by which the ceiling ends the run.
 func (w *World) bound(at time.Duration) loop.Input {
 	w.bounded = true
 	return loop.Input{At: at, Kind: loop.Cancel, Cause: loop.ByCeiling}
@@ -248,21 +251,21 @@ func (w *World) ceiling() Ceiling {
 	return c
 }
 
-// fail ends the session; the first reason stands.
+// fail ends the session with an error. Only the first one is kept.
 func (w *World) fail(err error) {
 	if w.broken == nil {
 		w.broken = err
 	}
 }
 
-// A DryError says that a script has nothing to say to what it was asked.
-// errors.Is(err, loop.ErrDry) holds for it.
+// A DryError reports that a script has no answer to a request or a call.
+// errors.Is(err, loop.ErrDry) is true for it.
 type DryError struct {
 	Ref     loop.Ref // the request or the try that got no answer
-	Problem string   // what is missing
+	Problem string   // names the missing answer or value
 }
 
 func (e *DryError) Error() string { return "the script ran dry: " + e.Problem }
 
-// Is makes a DryError one of those that [loop.ErrDry] stands for.
+// Is reports whether target is [loop.ErrDry].
 func (e *DryError) Is(target error) bool { return target == loop.ErrDry }

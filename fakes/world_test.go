@@ -119,7 +119,7 @@ func TestCeilingOfRequests(t *testing.T) {
 	}
 }
 
-// The reply that would ask for a call too many is not given.
+// The world does not send a reply that would ask for one call too many.
 func TestCeilingOfCalls(t *testing.T) {
 	w := NewWorld(model(Step{Repeat: Forever, Calls: []StepCall{{Name: "f"}, {Name: "f"}}}), 1)
 	w.Ceiling.Calls = 5
@@ -167,7 +167,7 @@ func TestCeilingOfTime(t *testing.T) {
 			t.Error(err, diff)
 		}
 	})
-	// A hang that no timeout ends is no dry script: time passes.
+	// A hang that no timeout ends is not a dry script: time passes.
 	t.Run("nothing ever", func(t *testing.T) {
 		w := NewWorld(oneTool(Answer{Hang: true}), 1)
 		do(w, sec, call(1, 1, "f", ""))
@@ -215,8 +215,8 @@ func TestMissingResultRunsDry(t *testing.T) {
 	}
 }
 
-// Whatever is put in comes out by instant and then by creation, and what was
-// dropped does not.
+// The queue returns its inputs ordered by instant and then by creation, without
+// those that were dropped.
 func TestQueue(t *testing.T) {
 	var q queue
 	k := newKey(1)

@@ -258,14 +258,14 @@ func (s *source) oneKey(at, what string, keys ...string) {
 // notBoth refuses keys beside one that makes them mean nothing.
 func (s *source) notBoth(at, key string, others ...string) {
 	if other := s.has(at, others...); other != "" && s.has(at, key) != "" {
-		s.failAt(at+"."+other, fmt.Sprintf("%s means nothing beside %s", other, key), "take one of them out")
+		s.failAt(at+"."+other, fmt.Sprintf("%s cannot be combined with %s", other, key), "take one of them out")
 	}
 }
 
 // needs refuses a key without the one that gives it a meaning.
 func (s *source) needs(at, key, other string) {
 	if s.has(at, key) != "" && s.has(at, other) == "" {
-		s.failAt(at+"."+key, fmt.Sprintf("%s means nothing without %s", key, other), "")
+		s.failAt(at+"."+key, fmt.Sprintf("%s needs %s", key, other), "")
 	}
 }
 

@@ -110,7 +110,7 @@ func TestResultsInArguments(t *testing.T) {
 		}
 	})
 	w := post(serveSteps(t, steps...), "/v1/chat/completions", clients["chat"].json(append(history[:3:3], result("y", "no JSON"), history[4], history[5], history[6]), false))
-	if want := `model[1]: the script ran dry: request m3, call \"h\": no value for ${result:c2.id}: the result of call c2 is no JSON: no JSON`; w.Code != 422 || !strings.Contains(w.Body.String(), want) {
+	if want := `model[1]: the script ran dry: request m3, call \"h\": no value for ${result:c2.id}: the result of call c2 is not JSON: no JSON`; w.Code != 422 || !strings.Contains(w.Body.String(), want) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
