@@ -394,3 +394,41 @@ func TestKinds(t *testing.T) {
 		}
 	}
 }
+
+// A kind of ours is found wherever a stream cuts it: a sentence of a reply, and
+// the JSON of a call's arguments.
+func TestKindsInStreams(t *testing.T) {
+	call := func(pieces ...string) (stream string) {
+		for _, p := range pieces {
+			stream += fmt.Sprintf(calls["chat"], 0, escaped(p, false))
+		}
+		return stream
+	}
+	for _, k := range ownKinds() {
+		args := `{"user":"ana",` + quoted(k.named("value")) + `:` + quoted(k.value) + `}`
+		inJSON := k.name != "database password" // no key of JSON that is secret by name
+		for name, c := range map[string]struct {
+			text  string
+			write func(pieces ...string) string
+		}{"a reply": {k.sentence(), wires[0].written}, "arguments": {args, call}} {
+			if name == "arguments" && !inJSON {
+				continue
+			}
+			for at := 1; at < len(c.text); at += 3 {
+				in := c.write(c.text[:at], c.text[at:])
+				out := redactor(t, Options{}).Body("text/event-stream", in)
+				var left string
+				for _, m := range regexp.MustCompile(`"(?:content|arguments)":("(?:[^"\\]|\\.)*")`).FindAllStringSubmatch(out, -1) {
+					piece, err := strconv.Unquote(m[1])
+					if err != nil {
+						piece = m[1] // an escape that only JSON has
+					}
+					left += piece
+				}
+				if left == "" || k.isIn(left) {
+					t.Fatalf("%s: %s, cut at %d, leaves %q", k.name, name, at, left)
+				}
+			}
+		}
+	}
+}
