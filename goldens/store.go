@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
@@ -175,11 +176,7 @@ func (s *Store) Write(g *Golden) (name string, err error) {
 	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
 		return "", err
 	}
-	partial := name + ".partial"
-	if err := root.WriteFile(partial, data, 0o666); err != nil {
-		return "", errors.Join(err, root.RemoveAll(partial))
-	}
-	return name, root.Rename(partial, name)
+	return name, outfile.WriteIn(root, name, data, 0o666)
 }
 
 // Remove removes the golden of that name, and its folder if nothing else is in

@@ -209,3 +209,32 @@ func Write(path string, content []byte, perm fs.FileMode) error {
 	}
 	return f.Commit()
 }
+
+// WriteIn is like [Write] for a file below root, which no link can lead out of.
+// A link at name itself is replaced.
+func WriteIn(root *os.Root, name string, content []byte, perm fs.FileMode) (err error) {
+	info, err := root.Lstat(name)
+	keep := err == nil && info.Mode().IsRegular()
+	if keep {
+		perm = info.Mode().Perm()
+	}
+	partial := temporary(name)
+	file, err := root.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			root.Remove(partial)
+			err = fmt.Errorf("cannot write %s: %w", name, withoutPath(err))
+		}
+	}()
+	_, err = file.Write(content)
+	if keep {
+		err = errors.Join(err, file.Chmod(perm))
+	}
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return root.Rename(partial, name)
+}

@@ -189,3 +189,36 @@ func TestLongName(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Below a root a file is replaced whole and keeps its mode, and no link leads out.
+func TestWriteIn(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := root.Mkdir("sub", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []string{"old", "new"} {
+		if err := WriteIn(root, "sub/a.txt", []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, filepath.Join(dir, "sub", "a.txt")); got != content {
+			t.Errorf("the file holds %q, want %q", got, content)
+		}
+	}
+	if got := names(t, filepath.Join(dir, "sub")); got != "a.txt" {
+		t.Errorf("the folder holds %q", got)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "out")); err != nil {
+		t.Skip("no symbolic links here: ", err)
+	}
+	if err := WriteIn(root, "out/a.txt", nil, 0o666); err == nil {
+		t.Error("a link leads out of the root")
+	}
+	if got := names(t, outside); got != "" {
+		t.Errorf("outside lies %q", got)
+	}
+}
