@@ -1,3 +1,5 @@
+//go:build figures
+
 package main
 
 import (
@@ -20,9 +22,6 @@ import (
 // Not counted, since nothing works less without them, are the documentation, the
 // generated JSON Schema, and the recounts of loop/audit and fuzz.
 func TestStranger(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compiles six packages anew")
-	}
 	files, err := filepath.Glob("testdata/stranger/*.txtar")
 	if err != nil || len(files) != 6 {
 		t.Fatalf("%v: %q", err, files)
