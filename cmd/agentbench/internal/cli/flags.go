@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -166,4 +168,148 @@ func variable(f *pflag.Flag) string {
 // value of a variable or of the project's file, which speak to many.
 func asArgument(f *pflag.Flag) bool {
 	return f.Changed && !fromProject(f) && os.Getenv(variable(f)) == ""
+}
+
+// selectFlags say which scenarios a command is about.
+type selectFlags struct {
+	suites    []string
+	filter    string
+	scenarios []string // paths that stand in for missing arguments
+}
+
+func (f *selectFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.suites, "suite", nil, "only the scenarios of this `SUITE`; can be repeated")
+	cmd.Flags().StringVar(&f.filter, "filter", "", "only scenarios whose suite/name holds `TEXT`; with *, ? or [ in it TEXT must match the whole suite/name")
+	addScenarios(cmd, &f.scenarios)
+	complete(cmd, "suite", func() []string { return scenarios.Suites(embedded()) })
+	complete(cmd, "filter", embeddedNames)
+}
+
+func addScenarios(cmd *cobra.Command, paths *[]string) {
+	cmd.Flags().StringArrayVar(paths, "scenarios", nil, "take the scenarios from this `PATH` where no argument names any; can be repeated")
+}
+
+// load reads the scenarios and keeps those that are selected.
+func (f *selectFlags) load(paths []string) ([]*scenarios.Scenario, error) {
+	if len(paths) == 0 {
+		paths = f.scenarios
+	}
+	all, err := scenarios.Load(paths...)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	chosen, err := scenarios.Select(all, f.suites, f.filter)
+	return chosen, badInput(err)
+}
+
+// nothingSelected is the error of an empty selection.
+func (f *selectFlags) nothingSelected(paths []string) error {
+	switch {
+	case f.filter != "":
+		return misuse("agentbench list scenarios shows the names; --allow-empty lets an empty selection pass", "no scenario matches --filter %s", shellWords([]string{f.filter}))
+	case len(f.suites) > 0 || len(paths) == 0:
+		return misuse("--allow-empty lets an empty selection pass", "no scenario is selected")
+	}
+	return misuse("a scenario is a .yaml file; --allow-empty lets an empty selection pass", "there is no scenario in %s", strings.Join(paths, ", "))
+}
+
+// embedded gives the embedded scenarios, for completion.
+func embedded() []*scenarios.Scenario {
+	all, err := scenarios.Load()
+	if err != nil {
+		return nil // completion has nobody to tell
+	}
+	return all
+}
+
+func embeddedNames() []string {
+	var names []string
+	for _, s := range embedded() {
+		names = append(names, s.ID())
+	}
+	return names
+}
+
+// addVariants adds the flag --variant, which can be repeated.
+func addVariants(cmd *cobra.Command, variants *[]string, usage string) {
+	cmd.Flags().StringArrayVar(variants, "variant", nil, usage)
+	completeVariant(cmd)
+}
+
+// completeVariant completes --variant with the presets; the shell adds files.
+func completeVariant(cmd *cobra.Command) {
+	err := cmd.RegisterFlagCompletionFunc("variant", func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+		return startingWith(start, scenarios.Presets()), cobra.ShellCompDirectiveDefault
+	})
+	if err != nil {
+		panic(err) // the flag is not there: a mistake in this package
+	}
+}
+
+// loadVariants reads the variants that were named.
+func loadVariants(names []string) ([]scenarios.Variant, error) {
+	var variants []scenarios.Variant
+	first := map[string]string{} // a variant's name → what was given for it
+	for _, given := range names {
+		v, err := loadVariant(given)
+		if err != nil {
+			return nil, err
+		}
+		switch before, twice := first[v.Name]; {
+		case twice && before == given:
+			return nil, misuse("", "--variant %s is given twice", given)
+		case twice:
+			return nil, misuse("rename one of the files", "%s and %s are both called %s", before, given, v.Name)
+		}
+		first[v.Name] = given
+		variants = append(variants, v)
+	}
+	return variants, nil
+}
+
+// loadVariant reads the variant that was named.
+func loadVariant(given string) (scenarios.Variant, error) {
+	v, err := scenarios.LoadVariant(given)
+	var unknown *scenarios.UnknownVariantError
+	if errors.As(err, &unknown) {
+		presets := scenarios.Presets()
+		return v, misuse(cmp.Or(text.DidYouMean(given, presets), "the presets are "+text.AnyOf(presets)+"; a file's path holds a slash or ends in .yaml"),
+			"there is no variant %q", given)
+	}
+	return v, badInput(err)
+}
+
+// faults is a flag that takes a fault each time.
+type faults []fakes.Fault
+
+func (f *faults) String() string {
+	var texts []string
+	for _, x := range *f {
+		texts = append(texts, x.String())
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (f *faults) Type() string { return "TEXT" }
+
+func (f *faults) Set(text string) error {
+	fault, err := fakes.ParseFault(text)
+	if err != nil {
+		return misuse("such as 'drop model 3', 'delay tool read_file 2 5s' or 'error tool 10% RetryableServer'", "%v", err)
+	}
+	*f = append(*f, fault)
+	return nil
+}
+
+// args gives the flags that say the same.
+func (f faults) args() []string {
+	var out []string
+	for _, x := range f {
+		out = append(out, "--fault", x.String())
+	}
+	return out
+}
+
+func addFaults(cmd *cobra.Command, f *faults) {
+	cmd.Flags().Var(f, "fault", "let this go wrong in each world, whatever its script says, and judge by the label: such as 'drop model 3'; can be repeated")
 }

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/agentbench-go/agentbench/cassettes/secrets"
+	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -284,4 +287,108 @@ func (r *results) tellInterrupt(stderr io.Writer) {
 	for _, f := range r.files {
 		fmt.Fprintf(stderr, "%s holds them; its last line says that it is not whole\n", text.Line(f.Path()))
 	}
+}
+
+// createFile begins a file, and names on stderr the temporary files of the same
+// path that an earlier run left. The error is one of bad usage where the path
+// cannot be meant.
+func createFile(stderr io.Writer, path string) (*outfile.File, error) {
+	return createMode(stderr, path, 0o666)
+}
+
+// createMode is createFile with the mode of a new file.
+func createMode(stderr io.Writer, path string, mode fs.FileMode) (*outfile.File, error) {
+	file, err := outfile.Create(path, mode)
+	switch {
+	case errors.Is(err, outfile.ErrNotRegular):
+		return nil, misuse("-o - writes to the standard output", "cannot write %s: it is not a regular file", path)
+	case err != nil:
+		return nil, misuse("-o takes the path of a file in a folder that you may write to", "cannot write %s: %s", path, text.Reason(err))
+	}
+	for _, name := range file.Stale() {
+		fmt.Fprintf(stderr, "note: %s was left by a run that was killed, or another run is writing it; if none is, remove it\n", text.Line(name))
+	}
+	return file, nil
+}
+
+// A resultFile is a results file on its way.
+type resultFile struct {
+	*outfile.File
+	results *scenarios.ResultWriter
+}
+
+// createResults begins a results file.
+func createResults(stderr io.Writer, path string, mode fs.FileMode, h scenarios.Header) (*resultFile, error) {
+	file, err := createMode(stderr, path, mode)
+	if err != nil {
+		return nil, err
+	}
+	f := &resultFile{File: file}
+	if f.results, err = scenarios.NewResultWriter(f, h); err != nil {
+		f.Discard()
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// complete writes the last line, if there is one, and gives the file its name.
+func (f *resultFile) complete(last string) error {
+	if _, err := f.WriteString(last); err != nil {
+		return fmt.Errorf("cannot write %s: %w", f.Path(), err)
+	}
+	return f.Commit()
+}
+
+// redactor returns the redactor for an output that belongs to no scenario.
+func redactor() *secrets.Redactor {
+	r, err := secrets.New(secrets.Options{})
+	if err != nil {
+		panic(err) // no option can be wrong
+	}
+	return r
+}
+
+// A bar shows on a terminal how far the work is. A nil bar shows nothing.
+type bar struct {
+	w     io.Writer
+	of    int
+	drawn time.Time // last, or when the work began: what is done at once needs no bar
+	shown bool
+}
+
+const (
+	barWidth = 30
+	barEvery = 100 * time.Millisecond
+)
+
+// show draws the bar, unless it has just been drawn.
+func (b *bar) show(done int) {
+	if b == nil || b.of == 0 || time.Since(b.drawn) < barEvery {
+		return
+	}
+	b.drawn, b.shown = time.Now(), true
+	full := barWidth * done / b.of
+	fmt.Fprintf(b.w, "\r\x1b[K%s%s %d of %d", strings.Repeat("█", full), strings.Repeat("░", barWidth-full), done, b.of)
+}
+
+// clear takes the bar off the terminal.
+func (b *bar) clear() {
+	if b != nil && b.shown {
+		fmt.Fprint(b.w, "\r\x1b[K")
+	}
+}
+
+// A shown output keeps the first error of writing to it, which who writes many
+// lines looks at once, at the end.
+type shownOutput struct {
+	io.Writer
+	err error
+}
+
+func (o *shownOutput) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
