@@ -216,7 +216,7 @@ func reasonSteps(limit int) string {
 
 // textDetected says what a detector found. The first seed's words are kept for
 // the detector of that name.
-func textDetected(f *detect.Finding, tool string) string {
+func textDetected(f *detect.Firing, tool string) string {
 	d := f.Detector
 	what := "Detector " + d.Name + " triggered"
 	if d.Name == "circuit-breaker" {

@@ -2,7 +2,7 @@ package loop
 
 import "github.com/agentbench-go/agentbench/loop/detect"
 
-// This file shows batches to the detectors and carries out their findings.
+// This file shows batches to the detectors and carries out their acts.
 
 // askDetectors shows the batch to the detectors before any of it runs.
 func (m *Machine) askDetectors(text string) {
@@ -59,8 +59,8 @@ func (m *Machine) closeDetectors() {
 	}
 }
 
-// act carries out a finding.
-func (m *Machine) act(f *detect.Finding) {
+// act carries out the act of a firing.
+func (m *Machine) act(f *detect.Firing) {
 	tool := ""
 	if f.Call < len(m.batch) {
 		tool = m.batch[f.Call].Name
@@ -85,9 +85,9 @@ func (m *Machine) act(f *detect.Finding) {
 	}
 }
 
-// vetoFor vetoes the call that the finding is about, or the whole batch if the
+// vetoFor vetoes the call that made the detector fire, or the whole batch if the
 // detector records turns. Calls that have run stay as they are.
-func (m *Machine) vetoFor(f *detect.Finding, text string) {
+func (m *Machine) vetoFor(f *detect.Firing, text string) {
 	if f.Detector.Record == "" || f.Detector.Record == detect.PerCall {
 		m.veto(f.Call, text)
 	} else {

@@ -67,7 +67,7 @@ func play(t *testing.T, script string, anew bool, detectors ...detect.Detector) 
 	return strings.Join(seen, " ")
 }
 
-func told(reply int, found []detect.Finding) string {
+func told(reply int, found []detect.Firing) string {
 	var all []string
 	for _, f := range found {
 		name := ""
@@ -80,7 +80,7 @@ func told(reply int, found []detect.Finding) string {
 }
 
 // veto does what a loop does with a finding before a call.
-func veto(set *detect.Set, calls []detect.Call, f detect.Finding) {
+func veto(set *detect.Set, calls []detect.Call, f detect.Firing) {
 	switch {
 	case f.Act == detect.Nudge:
 	case f.Act != detect.Stop && f.Act != detect.FinalAnswer && f.Detector.Record != detect.PerTurn:

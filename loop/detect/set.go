@@ -24,8 +24,8 @@ type Call struct {
 	Denied  bool   // by a gate
 }
 
-// A Finding is what a detector found and wants done.
-type Finding struct {
+// A Firing is what a detector found and wants done.
+type Firing struct {
 	Detector *Detector
 	Act      Act
 	Count    int
@@ -99,11 +99,11 @@ func (s *Set) Open(text string, calls []Call) {
 // batch, in order from 0. The first finding is what is to be done, the
 // strongest act and among equals the first in the list; any others are
 // detectors that would have stopped the run too.
-func (s *Set) Before(i int) []Finding { return s.find(i, false) }
+func (s *Set) Before(i int) []Firing { return s.find(i, false) }
 
 // find asks the detectors that look at that moment about record i of the batch.
-func (s *Set) find(i int, after bool) []Finding {
-	var found, later []Finding // what is done; what would have ended the run too
+func (s *Set) find(i int, after bool) []Firing {
+	var found, later []Firing // what is done; what would have ended the run too
 	best, record := -1, 0
 	for j := range s.watchers {
 		w := &s.watchers[j]
@@ -115,7 +115,7 @@ func (s *Set) find(i int, after bool) []Finding {
 		if act == "" {
 			continue
 		}
-		f := Finding{Detector: w.Detector, Act: act, Count: n, Call: i}
+		f := Firing{Detector: w.Detector, Act: act, Count: n, Call: i}
 		if act == Stop {
 			w.stopped = s.turn
 		}
@@ -153,11 +153,11 @@ func (s *Set) Veto(i int) {
 // Close says that the results of the batch are filled in, and gives what the
 // detectors that look then want done: for each record as [Set.Before] does, in
 // order.
-func (s *Set) Close() []Finding {
+func (s *Set) Close() []Firing {
 	for j := range s.watchers {
 		s.complete(&s.watchers[j])
 	}
-	var found []Finding
+	var found []Firing
 	for i := range max(1, len(s.calls)) {
 		found = append(found, s.find(i, true)...)
 	}

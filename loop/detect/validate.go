@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A Problem is a value of a [Detector] that cannot be meant, or a rule that
+// A Mistake is a value of a [Detector] that cannot be meant, or a rule that
 // could never act.
-type Problem struct {
+type Mistake struct {
 	Field string // as in YAML: do[0].at
 	Text  string
 }
 
 // Validate lists what is wrong with the detector.
-func (d *Detector) Validate() []Problem {
+func (d *Detector) Validate() []Mistake {
 	var v validation
 	if d.Name == "" {
 		v.add("name", "must not be empty")
@@ -23,7 +23,7 @@ func (d *Detector) Validate() []Problem {
 	d.validateActs(&v)
 	d.validateReach(&v)
 	d.validateUse(&v)
-	return v.problems
+	return v.mistakes
 }
 
 func (d *Detector) validateActs(v *validation) {
@@ -125,10 +125,10 @@ func (d *Detector) validateUse(v *validation) {
 	}
 }
 
-type validation struct{ problems []Problem }
+type validation struct{ mistakes []Mistake }
 
 func (v *validation) add(field, format string, args ...any) {
-	v.problems = append(v.problems, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
+	v.mistakes = append(v.mistakes, Mistake{Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
 func (v *validation) count(field string, n int) {
