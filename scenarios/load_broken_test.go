@@ -220,7 +220,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"detector of a config", "label: healthy", "label: healthy\nconfig:\n  detectors:\n    - {name: loop, do: [{at: 0, act: stop}]}",
 			`6:30: at must be 1 or more, not 0`},
 		{"detector without action", "label: healthy", "label: healthy\nconfig:\n  detectors:\n    - {name: loop}",
-			`6:7: do must say what happens, such as {at: 5, act: stop}`},
+			`6:7: do must list a count and an act, such as {at: 5, act: stop}`},
 
 		// What no file may hold.
 		{"anchor", "task: Say hello", "task: &a Say hello", `4:7: anchors are not allowed (write the value out where it is needed)`},

@@ -2,10 +2,10 @@ package detect
 
 import "slices"
 
-// This file counts: each count also gives the key of what was counted, which
-// tells one streak from another.
+// This file counts records. Each count also returns the key of the counted
+// records, which separates one streak from another.
 
-// count gives the count of record i.
+// count returns the count at record i.
 func (w *watcher) count(i int) (n int, key uint64) {
 	switch {
 	case w.Full && !w.full(i):
@@ -18,16 +18,16 @@ func (w *watcher) count(i int) (n int, key uint64) {
 	return w.streak(i)
 }
 
-// alone reports whether the record equals no other.
+// alone reports whether the record differs from every other one.
 func (w *watcher) alone(s *record) bool { return s.class.has(vetoed) && w.Vetoed != AsSame }
 
-// same reports whether two records have one key; late is what is taken for the
-// late part of the second.
+// same reports whether two records have the same key. late is used as the late
+// part of cur's key.
 func (w *watcher) same(s, cur *record, late uint64) bool {
 	return s.known == cur.known && s.late == late && !w.alone(s) && !w.alone(cur)
 }
 
-// full reports whether there are as many records up to i as Memory holds.
+// full reports whether there are at least Memory records up to i.
 func (w *watcher) full(i int) bool {
 	made := 0
 	if w.PriorOnly {
@@ -41,7 +41,8 @@ func (w *watcher) full(i int) bool {
 	return made == w.Memory
 }
 
-// streak counts the records with the key of record i, back to what ends them.
+// streak counts the records with the key of record i, back to the end of the
+// streak.
 func (w *watcher) streak(i int) (n int, key uint64) {
 	cur := &w.log[i]
 	late, wantLate := cur.late, w.PriorOnly && w.needsResult()
@@ -92,8 +93,8 @@ func (w *watcher) streak(i int) (n int, key uint64) {
 	return n, key
 }
 
-// endsAt reports whether the record ends a streak that was last seen in
-// lastTurn.
+// endsAt reports whether record s ends the streak. same says that s has its key,
+// and lastTurn is the turn of the last record that has.
 func (w *watcher) endsAt(s, cur *record, same bool, lastTurn int) bool {
 	switch w.Ends {
 	case EndsNext:
@@ -108,6 +109,7 @@ func (w *watcher) endsAt(s, cur *record, same bool, lastTurn int) bool {
 	return s.turn < lastTurn-1
 }
 
+// addArgs appends the arguments of a record if DistinctArgs needs them.
 func (w *watcher) addArgs(args []uint64, s *record) []uint64 {
 	if w.DistinctArgs > 0 && !slices.Contains(args, s.args) {
 		args = append(args, s.args)
@@ -115,14 +117,15 @@ func (w *watcher) addArgs(args []uint64, s *record) []uint64 {
 	return args
 }
 
-// results watches one call's results for OnResultChange, going back from the
-// newest.
+// results follows the results of one call from the newest back, for
+// OnResultChange.
 type results struct {
-	of     *record // nil: nobody asks
+	of     *record // nil without OnResultChange
 	result uint64
 	known  bool
 }
 
+// resultsFrom begins at record cur.
 func (w *watcher) resultsFrom(cur *record) results {
 	if !slices.Contains(w.Reset, OnResultChange) {
 		return results{}
@@ -132,7 +135,7 @@ func (w *watcher) resultsFrom(cur *record) results {
 	return r
 }
 
-// change reports whether the record is of the same call, with another result.
+// change reports whether the record is of the same call and has another result.
 func (r *results) change(s *record) bool {
 	if r.of == nil || !s.hasResult() || s.tool != r.of.tool || s.args != r.of.args {
 		return false
@@ -144,11 +147,11 @@ func (r *results) change(s *record) bool {
 	return false
 }
 
-// hasResult reports whether the record has a result that the tool gave.
+// hasResult reports whether the record has a result other than a veto.
 func (s *record) hasResult() bool { return s.class.has(ended) && !s.class.has(vetoed) }
 
-// window gives how often the commonest key stands among the last records up to
-// i.
+// window returns the commonest key among the last records up to i, and how often it
+// occurs.
 func (w *watcher) window(i int) (n int, key uint64) {
 	if w.most == nil {
 		w.most = map[uint64]int{}
@@ -169,8 +172,8 @@ func (w *watcher) window(i int) (n int, key uint64) {
 	return n, key
 }
 
-// laps gives how often the shortest cycle at the tail has been run through, 0
-// if its length is not in the period.
+// laps returns how often the last records up to i have gone through their shortest
+// cycle, or 0 if its length is not in Period.
 func (w *watcher) laps(i int) int {
 	lo, hi := w.Period.Min, w.Period.Max
 	if hi == 0 {
@@ -192,8 +195,7 @@ func (w *watcher) laps(i int) int {
 	return 0
 }
 
-// look begins to go back from record i, or from the one before it where only
-// earlier ones count.
+// look begins to go back from record i, or with PriorOnly from the one before it.
 func (w *watcher) look(i int) {
 	w.tail, w.present, w.before = w.tail[:0], i, i
 	if w.PriorOnly {
@@ -201,8 +203,8 @@ func (w *watcher) look(i int) {
 	}
 }
 
-// back gives the k-th record back that is counted, nil where the memory, a
-// reset or the log ends.
+// back returns the k-th counted record back, or nil after the end of the memory, a
+// reset or the start of the log.
 func (w *watcher) back(k int) *record {
 	for k >= len(w.tail) {
 		if w.before < w.cleared || w.Memory > 0 && len(w.tail) == w.Memory {
@@ -220,7 +222,7 @@ func (w *watcher) back(k int) *record {
 	return w.tail[k]
 }
 
-// changed reports whether a newer record of the tail is of the same call, with
+// changed reports whether the newest record of the same call in the tail has
 // another result.
 func (w *watcher) changed(s *record) bool {
 	if !slices.Contains(w.Reset, OnResultChange) || !s.hasResult() {

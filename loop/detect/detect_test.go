@@ -43,10 +43,10 @@ func TestRecord(t *testing.T) {
 		{"a batch is one record", turn, "A,A,A", ""},
 		{"the order of a turn's calls matters", turn, "A,B B,A A,B", ""},
 		{"unless it does not", anyOrder, "A,B B,A A,B", "3 nudge(3)"},
-		{"how often a call stands in it does matter", anyOrder, "A,B A,A,B A,B", ""},
+		{"how often a call is in it matters", anyOrder, "A,B A,A,B A,B", ""},
 		{"with results", Detector{Record: PerTurn, Key: []Part{Tool, Args, Result}, Acts: AfterBatch, Do: nudge}, "A,B=1 A,B=2 A,B=2 A,B=2", "4 nudge(3)"},
 		{"a turn that holds no watched tool is none", Detector{Record: PerTurn, Tools: ToolFilter{Only: []string{"A"}}, Do: nudge}, "B C B C A A A", "7 nudge(3)"},
-		{"a reply without calls is no turn", Detector{Record: PerTurn, Acts: AfterBatch, Do: nudge}, "-a -a -a", ""},
+		{"a reply without calls is not a turn", Detector{Record: PerTurn, Acts: AfterBatch, Do: nudge}, "-a -a -a", ""},
 		{"but a reply", Detector{Record: PerReply, Key: []Part{Text}, Acts: AfterBatch, Do: nudge}, "-a -b -b -b", "4 nudge(3)"},
 		{"of which the text need not be looked at", Detector{Record: PerReply, Counts: []Class{TextOnly}, Acts: AfterBatch, Do: nudge}, "-a -b -c", "3 nudge(3)"},
 		{"replies with calls are records too", Detector{Record: PerReply, Acts: AfterBatch, Do: nudge}, "A A A", "3 nudge(3)"},
@@ -105,7 +105,7 @@ func TestReset(t *testing.T) {
 	check(t, []row{
 		{"nothing resets", reset(), "A!x A!x A B A!x", "5 nudge(3)"},
 		{"any success", reset(OnSuccess), "A!x A!x B A!x A!x A!x", "6 nudge(3)"},
-		{"a failure of another tool is no success", reset(OnSuccess), "A!x A!x B!x A!x", "4 nudge(3)"},
+		{"a failure of another tool is not a success", reset(OnSuccess), "A!x A!x B!x A!x", "4 nudge(3)"},
 		{"a success of the tool", reset(OnToolSuccess), "A!x A!x B A!x", "4 nudge(3)"},
 		{"a success of the tool, with any arguments", reset(OnToolSuccess), "A1!x A1!x A2 A1!x A1!x A1!x", "6 nudge(3)"},
 		// Calls 1 to 4 give 1 1 2 2: the fourth still has one equal result before
@@ -144,7 +144,7 @@ func TestMemory(t *testing.T) {
 	check(t, []row{
 		{"streak", Detector{Ends: EndsNever, Memory: 5, Do: at(3, Nudge)}, "A B A B A", "5 nudge(3)"},
 		{"streak, one record too far", Detector{Ends: EndsNever, Memory: 4, Do: at(3, Nudge)}, "A B A B A", ""},
-		{"prior_only: the present one is no part of it", Detector{Ends: EndsNever, PriorOnly: true, Memory: 4, Do: at(2, Nudge)}, "A B A B A", "5 nudge(2)"},
+		{"prior_only: the present one does not count", Detector{Ends: EndsNever, PriorOnly: true, Memory: 4, Do: at(2, Nudge)}, "A B A B A", "5 nudge(2)"},
 		{"prior_only acts one later", Detector{PriorOnly: true, Do: at(3, Veto)}, "A A A A", "4 veto(3)"},
 		{"prior_only takes the result from the newest earlier one", Detector{Key: []Part{Tool, Error}, Counts: []Class{Failed}, Ends: EndsTool, PriorOnly: true, Do: at(2, Veto)}, "A!x A!y A!y A", "4 veto(2)"},
 		{"prior_only does not take it from a vetoed one", Detector{Key: []Part{Tool, Error}, Counts: []Class{Failed}, Ends: EndsNever, PriorOnly: true, Do: at(3, Veto)}, "A!x A!x A!x A A", "4 veto(3) 5 veto(3)"},
@@ -208,7 +208,7 @@ func TestCycle(t *testing.T) {
 		{"period 3", three, "A B C A B C A B C", "9 nudge(3)"},
 		{"period 5 is too long", three, "A B C D E A B C D E A B C D E", ""},
 		{"period 1 is too short", three, "A A A A A A A A A A A A", ""},
-		{"an equal pair inside is no shorter cycle", three, "A A B A A B A A B", "9 nudge(3)"},
+		{"an equal pair inside is not a shorter cycle", three, "A A B A A B A A B", "9 nudge(3)"},
 		{"in one batch", three, "A,B,A,B,A,B", "1 nudge(3)"},
 		{"results count", Detector{Match: Cycle, Key: []Part{Tool, Args, Result}, Acts: AfterBatch, Do: at(3, Nudge)}, "A=1 B A=2 B A=2 B A=2 B", "7 nudge(3)"},
 	})
@@ -264,8 +264,8 @@ func TestActs(t *testing.T) {
 	})
 }
 
-// Of several detectors that want something at the same call the strongest act
-// wins, then their order; further stops are told too.
+// If several detectors fire at one call the strongest act comes first, of equal ones
+// the first in the list. Further stops come after it.
 func TestStrongest(t *testing.T) {
 	d := func(name string, act Act, when Moment) Detector {
 		return Detector{Name: name, Acts: when, Do: at(2, act)}
@@ -281,7 +281,7 @@ func TestStrongest(t *testing.T) {
 		{"final-answer above ask", []Detector{d("a", FinalAnswer, BeforeCall), d("b", Ask, BeforeCall)}, "2 a:final-answer(2)"},
 		{"stop above final-answer", []Detector{d("a", FinalAnswer, BeforeCall), d("b", Stop, BeforeCall)}, "2 b:stop(2)+2 a:final-answer(2)"},
 		{"the first of equals", []Detector{d("a", Nudge, BeforeCall), d("b", Nudge, BeforeCall)}, "2 a:nudge(2)"},
-		{"stops are all told", []Detector{d("a", Stop, BeforeCall), d("b", Nudge, BeforeCall), d("c", Stop, BeforeCall)}, "2 a:stop(2)+2 c:stop(2)"},
+		{"all stops are returned", []Detector{d("a", Stop, BeforeCall), d("b", Nudge, BeforeCall), d("c", Stop, BeforeCall)}, "2 a:stop(2)+2 c:stop(2)"},
 		{"after the batch too", []Detector{d("a", Nudge, AfterBatch), d("b", Stop, AfterBatch), d("c", Ask, AfterBatch)}, "2 b:stop(2)"},
 	} {
 		if got := play(t, "A A", true, c.detectors...); got != c.want {
@@ -290,7 +290,7 @@ func TestStrongest(t *testing.T) {
 	}
 }
 
-// A set says what it wants to be told of a call.
+// A set says which fields of a call it needs.
 func TestWants(t *testing.T) {
 	for _, c := range []struct {
 		name                string

@@ -1,6 +1,6 @@
-// Package detect holds the detectors of a loop: the general rule that tells a
-// stuck loop from healthy repetition, as data ([Detector]), and what applies a
-// list of them to the calls of a session ([Set]). It knows nothing of the loop.
+// Package detect holds the detectors of a loop. A [Detector] is a rule, as data,
+// that separates a stuck loop from healthy repetition. A [Set] applies a list of
+// detectors to the calls of a session. The package does not know the loop.
 package detect
 
 import (
@@ -10,74 +10,75 @@ import (
 )
 
 // A Detector watches the calls of a run for repetition. It records calls (or
-// whole turns), gives each record a key, counts records with the same key, and
-// acts when the count reaches a rung. The zero values of its fields, beside
-// Name, Key and Do, are the commonest choice.
+// whole turns), computes a key for each record, counts records with the same key,
+// and acts when the count reaches a rung. Except for Name and Do, the zero value
+// of each field is the usual choice.
 //
-// The failure that it stops, the counter that it keeps, when that starts anew
-// and where it must not fire follow from the fields; docs/detectors.md works
-// through the usual ones.
+// The fields determine the failure that a detector stops, the counter that it
+// keeps, when that resets, and where it must not fire. docs/detectors.md goes
+// through the usual detectors.
 //
-// A new dimension is a field here with its check in validateFields, and what it does
-// in watcher.go or count.go. YAML, the JSON Schema and explain take it from the field.
+// To add a dimension, add a field here, check it in validateFields, and make
+// watcher.go or count.go use it. YAML, the JSON Schema and explain read the field.
 type Detector struct {
-	// Name is the stop that it gives.
+	// Name is the stop with which the detector ends a run.
 	Name string `yaml:"name"`
-	// Record says what makes a record.
+	// Record says what becomes a record: a call or a turn.
 	Record Unit `yaml:"record"`
-	// Tools restricts it to the calls of some tools.
+	// Tools restricts the detector to the calls of some tools.
 	Tools ToolFilter `yaml:"tools"`
-	// Counts restricts the records; empty means all. What is not counted is not
-	// there, except that it still resets.
+	// Counts lists the classes of records that count; empty means all. A record
+	// that does not count can still reset the count.
 	Counts []Class `yaml:"counts"`
-	// Key is what makes two records the same; empty means the tool and its
-	// arguments.
+	// Key lists the parts in which two records must be equal to be the same;
+	// empty means the tool and its arguments.
 	Key []Part `yaml:"key"`
-	// IgnoreArgs names arguments (top-level keys) that are no part of the key.
+	// IgnoreArgs names arguments (top-level keys) that are not part of the key.
 	IgnoreArgs []string `yaml:"ignore_args"`
-	// ErrorChars cuts the error in the key to its first characters; 0 = whole.
+	// ErrorChars is how many characters of the error the key uses; 0 means all.
 	ErrorChars int `yaml:"error_chars"`
-	// Order says whether the order of a turn's calls matters (PerTurn).
+	// Order says whether the order of a turn's calls matters. It applies to
+	// PerTurn and PerReply.
 	Order Order `yaml:"order"`
 	// Match says how records are counted.
 	Match Match `yaml:"match"`
-	// Ends says what ends a streak (Streak).
+	// Ends says what ends a streak. It applies to Streak.
 	Ends Ends `yaml:"ends"`
-	// Period is the range of cycle lengths (Cycle). A tail that is a
-	// shorter cycle than Min is none.
+	// Period is the range of cycle lengths. It applies to Cycle. Calls that repeat
+	// in a cycle shorter than Min do not count.
 	Period Period `yaml:"period"`
-	// Memory is how many records back it looks, the present one included unless
-	// PriorOnly; 0 = no bound.
+	// Memory is how many records back the detector looks. They include the present
+	// one unless PriorOnly is set. 0 means no bound.
 	Memory int `yaml:"memory"`
-	// Full keeps it silent until Memory records have been made.
+	// Full keeps the detector silent until there are Memory records.
 	Full bool `yaml:"full"`
-	// DistinctArgs is how many different arguments the counted records must
-	// show before it acts; 0 = any number.
+	// DistinctArgs is how many different arguments the counted records must have
+	// before the detector acts; 0 means any number.
 	DistinctArgs int `yaml:"distinct_args"`
-	// OncePerTurn counts a key once however often a turn holds it.
+	// OncePerTurn counts a key once a turn, however often the turn has it.
 	OncePerTurn bool `yaml:"once_per_turn"`
-	// Acts says when it looks.
+	// Acts says when the detector looks.
 	Acts Moment `yaml:"acts"`
-	// PriorOnly leaves the present record out of the count: At 3 acts on the
-	// fourth. What the key needs of a result is then taken from the newest
-	// earlier record that agrees in the rest.
+	// PriorOnly leaves the present record out of the count, so At 3 acts at the
+	// fourth record. The present record has no result yet: if the key needs one,
+	// the newest earlier record that is equal in the other parts supplies it.
 	PriorOnly bool `yaml:"prior_only"`
-	// Reset lists what makes the count start anew, beside the scope.
+	// Reset lists what resets the count in addition to the scope.
 	Reset []Reset `yaml:"reset"`
-	// Vetoed says what a vetoed call is to later counts.
+	// Vetoed says how later counts treat a vetoed call.
 	Vetoed VetoedAs `yaml:"vetoed"`
-	// Do is what happens at which count. The highest rung that is reached acts;
-	// a nudge is given once per rung and streak, every other act at each record
-	// at or above its rung.
+	// Do lists the counts and their acts. The highest rung that the count reaches
+	// acts. A nudge acts once per rung and streak, every other act at each record
+	// whose count reaches the rung.
 	Do []Rung `yaml:"do"`
-	// Firings overrides the act of Do for the first, second … firing since the
-	// last user message; the last one goes on.
+	// Firings replaces the act of Do for the first, second … firing since the last
+	// user message. Its last act also holds for all later firings.
 	Firings []Act `yaml:"firings"`
-	// AfterFiring says whether the records stay.
+	// AfterFiring says whether the detector keeps its records when it fires.
 	AfterFiring AfterFiring `yaml:"after_firing"`
 }
 
-// validateFields checks each dimension by itself.
+// validateFields checks each field alone.
 func (d *Detector) validateFields(v *validation) {
 	oneOf(v, "record", d.Record, "", PerCall, PerTurn, PerReply)
 	for i, c := range d.Counts {
@@ -103,18 +104,18 @@ func (d *Detector) validateFields(v *validation) {
 	oneOf(v, "after_firing", d.AfterFiring, "", Keep, Clear)
 }
 
-// A Unit is what a detector makes a record of.
+// A Unit is what becomes one record of a detector.
 type Unit string
 
 // The units. The zero value is PerCall.
 const (
 	PerCall  Unit = "call"  // each call
 	PerTurn  Unit = "turn"  // the calls of a turn together
-	PerReply Unit = "reply" // as turn, and also a reply without calls
+	PerReply Unit = "reply" // as turn, and also each reply without calls
 )
 
-// A ToolFilter restricts a detector to some tools: those in Only, or all if it
-// is empty, without those in Except.
+// A ToolFilter restricts a detector to some tools: those in Only (all if it is
+// empty), without those in Except.
 type ToolFilter struct {
 	Only   []string `yaml:"only"`
 	Except []string `yaml:"except"`
@@ -127,14 +128,14 @@ type Class string
 const (
 	All      Class = "all"
 	Failed   Class = "failed"  // not executed, or ended with an error; known after the batch
-	Unknown  Class = "unknown" // of a tool that does not exist
-	Invalid  Class = "invalid" // with arguments that are no JSON object
-	Denied   Class = "denied"  // denied by a gate; known after the batch
+	Unknown  Class = "unknown" // of an unknown tool
+	Invalid  Class = "invalid" // with invalid arguments
+	Denied   Class = "denied"  // its permission was denied; known after the batch
 	Empty    Class = "empty"   // a call without a name, or a reply with neither text nor calls
 	TextOnly Class = "text"    // a reply without calls (PerReply)
 )
 
-// A Part is one part of what makes two records the same.
+// A Part is one part of a record's key.
 type Part string
 
 // The parts.
@@ -143,7 +144,7 @@ const (
 	Args    Part = "args"     // the arguments, as canonical JSON
 	RawArgs Part = "raw-args" // the arguments as the model wrote them
 	Result  Part = "result"   // the result, or the error text
-	Error   Part = "error"    // the error text, empty for a success
+	Error   Part = "error"    // the error text, "" for a success
 	Text    Part = "text"     // the text of the reply
 )
 
@@ -156,30 +157,30 @@ const (
 	AnyOrder Order = "any"
 )
 
-// A Match is a way to count.
+// A Match is a way to count records.
 type Match string
 
 // The matches. The zero value is Streak.
 const (
-	Streak Match = "streak" // records with the present key, back to what ends the streak
-	Window Match = "window" // the commonest key among the last Memory records
-	Cycle  Match = "cycle"  // laps of the shortest cycle at the tail
+	Streak Match = "streak" // the records with the present key, back to the end of the streak
+	Window Match = "window" // the records with the commonest key among the last Memory records
+	Cycle  Match = "cycle"  // the laps of the shortest cycle that the last records go through
 )
 
-// Ends says what ends a streak (decision D1).
+// Ends says what ends a streak.
 type Ends string
 
 // The ends of a streak. The zero value is EndsTurn.
 const (
-	// EndsTurn: a turn without the key. Each occurrence in a batch adds one.
+	// EndsTurn: a turn without the key. Each occurrence in a batch adds 1.
 	EndsTurn Ends = "turn"
-	// EndsNext: any record with another key, in the order the model asked.
+	// EndsNext: any record with another key, in request order.
 	EndsNext Ends = "next"
 	// EndsTool: a record of the same tool with another key.
 	EndsTool Ends = "tool"
-	// EndsBatch: as EndsNext, and the end of the batch.
+	// EndsBatch: any record with another key, and the end of the batch.
 	EndsBatch Ends = "batch"
-	// EndsNever: only a reset.
+	// EndsNever: a reset only.
 	EndsNever Ends = "never"
 )
 
@@ -189,57 +190,56 @@ type Moment string
 // The moments. The zero value is BeforeCall.
 const (
 	BeforeCall Moment = "before-call" // before any of the batch runs
-	AfterBatch Moment = "after-batch" // when all its results are there; it can nudge and stop, not veto
+	AfterBatch Moment = "after-batch" // when the batch has all its results; a veto is not possible then
 )
 
-// A Reset makes a count start anew.
+// A Reset is an event that resets a count to 0.
 type Reset string
 
 // The resets.
 const (
 	OnSuccess      Reset = "success"        // a call that succeeded
 	OnToolSuccess  Reset = "tool-success"   // a call of the same tool that succeeded
-	OnResultChange Reset = "result-changed" // the same call with another result
-	OnUserMessage  Reset = "user-message"   // a user message, also with ScopeSession
+	OnResultChange Reset = "result-changed" // another result of the same call
+	OnUserMessage  Reset = "user-message"   // a user message, also under scope: session
 )
 
-// VetoedAs says what a vetoed call is to later counts.
+// VetoedAs says how later counts treat a vetoed call.
 type VetoedAs string
 
 // The choices. The zero value is AsOther.
 const (
 	AsOther     VetoedAs = "other"        // a record that equals no other
-	AsSame      VetoedAs = "same"         // a record like any
-	NotRecorded VetoedAs = "not-recorded" // no record
+	AsSame      VetoedAs = "same"         // a record like any other
+	NotRecorded VetoedAs = "not-recorded" // it is not a record
 )
 
-// An AfterFiring says what becomes of the records when the detector fired.
+// An AfterFiring says what a detector does with its records when it fires.
 type AfterFiring string
 
 // The choices. The zero value is Keep.
 const (
 	Keep  AfterFiring = "keep"
-	Clear AfterFiring = "clear" // the count starts anew
+	Clear AfterFiring = "clear" // drop them, which resets the count
 )
 
-// A Rung is a count and what happens when it is reached.
+// A Rung is a count and the act at it.
 type Rung struct {
 	At  int `yaml:"at"`
 	Act Act `yaml:"act"`
 }
 
-// An Act is what a detector does, from the weakest to the strongest. Of several
-// detectors that fire at once the strongest acts, and of equals the first in
-// the config.
+// An Act is what a firing detector does. If several detectors fire at one record,
+// the strongest act is done, and of equal ones the first in the config.
 type Act string
 
-// The acts.
+// The acts, from the weakest to the strongest.
 const (
-	Nudge Act = "nudge" // tell the model, after the batch's results
-	Veto  Act = "veto"  // do not run the call, and tell the model why
-	Ask   Act = "ask"   // veto the call and ask the user whether to go on; the stop is the detector's if not
-	// FinalAnswer vetoes the batch and asks the model for its last word,
-	// without tools.
+	Nudge Act = "nudge" // warn the model, after the results of the batch
+	Veto  Act = "veto"  // veto the call; the model reads why
+	Ask   Act = "ask"   // veto the call and ask the user whether to go on; if not, stop the run
+	// FinalAnswer vetoes the batch and asks the model for a last reply, without
+	// tools.
 	FinalAnswer Act = "final-answer"
 	Stop        Act = "stop" // veto the batch and stop the run
 )
@@ -247,7 +247,7 @@ const (
 // ends reports whether the act ends the run.
 func (a Act) ends() bool { return a == FinalAnswer || a == Stop }
 
-// strength orders the acts; 0 = none.
+// strength returns the rank of the act, from 1; 0 for no act.
 func (a Act) strength() int {
 	switch a {
 	case Nudge:
@@ -268,7 +268,7 @@ func (a Act) strength() int {
 // 2..2.
 type Period struct{ Min, Max int }
 
-// UnmarshalText reads 2..4 or 2.
+// UnmarshalText reads a range such as 2..4, or one length such as 2.
 func (p *Period) UnmarshalText(text []byte) error {
 	lo, hi, ranged := strings.Cut(string(text), "..")
 	if !ranged {
@@ -277,13 +277,13 @@ func (p *Period) UnmarshalText(text []byte) error {
 	low, errLow := strconv.Atoi(strings.TrimSpace(lo))
 	high, errHigh := strconv.Atoi(strings.TrimSpace(hi))
 	if errLow != nil || errHigh != nil {
-		return fmt.Errorf("%q is no range of whole numbers such as 2..4", text)
+		return fmt.Errorf("%q is not a range of whole numbers such as 2..4", text)
 	}
 	p.Min, p.Max = low, high
 	return nil
 }
 
-// MarshalText writes 2..4.
+// MarshalText returns a range such as 2..4.
 func (p Period) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%d..%d", p.Min, p.Max), nil
 }

@@ -9,21 +9,20 @@ import (
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-// play shows a session to detectors and tells what they wanted, such as
-// "5 stop(5)": at reply 5 the act stop with a count of 5. Findings that come
-// with another one at the same call are joined by a plus.
+// play shows a session to detectors and returns their acts, such as "5 stop(5)":
+// at reply 5 the act stop with a count of 5. A plus joins the firings at one call.
 //
-// Each word of the script is a reply, and each part of it that a comma ends is
-// a call: a letter for the tool, then its arguments, then how it ended: nothing
-// for the result ok, =text for another one, !text for an error, ? for a tool
-// that there is not, * for arguments that are no JSON, / for a denial. A dash
-// is a reply without calls, with what follows as its text; before a colon
-// stands the text beside calls. A bar is the user's next message.
+// Each word of the script is a reply, and each of its parts between commas is a
+// call: a letter for the tool, then its arguments, then how it ended: nothing for
+// the result ok, =text for another one, !text for an error, ? for an unknown tool,
+// * for arguments that are not JSON, / for a denial. A dash is a reply without
+// calls, and its text follows. A colon ends the text beside calls. A bar is the
+// user's next message.
 func play(t *testing.T, script string, anew bool, detectors ...detect.Detector) string {
 	t.Helper()
 	for i := range detectors {
-		if problems := detectors[i].Validate(); len(problems) > 0 {
-			t.Fatalf("detector %d: %v", i, problems)
+		if mistakes := detectors[i].Validate(); len(mistakes) > 0 {
+			t.Fatalf("detector %d: %v", i, mistakes)
 		}
 	}
 	set := detect.NewSet(detectors)
@@ -51,7 +50,7 @@ func play(t *testing.T, script string, anew bool, detectors ...detect.Detector) 
 		set.Open(text, calls)
 		for i := range calls {
 			if found := set.Before(i); len(found) > 0 {
-				seen = append(seen, told(reply, found))
+				seen = append(seen, shown(reply, found))
 				veto(set, calls, found[0])
 			}
 		}
@@ -61,13 +60,13 @@ func play(t *testing.T, script string, anew bool, detectors ...detect.Detector) 
 			}
 		}
 		if found := set.Close(); len(found) > 0 {
-			seen = append(seen, told(reply, found))
+			seen = append(seen, shown(reply, found))
 		}
 	}
 	return strings.Join(seen, " ")
 }
 
-func told(reply int, found []detect.Firing) string {
+func shown(reply int, found []detect.Firing) string {
 	var all []string
 	for _, f := range found {
 		name := ""
@@ -79,7 +78,7 @@ func told(reply int, found []detect.Firing) string {
 	return strings.Join(all, "+")
 }
 
-// veto does what a loop does with a finding before a call.
+// veto does what a loop does with a firing before a call.
 func veto(set *detect.Set, calls []detect.Call, f detect.Firing) {
 	switch {
 	case f.Act == detect.Nudge:

@@ -6,34 +6,34 @@ import (
 	"slices"
 )
 
-// A Call is a call as the detectors see it. The second half is filled in when
-// its batch is done.
+// A Call is a call as the detectors see it. The loop sets the fields after the
+// blank line when the batch is done.
 type Call struct {
 	Tool string
-	Args string // as the model wrote them
-	// ArgsHash is a hash of the canonical arguments, or of the text where they
-	// are no JSON object.
+	Args string // the arguments as the model wrote them
+	// ArgsHash is a hash of the canonical arguments, or of their text if they are
+	// not a JSON object.
 	ArgsHash uint64
-	Fields   string // the canonical arguments, wanted only where [Set.WantsFields] says so
-	Unknown  bool   // there is no such tool
-	Invalid  bool   // the arguments are no JSON object
+	Fields   string // the canonical arguments, needed only if [Set.WantsFields] returns true
+	Unknown  bool   // no tool has the name
+	Invalid  bool   // the arguments are not a JSON object, or break the schema
 
-	Text    string // the result, or the error text; wanted only where [Set.WantsText] says so
-	Success bool   // executed, and ended well
+	Text    string // the result or the error text, needed only if [Set.WantsText] returns true
+	Success bool   // executed, and ended without an error
 	Failed  bool   // not executed, or ended with an error
-	Denied  bool   // by a gate
+	Denied  bool   // its permission was denied
 }
 
-// A Firing is what a detector found and wants done.
+// A Firing is the act of a detector whose count reached a rung.
 type Firing struct {
 	Detector *Detector
 	Act      Act
 	Count    int
-	Call     int // index in the batch of the call that made it act; 0 for a whole turn
+	Call     int // the index in the batch of the call that made it fire; 0 for a whole turn
 }
 
-// A Set applies a list of detectors to the calls of one session. The zero Set
-// has none.
+// A Set applies a list of detectors to the calls of one session. The zero Set has
+// no detectors.
 type Set struct {
 	watchers []watcher
 	calls    []Call
@@ -43,7 +43,7 @@ type Set struct {
 	text     bool
 }
 
-// NewSet makes a set. The detectors must be valid, and must not change
+// NewSet returns a set of detectors. They must be valid and must not change
 // afterwards.
 func NewSet(detectors []Detector) *Set {
 	s := &Set{watchers: make([]watcher, len(detectors))}
@@ -56,7 +56,7 @@ func NewSet(detectors []Detector) *Set {
 	return s
 }
 
-// Empty reports whether there is no detector.
+// Empty reports whether the set has no detectors.
 func (s *Set) Empty() bool { return len(s.watchers) == 0 }
 
 // WantsFields reports whether a detector reads [Call].Fields.
@@ -65,7 +65,7 @@ func (s *Set) WantsFields() bool { return s.fields }
 // WantsText reports whether a detector reads [Call].Text.
 func (s *Set) WantsText() bool { return s.text }
 
-// Begin begins a run; anew forgets all that was recorded.
+// Begin begins a run. If anew is true it drops all records.
 func (s *Set) Begin(anew bool) {
 	s.run++
 	for i := range s.watchers {
@@ -73,8 +73,8 @@ func (s *Set) Begin(anew bool) {
 	}
 }
 
-// Open shows a reply: its text, and the calls that it asks for. The set keeps
-// the slice until the next Open.
+// Open shows a reply to the detectors: its text and its calls. The set keeps the
+// slice until the next Open.
 func (s *Set) Open(text string, calls []Call) {
 	s.turn++
 	s.calls = calls
@@ -95,15 +95,15 @@ func (s *Set) Open(text string, calls []Call) {
 	}
 }
 
-// Before asks the detectors that look before a call runs about call i of the
-// batch, in order from 0. The first finding is what is to be done, the
-// strongest act and among equals the first in the list; any others are
-// detectors that would have stopped the run too.
+// Before asks the detectors that look before the batch runs about call i. It must
+// be called for each i in order. The first firing is the one to carry out: it has
+// the strongest act, and of equal ones it is the first in the list. Any others are
+// of detectors that would also have stopped the run.
 func (s *Set) Before(i int) []Firing { return s.find(i, false) }
 
-// find asks the detectors that look at that moment about record i of the batch.
+// find asks the detectors that look at this moment about record i of the batch.
 func (s *Set) find(i int, after bool) []Firing {
-	var found, later []Firing // what is done; what would have ended the run too
+	var found, later []Firing // the one to carry out; others that would have ended the run
 	best, record := -1, 0
 	for j := range s.watchers {
 		w := &s.watchers[j]
@@ -150,9 +150,9 @@ func (s *Set) Veto(i int) {
 	}
 }
 
-// Close says that the results of the batch are filled in, and gives what the
-// detectors that look then want done: for each record as [Set.Before] does, in
-// order.
+// Close must be called when the results of the batch are in its calls. It returns
+// the firings of the detectors that look then, for each record in order, as
+// [Set.Before] does.
 func (s *Set) Close() []Firing {
 	for j := range s.watchers {
 		s.complete(&s.watchers[j])
@@ -164,7 +164,7 @@ func (s *Set) Close() []Firing {
 	return found
 }
 
-// callRecord makes the record of a call.
+// callRecord returns the record of a call.
 func (s *Set) callRecord(w *watcher, c *Call, text string) record {
 	r := record{tool: w.hash(c.Tool), args: w.argsKey(c), turn: s.turn, run: s.run}
 	r.known = w.knownKey(c, r.tool, r.args, text)
@@ -183,7 +183,7 @@ func (s *Set) callRecord(w *watcher, c *Call, text string) record {
 	return r
 }
 
-// turnRecord makes the record of a turn.
+// turnRecord returns the record of a turn.
 func (s *Set) turnRecord(w *watcher, text string) record {
 	r := record{turn: s.turn, run: s.run}
 	if len(s.calls) == 0 {
@@ -199,7 +199,7 @@ func (s *Set) turnRecord(w *watcher, text string) record {
 	return r
 }
 
-// watched reports whether the detector looks at the reply as a whole.
+// watched reports whether the detector watches any part of the reply.
 func (s *Set) watched(w *watcher) bool {
 	if len(s.calls) == 0 {
 		return w.Record == PerReply
@@ -212,7 +212,7 @@ func (s *Set) watched(w *watcher) bool {
 	return false
 }
 
-// turnKey folds the keys of a turn's calls.
+// turnKey returns the key of a turn, from its text and the keys of its calls.
 func (s *Set) turnKey(w *watcher, text string, of func(*Call) uint64) uint64 {
 	var keys []uint64
 	for i := range s.calls {
@@ -233,7 +233,7 @@ func (s *Set) turnKey(w *watcher, text string, of func(*Call) uint64) uint64 {
 	return key
 }
 
-// complete fills in what the results tell.
+// complete adds the results to the records of the batch.
 func (s *Set) complete(w *watcher) {
 	if !w.perCall() {
 		s.completeTurn(w)
@@ -258,6 +258,8 @@ func (s *Set) complete(w *watcher) {
 	}
 }
 
+// completeTurn adds the results to the record of the turn. It is a success if all
+// calls succeeded, and failed if all failed.
 func (s *Set) completeTurn(w *watcher) {
 	r := &w.log[w.batch]
 	r.class |= ended
@@ -278,15 +280,15 @@ func (s *Set) completeTurn(w *watcher) {
 	}
 }
 
-// short is a SHA-256 cut to 64 bits: enough to tell the records of one session
-// apart.
+// short returns a SHA-256 cut to 64 bits, which is enough for the records of one
+// session.
 func short(s string) uint64 {
-	var buf [256]byte // so that a text of the usual length needs no memory
+	var buf [256]byte // so that a text of the usual length allocates nothing
 	sum := sha256.Sum256(append(buf[:0], s...))
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
-// mix folds b into a, so that order matters.
+// mix returns a hash of a and b in this order.
 func mix(a, b uint64) uint64 {
 	x := a*0x9e3779b97f4a7c15 + b
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

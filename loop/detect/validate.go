@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// A Mistake is a value of a [Detector] that cannot be meant, or a rule that
-// could never act.
+// A Mistake is an invalid value of a [Detector], or one with which it could never
+// act.
 type Mistake struct {
-	Field string // as in YAML: do[0].at
+	Field string // as in YAML, such as do[0].at
 	Text  string
 }
 
-// Validate lists what is wrong with the detector.
+// Validate returns the mistakes in the detector, none if it is valid.
 func (d *Detector) Validate() []Mistake {
 	var v validation
 	if d.Name == "" {
@@ -26,9 +26,10 @@ func (d *Detector) Validate() []Mistake {
 	return v.mistakes
 }
 
+// validateActs checks Do and Firings.
 func (d *Detector) validateActs(v *validation) {
 	if len(d.Do) == 0 {
-		v.add("do", "must say what happens, such as {at: 5, act: stop}")
+		v.add("do", "must list a count and an act, such as {at: 5, act: stop}")
 	}
 	acts := []Act{Nudge, Veto, Ask, FinalAnswer, Stop}
 	for i, r := range d.Do {
@@ -49,7 +50,7 @@ func (d *Detector) validateAct(v *validation, field string, act Act, acts []Act)
 	}
 }
 
-// shortest is the length of the shortest cycle that counts.
+// shortest returns the length of the shortest cycle that counts.
 func (d *Detector) shortest() int {
 	if d.Period == (Period{}) {
 		return 2
@@ -57,7 +58,8 @@ func (d *Detector) shortest() int {
 	return max(1, d.Period.Min)
 }
 
-// validateReach refuses what can never be reached, or never be known in time.
+// validateReach checks that each rung can be reached, and that key and classes are
+// known when the detector looks.
 func (d *Detector) validateReach(v *validation) {
 	if d.Match == Window && d.Memory == 0 {
 		v.add("memory", "must be set for match: window")
@@ -95,7 +97,7 @@ func (d *Detector) validateReach(v *validation) {
 	}
 }
 
-// validateUse refuses what would change nothing, or match nothing.
+// validateUse checks that no field is without effect, and that each class can occur.
 func (d *Detector) validateUse(v *validation) {
 	useless := func(field string, set, used bool, needs string) {
 		if set && !used {

@@ -35,7 +35,7 @@ func TestValidate(t *testing.T) {
 		{"not reached within the memory", Detector{Memory: 2, Do: stop}, "do[0].at"},
 		{"a cycle's laps within the memory", Detector{Match: Cycle, Period: Period{Min: 2, Max: 4}, Memory: 6, Do: stop}, ""},
 		{"a cycle's laps beyond it", Detector{Match: Cycle, Period: Period{Min: 2, Max: 4}, Memory: 5, Do: stop}, "do[0].at"},
-		{"one lap is no cycle", Detector{Match: Cycle, Do: at(1, Stop)}, "do[0].at"},
+		{"one lap is not a cycle", Detector{Match: Cycle, Do: at(1, Stop)}, "do[0].at"},
 		{"replies after the batch only", Detector{Record: PerReply, Do: stop}, "acts"},
 		{"a result before the call", Detector{Key: []Part{Tool, Result, Error}, Do: stop}, "key[1] key[2]"},
 		{"an earlier result before the call", Detector{Key: []Part{Tool, Result}, PriorOnly: true, Do: stop}, ""},

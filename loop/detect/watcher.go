@@ -6,48 +6,48 @@ import (
 	"slices"
 )
 
-// A watcher is a detector at work: a log of what it has seen.
+// A watcher is a detector with the log of its records.
 type watcher struct {
 	*Detector
-	rungs []Rung // by rising count
+	rungs []Rung // Do, sorted by At
 
-	counted class // the classes of Counts
-	all     bool  // Counts leaves none out
+	counted class // the union of Counts
+	all     bool  // every record counts
 
 	log     []record
-	batch   int    // where the present batch begins in log
-	cleared int    // what lies before has been forgotten
-	fired   int    // firings since the last user message
-	stopped int    // the turn in which it last wanted to stop the run
-	reached int    // the rung that the last judgement reached
-	key     uint64 // of the streak that it looked at
-	tools   map[string]uint64
-	nudged  map[uint64]int  // rungs nudged in the present streak, by its key
-	ignore  map[string]bool // IgnoreArgs
-	tail    []*record       // see look
-	present int             // where in log the tail was looked at from
-	before  int             // what in log comes before the tail
-	most    map[uint64]int  // see window
+	batch   int               // the index in log at which the present batch begins
+	cleared int               // the index in log before which records do not count any more
+	fired   int               // firings since the last user message
+	stopped int               // the turn in which it last wanted to stop the run
+	reached int               // the rung that the last judge reached
+	key     uint64            // the key that the last judge counted
+	tools   map[string]uint64 // see hash
+	nudged  map[uint64]int    // by the key of a streak, one more than the rung at which it last fired
+	ignore  map[string]bool   // IgnoreArgs
+	tail    []*record         // see look
+	present int               // the index in log from which look began
+	before  int               // the index in log of the next record to go back to
+	most    map[uint64]int    // see window
 }
 
-// seen is one record.
+// A record is a call or a turn in the log.
 type record struct {
-	known  uint64 // the key, as far as the request tells it
-	late   uint64 // the rest of it, once the result is there
+	known  uint64 // the part of the key that the request determines
+	late   uint64 // the part of the key that the result determines, 0 before that
 	tool   uint64
-	args   uint64 // of the tool: with tool, what OnResultChange calls the same call
+	args   uint64 // tool and args together identify a call for OnResultChange
 	result uint64
 	turn   int
 	run    int
 	class  class
 }
 
-// class is a set of what is known of a record.
+// class is a set of properties of a record.
 type class uint16
 
 const (
 	hidden  class = 1 << iota // of a tool that the detector does not watch
-	ended                     // its result is there
+	ended                     // it has its result
 	success                   // it succeeded
 	failed                    // not executed, or ended with an error
 	unknown
@@ -58,7 +58,7 @@ const (
 	vetoed
 )
 
-// has reports whether all of these are in the set.
+// has reports whether the set contains all of some.
 func (c class) has(some class) bool { return c&some == some }
 
 func (w *watcher) init(d *Detector) {
@@ -78,7 +78,7 @@ func (w *watcher) init(d *Detector) {
 	}
 }
 
-// begin begins a run; anew forgets all that was recorded.
+// begin begins a run. If anew is true it drops all records.
 func (w *watcher) begin(anew bool) {
 	w.fired, w.batch = 0, len(w.log)
 	if anew {
@@ -89,7 +89,7 @@ func (w *watcher) begin(anew bool) {
 
 func (w *watcher) perCall() bool { return w.Record == "" || w.Record == PerCall }
 
-// parts lists the parts of the key.
+// parts returns the parts of the key.
 func (w *watcher) parts() []Part {
 	if len(w.Key) == 0 {
 		return defaultKey
@@ -99,7 +99,7 @@ func (w *watcher) parts() []Part {
 
 var defaultKey = []Part{Tool, Args}
 
-// counts reports whether the record is one that the detector counts.
+// counts reports whether the record counts.
 func (w *watcher) counts(s *record) bool {
 	if s.class.has(hidden) || s.class.has(vetoed) && w.Vetoed == NotRecorded {
 		return false
@@ -110,7 +110,7 @@ func (w *watcher) counts(s *record) bool {
 var classOf = map[Class]class{Failed: failed, Unknown: unknown, Invalid: invalid,
 	Denied: denied, Empty: empty, TextOnly: textOnly}
 
-// resets reports whether the record ends every count of cur's key.
+// resets reports whether record s resets the count of cur's key.
 func (w *watcher) resets(s, cur *record) bool {
 	for _, r := range w.Reset {
 		switch r {
@@ -131,11 +131,12 @@ func (w *watcher) resets(s, cur *record) bool {
 	return false
 }
 
+// needsResult reports whether the key has a part that only the result determines.
 func (w *watcher) needsResult() bool {
 	return slices.Contains(w.parts(), Result) || slices.Contains(w.parts(), Error)
 }
 
-// judge gives what the detector wants to do at record i, and the count.
+// judge returns the act of the detector at record i, "" for none, and the count.
 func (w *watcher) judge(i int) (act Act, n int) {
 	if !w.counts(&w.log[i]) && !w.PriorOnly || w.log[i].class.has(hidden) {
 		return "", 0
@@ -155,7 +156,7 @@ func (w *watcher) judge(i int) (act Act, n int) {
 	return act, n
 }
 
-// rungAt is the highest rung that a count reaches, -1 for none.
+// rungAt returns the index of the highest rung that a count reaches, -1 for none.
 func (w *watcher) rungAt(n int) int {
 	rung := len(w.rungs) - 1
 	for rung >= 0 && w.rungs[rung].At > n {
@@ -164,7 +165,7 @@ func (w *watcher) rungAt(n int) int {
 	return rung
 }
 
-// fire records that the detector acted at record i.
+// fire records that the detector fired at record i.
 func (w *watcher) fire(i int) {
 	w.fired++
 	if w.nudged == nil {
@@ -176,8 +177,8 @@ func (w *watcher) fire(i int) {
 	}
 }
 
-// forget drops what lies beyond the memory, so that a long session does not
-// grow without end.
+// forget drops records that Memory does not reach, so that the log of a long
+// session stays short.
 func (w *watcher) forget() {
 	keep := 4*w.Memory + 64
 	if w.Memory == 0 || len(w.log) < 2*keep {
@@ -196,7 +197,7 @@ func (w *watcher) forget() {
 	}
 }
 
-// without gives the hash of arguments without some top-level keys.
+// without returns a hash of the arguments without some top-level keys.
 func without(canonical string, ignore map[string]bool) uint64 {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal([]byte(canonical), &fields) != nil {
@@ -209,12 +210,12 @@ func without(canonical string, ignore map[string]bool) uint64 {
 	return short(string(rest))
 }
 
-// watches reports whether the detector looks at the calls of a tool.
+// watches reports whether the detector watches the calls of a tool.
 func (w *watcher) watches(tool string) bool {
 	return (len(w.Tools.Only) == 0 || slices.Contains(w.Tools.Only, tool)) && !slices.Contains(w.Tools.Except, tool)
 }
 
-// hash is short for the name of a tool, computed once for each.
+// hash returns short of a tool's name, which it computes once for each tool.
 func (w *watcher) hash(tool string) uint64 {
 	h, ok := w.tools[tool]
 	if !ok {
@@ -227,7 +228,7 @@ func (w *watcher) hash(tool string) uint64 {
 	return h
 }
 
-// argsKey is what makes the arguments of two calls the same.
+// argsKey returns a hash that is equal for calls with the same arguments.
 func (w *watcher) argsKey(c *Call) uint64 {
 	if w.ignore != nil && !c.Invalid {
 		return without(c.Fields, w.ignore)
@@ -235,7 +236,7 @@ func (w *watcher) argsKey(c *Call) uint64 {
 	return c.ArgsHash
 }
 
-// knownKey hashes the parts of the key that the request tells.
+// knownKey returns a hash of the parts of the key that the request determines.
 func (w *watcher) knownKey(c *Call, tool, args uint64, text string) uint64 {
 	var key uint64
 	for _, part := range w.parts() {
@@ -253,7 +254,7 @@ func (w *watcher) knownKey(c *Call, tool, args uint64, text string) uint64 {
 	return key
 }
 
-// lateKey hashes the parts of the key that the result tells.
+// lateKey returns a hash of the parts of the key that the result determines.
 func (w *watcher) lateKey(c *Call) uint64 {
 	var key uint64
 	for _, part := range w.parts() {
@@ -271,7 +272,7 @@ func (w *watcher) lateKey(c *Call) uint64 {
 	return key
 }
 
-// firstChars cuts text to its first n characters; 0 = whole.
+// firstChars returns the first n characters of text, or all of it if n is 0.
 func firstChars(text string, n int) string {
 	if n == 0 || len(text) <= n {
 		return text

@@ -1,6 +1,5 @@
-// Package events tells what happens in a loop as it happens: a fold over the
-// records of a trace, in the terms that a user interface or a log wants. It
-// knows nothing that the trace does not say.
+// Package events turns the records of a trace into events for a user interface or
+// a log, one record after another. It reads only the trace.
 package events
 
 import (
@@ -10,58 +9,59 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A Kind says what happened.
+// A Kind says what an [Event] reports.
 type Kind string
 
-// The kinds of event.
+// The kinds of event, each with the fields of [Event] that it sets in addition to At,
+// Run, Turn and Ref.
 const (
 	RunStarted   Kind = "run-started"   // Text: the user's message
-	TurnStarted  Kind = "turn-started"  // a reply is asked for
+	TurnStarted  Kind = "turn-started"  // the model is asked for a reply
 	ModelDelta   Kind = "model-delta"   // Text: a piece of a stream
-	ModelRetry   Kind = "model-retry"   // a request is made again
-	ModelTimeout Kind = "model-timeout" // a request was given up; Text: which timeout
+	ModelRetry   Kind = "model-retry"   // a request is retried
+	ModelTimeout Kind = "model-timeout" // a request was cancelled; Text: the timeout, or why else
 	CallStarted  Kind = "call-started"  // Tool, Args
-	CallRetry    Kind = "call-retry"    // a call is tried again
-	CallTimeout  Kind = "call-timeout"  // a try was given up
-	CallEnded    Kind = "call-ended"    // Tool; Code, Why; Text: what the model reads
-	Nudge        Kind = "nudge"         // Text: the detector
-	LimitNear    Kind = "limit-near"    //
+	CallRetry    Kind = "call-retry"    // a call is retried; Tool, Args
+	CallTimeout  Kind = "call-timeout"  // a try was cancelled; Tool; Text: why
+	CallEnded    Kind = "call-ended"    // Tool, Code, Why; Text: the result that the model reads
+	Nudge        Kind = "nudge"         // a detector nudged the model; Text: its name
+	LimitNear    Kind = "limit-near"    // the loop warned the model that a limit is near
 	Truncated    Kind = "truncated"     // a result was cut
 	Trimmed      Kind = "trimmed"       // old messages were dropped
 	Compacted    Kind = "compacted"     // old messages were summed up
-	Question     Kind = "question"      // Text: what the user is asked
-	RunEnded     Kind = "run-ended"     // Outcome, DONE or CLARIFY_NEEDED
-	RunFailed    Kind = "run-failed"    // Outcome, any other end
+	Question     Kind = "question"      // the user is asked; Text: the question
+	RunEnded     Kind = "run-ended"     // Outcome, with the end state DONE or CLARIFY_NEEDED
+	RunFailed    Kind = "run-failed"    // Outcome, with any other end state
 )
 
 // An Event is one thing that happened.
 type Event struct {
 	At      time.Duration
 	Kind    Kind
-	Run     int      // the runs of the session, counted from 1
-	Turn    int      // the turns of the run, counted from 1; 0 before the first
-	Ref     loop.Ref // what it is about; zero for the run as a whole
+	Run     int      // the number of the run in the session, from 1
+	Turn    int      // the number of the turn in the run, from 1; 0 before the first
+	Ref     loop.Ref // the request, call or message that it is about; zero for the run as a whole
 	Tool    string
 	Args    string
-	Index   int // of a call in its batch, counted from 1
-	Batch   int // how many calls the batch has
+	Index   int // of a call: its place in the batch, from 1
+	Batch   int // of a call: the number of calls in the batch
 	Code    loop.Code
 	Why     loop.Why
 	Text    string
 	Outcome *loop.Outcome
 }
 
-// A Reader turns the records of one session into events. The zero Reader is
-// ready to use.
+// A Reader turns the records of one session into events. It must read them in
+// order. The zero Reader is ready to use.
 type Reader struct {
 	run, turn int
 	batch     []loop.AskedCall // of the last reply
-	calls     int              // calls asked for before it
-	tools     map[int]string   // by number of the call
-	summing   bool             // the open request is for a summary, in which no calls count
+	calls     int              // the number of calls before that batch
+	tools     map[int]string   // the names of the batch's tools, by the number of the call
+	summing   bool             // the open request is for a summary, whose calls do not count
 }
 
-// Read gives the events of the next record, in order.
+// Read returns the events of the next record, in order.
 func (r *Reader) Read(rec loop.Record) []Event {
 	var events []Event
 	add := func(e Event) {
@@ -81,7 +81,7 @@ func (r *Reader) Read(rec loop.Record) []Event {
 	return events
 }
 
-// ignored reports whether the machine took no notice of the record's input.
+// ignored reports whether the machine ignored the record's input.
 func ignored(rec loop.Record) bool {
 	return len(rec.Effects) == 1 && rec.Effects[0].Event == loop.EventIgnored
 }
@@ -123,7 +123,7 @@ func (r *Reader) readEffect(e *loop.Effect, add func(Event)) {
 	case loop.CancelModel:
 		add(Event{Kind: ModelTimeout, Ref: e.Ref, Text: e.Text})
 	case loop.CallTool:
-		if e.Ref.N > r.calls+len(r.batch) { // a planner's call, which stands in its text
+		if e.Ref.N > r.calls+len(r.batch) { // a planner's call, which is in the text of its reply
 			r.calls, r.batch = e.Ref.N-1, []loop.AskedCall{{Name: e.Name}}
 		}
 		kind := CallStarted
@@ -152,15 +152,16 @@ func (r *Reader) readEffect(e *loop.Effect, add func(Event)) {
 	}
 }
 
+// notes maps the notes of a trace to kinds. Other notes are not events.
 var notes = map[loop.Event]Kind{
 	loop.EventNudged: Nudge, loop.EventLimitNear: LimitNear, loop.EventTruncated: Truncated,
 	loop.EventTrimmed: Trimmed, loop.EventCompacted: Compacted,
 }
 
-// Progress gives the line that shows a call to whoever waits, in the second
-// seed's words: [1/10] Calling read_file (1/3) is the first of three calls in
-// the first of ten turns. maxTurns is limits.turns; where it is 0 the line says
-// [1]. Any other event has no line.
+// Progress returns a line about a call that starts, for a person who waits: [1/10]
+// Calling read_file (1/3) is the first of three calls in the first of ten turns.
+// maxTurns is limits.turns; if it is 0 the line begins with [1]. For any other
+// event Progress returns "".
 func (e Event) Progress(maxTurns int) string {
 	if e.Kind != CallStarted {
 		return ""
