@@ -139,7 +139,7 @@ func unquoted(quoted string) (s string) {
 // clearJSON reports whether readers of JSON agree on a text: they differ over
 // broken characters.
 func clearJSON(text string) bool {
-	return utf8.ValidString(text) && !strings.Contains(strings.ToLower(text), `\ud`)
+	return utf8.ValidString(text) && !strings.Contains(text, `\ud`) && !strings.Contains(text, `\uD`)
 }
 
 // sameCall returns a text that is the same for two calls of the same tool with

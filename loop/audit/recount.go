@@ -126,7 +126,9 @@ func (b *book) readCalls() {
 			if b.streaks {
 				r.same = sameAs(c.name, c.args, plain, r.object)
 			}
-			seen[w] = r
+			if len(seen) < 1000 { // what has not been repeated by then will hardly be
+				seen[w] = r
+			}
 		}
 		c.same, c.object = r.same, r.object
 		b.readFault(c)

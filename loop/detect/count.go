@@ -127,7 +127,7 @@ type results struct {
 
 // resultsFrom begins at record cur.
 func (w *watcher) resultsFrom(cur *record) results {
-	if !slices.Contains(w.Reset, OnResultChange) {
+	if !w.onResultChange {
 		return results{}
 	}
 	r := results{of: cur}
@@ -225,7 +225,7 @@ func (w *watcher) back(k int) *record {
 // changed reports whether the newest record of the same call in the tail has
 // another result.
 func (w *watcher) changed(s *record) bool {
-	if !slices.Contains(w.Reset, OnResultChange) || !s.hasResult() {
+	if !w.onResultChange || !s.hasResult() {
 		return false
 	}
 	for k := len(w.tail) - 1; k >= 0; k-- {

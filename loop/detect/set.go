@@ -22,6 +22,17 @@ type Call struct {
 	Success bool   // executed, and ended without an error
 	Failed  bool   // not executed, or ended with an error
 	Denied  bool   // its permission was denied
+
+	hash   uint64 // of Text, once a detector has asked for it
+	hashed bool
+}
+
+// textHash returns the hash of the text, which it computes once for all detectors.
+func (c *Call) textHash() uint64 {
+	if !c.hashed {
+		c.hash, c.hashed = short(c.Text), true
+	}
+	return c.hash
 }
 
 // A Firing is the act of a detector whose count reached a rung.
@@ -78,6 +89,9 @@ func (s *Set) Begin(anew bool) {
 func (s *Set) Open(text string, calls []Call) {
 	s.turn++
 	s.calls = calls
+	for i := range calls {
+		calls[i].hashed = false
+	}
 	for i := range s.watchers {
 		w := &s.watchers[i]
 		if w.log == nil {
@@ -251,10 +265,10 @@ func (s *Set) complete(w *watcher) {
 		if c.Denied {
 			r.class |= denied
 		}
-		if s.text {
-			r.result = short(c.Text)
-			r.late = w.lateKey(c)
+		if w.onResultChange {
+			r.result = c.textHash()
 		}
+		r.late = w.lateKey(c)
 	}
 }
 

@@ -14,6 +14,9 @@ type watcher struct {
 	counted class // the union of Counts
 	all     bool  // every record counts
 
+	// Reset, as flags.
+	onSuccess, onToolSuccess, onUserMessage, onResultChange bool
+
 	log     []record
 	batch   int               // the index in log at which the present batch begins
 	cleared int               // the index in log before which records do not count any more
@@ -70,6 +73,8 @@ func (w *watcher) init(d *Detector) {
 		w.counted |= classOf[c]
 		w.all = w.all || c == All
 	}
+	w.onSuccess, w.onToolSuccess = slices.Contains(d.Reset, OnSuccess), slices.Contains(d.Reset, OnToolSuccess)
+	w.onUserMessage, w.onResultChange = slices.Contains(d.Reset, OnUserMessage), slices.Contains(d.Reset, OnResultChange)
 	for _, name := range d.IgnoreArgs {
 		if w.ignore == nil {
 			w.ignore = map[string]bool{}
@@ -112,23 +117,10 @@ var classOf = map[Class]class{Failed: failed, Unknown: unknown, Invalid: invalid
 
 // resets reports whether record s resets the count of cur's key.
 func (w *watcher) resets(s, cur *record) bool {
-	for _, r := range w.Reset {
-		switch r {
-		case OnSuccess:
-			if s.class.has(success) {
-				return true
-			}
-		case OnToolSuccess:
-			if s.class.has(success) && s.tool == cur.tool {
-				return true
-			}
-		case OnUserMessage:
-			if s.run != cur.run {
-				return true
-			}
-		}
+	if s.class.has(success) && (w.onSuccess || w.onToolSuccess && s.tool == cur.tool) {
+		return true
 	}
-	return false
+	return w.onUserMessage && s.run != cur.run
 }
 
 // needsResult reports whether the key has a part that only the result determines.
@@ -258,19 +250,20 @@ func (w *watcher) knownKey(c *Call, tool, args uint64, text string) uint64 {
 func (w *watcher) lateKey(c *Call) uint64 {
 	var key uint64
 	for _, part := range w.parts() {
-		switch part {
-		case Result:
-			key = mix(key, short(c.Text))
-		case Error:
-			text := ""
-			if c.Failed {
-				text = firstChars(c.Text, w.ErrorChars)
-			}
-			key = mix(key, short(text))
+		switch {
+		case part == Result, part == Error && c.Failed && (w.ErrorChars == 0 || len(c.Text) <= w.ErrorChars):
+			key = mix(key, c.textHash())
+		case part == Error && c.Failed:
+			key = mix(key, short(firstChars(c.Text, w.ErrorChars)))
+		case part == Error:
+			key = mix(key, noText)
 		}
 	}
 	return key
 }
+
+// noText is the hash of an empty text.
+var noText = short("")
 
 // firstChars returns the first n characters of text, or all of it if n is 0.
 func firstChars(text string, n int) string {
