@@ -7,6 +7,6 @@ import (
 	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/cli"
 )
 
-// built has live models. The client library behind them takes a minute to build;
-// with -tags nolive it is left out.
+// built supports live models. Their client library takes a minute to compile;
+// build with -tags nolive to leave it out.
 var built = cli.Options{Connect: openai.New}

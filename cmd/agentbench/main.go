@@ -1,5 +1,5 @@
-// Agentbench tests how agent loops fail. See `agentbench help`, or the package
-// comment of [github.com/agentbench-go/agentbench/cmd/agentbench/internal/cli].
+// Agentbench tests how agent loops fail. Run `agentbench help`, or read the
+// package comment of [github.com/agentbench-go/agentbench/cmd/agentbench/internal/cli].
 package main
 
 import (

@@ -4,5 +4,5 @@ package main
 
 import "github.com/agentbench-go/agentbench/cmd/agentbench/internal/cli"
 
-// built has no live models.
+// built does not support live models.
 var built cli.Options

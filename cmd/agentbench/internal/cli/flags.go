@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A choice is a flag that takes one of a few words.
+// A choice is a flag whose value is one of a few words.
 type choice[T ~string] struct {
 	value *T
 	words []T
@@ -41,14 +41,14 @@ func (c choice[T]) names() []string {
 	return names
 }
 
-// addChoice adds a flag that takes one of a few words, with their completion.
+// addChoice adds a flag whose value is one of words, and completes it.
 func addChoice[T ~string](cmd *cobra.Command, value *T, name, usage string, words ...T) {
 	c := choice[T]{value, words}
 	cmd.Flags().Var(c, name, usage)
 	complete(cmd, name, func() []string { return c.names() })
 }
 
-// complete gives the words that a flag is completed with.
+// complete registers the words that the shell offers as values of a flag.
 func complete(cmd *cobra.Command, flag string, words func() []string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 		return startingWith(start, words()), cobra.ShellCompDirectiveNoFileComp
@@ -68,7 +68,7 @@ func startingWith(start string, words []string) []string {
 	return out
 }
 
-// A count is a flag that takes a whole number from one on.
+// A count is a flag whose value is a whole number of at least 1.
 type count int
 
 func (c *count) String() string { return strconv.Itoa(int(*c)) }
@@ -77,13 +77,14 @@ func (c *count) Type() string   { return "N" }
 func (c *count) Set(s string) error {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > 1e9 {
-		return errors.New("must be a whole number from 1 on")
+		return errors.New("must be a whole number of at least 1")
 	}
 	*c = count(n)
 	return nil
 }
 
-// A seed is a flag that takes a number that seeds randomness.
+// A seed is a flag whose value seeds the random numbers: a whole number of at
+// least 0.
 type seed uint64
 
 func (v *seed) String() string { return strconv.FormatUint(uint64(*v), 10) }
@@ -92,14 +93,14 @@ func (v *seed) Type() string   { return "N" }
 func (v *seed) Set(s string) error {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
-		return errors.New("must be a whole number from 0 on")
+		return errors.New("must be a whole number of at least 0")
 	}
 	*v = seed(n)
 	return nil
 }
 
-// flagError says what is wrong with a flag in one line, with the nearest name
-// or the words that are allowed as a hint.
+// flagError turns an error of the flag library into one line. Its hint is the
+// nearest flag or the allowed words.
 func flagError(cmd *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
@@ -122,7 +123,7 @@ func flagNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// invalidValue says what is wrong with the value of a flag or a variable.
+// invalidValue returns the error for a bad value of a flag or a variable.
 func invalidValue(what string, err error) error {
 	var usage *usageError
 	if errors.As(err, &usage) {
@@ -135,7 +136,8 @@ func invalidValue(what string, err error) error {
 	return misuse("", "%s: %s", what, err)
 }
 
-// flagsFromEnvironment sets the flags that were not given from their variables.
+// flagsFromEnvironment sets the flags that are not on the command line from
+// their environment variables.
 func flagsFromEnvironment(cmd *cobra.Command) error {
 	var first error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -159,37 +161,37 @@ func flagsFromEnvironment(cmd *cobra.Command) error {
 	return first
 }
 
-// variable names the environment variable that stands for a flag.
+// variable returns the name of the environment variable that sets a flag.
 func variable(f *pflag.Flag) string {
 	return "AGENTBENCH_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
-// asArgument reports whether a flag was given for this one command: it has no
-// value of a variable or of the project's file, which speak to many.
+// asArgument reports whether a flag was set on the command line. The variables
+// and the project's file are for many commands, so what they set does not count.
 func asArgument(f *pflag.Flag) bool {
 	return f.Changed && !fromProject(f) && os.Getenv(variable(f)) == ""
 }
 
-// selectFlags say which scenarios a command is about.
+// selectFlags choose the scenarios of a command.
 type selectFlags struct {
 	suites    []string
 	filter    string
-	scenarios []string // paths that stand in for missing arguments
+	scenarios []string // paths to use if no argument names any
 }
 
 func (f *selectFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.suites, "suite", nil, "only the scenarios of this `SUITE`; can be repeated")
-	cmd.Flags().StringVar(&f.filter, "filter", "", "only scenarios whose suite/name holds `TEXT`; with *, ? or [ in it TEXT must match the whole suite/name")
+	cmd.Flags().StringArrayVar(&f.suites, "suite", nil, "only scenarios of this `SUITE`; can be repeated")
+	cmd.Flags().StringVar(&f.filter, "filter", "", "only scenarios whose suite/name contains `TEXT`; with *, ? or [ in it, TEXT is a pattern for the whole suite/name")
 	addScenarios(cmd, &f.scenarios)
 	complete(cmd, "suite", func() []string { return scenarios.Suites(embedded()) })
 	complete(cmd, "filter", embeddedNames)
 }
 
 func addScenarios(cmd *cobra.Command, paths *[]string) {
-	cmd.Flags().StringArrayVar(paths, "scenarios", nil, "take the scenarios from this `PATH` where no argument names any; can be repeated")
+	cmd.Flags().StringArrayVar(paths, "scenarios", nil, "read scenarios from this `PATH` if no argument names any; can be repeated")
 }
 
-// load reads the scenarios and keeps those that are selected.
+// load reads the scenarios in paths and returns those that are selected.
 func (f *selectFlags) load(paths []string) ([]*scenarios.Scenario, error) {
 	if len(paths) == 0 {
 		paths = f.scenarios
@@ -202,7 +204,7 @@ func (f *selectFlags) load(paths []string) ([]*scenarios.Scenario, error) {
 	return chosen, badInput(err)
 }
 
-// nothingSelected is the error of an empty selection.
+// nothingSelected returns the error for an empty selection.
 func (f *selectFlags) nothingSelected(paths []string) error {
 	switch {
 	case f.filter != "":
@@ -213,11 +215,11 @@ func (f *selectFlags) nothingSelected(paths []string) error {
 	return misuse("a scenario is a .yaml file; --allow-empty lets an empty selection pass", "there is no scenario in %s", strings.Join(paths, ", "))
 }
 
-// embedded gives the embedded scenarios, for completion.
+// embedded returns the embedded scenarios, for completion.
 func embedded() []*scenarios.Scenario {
 	all, err := scenarios.Load()
 	if err != nil {
-		return nil // completion has nobody to tell
+		return nil // completion cannot report an error
 	}
 	return all
 }
@@ -230,13 +232,14 @@ func embeddedNames() []string {
 	return names
 }
 
-// addVariants adds the flag --variant, which can be repeated.
+// addVariants adds the flag --variant, which can be repeated, and completes it.
 func addVariants(cmd *cobra.Command, variants *[]string, usage string) {
 	cmd.Flags().StringArrayVar(variants, "variant", nil, usage)
 	completeVariant(cmd)
 }
 
-// completeVariant completes --variant with the presets; the shell adds files.
+// completeVariant completes --variant with the names of the presets; the shell
+// adds files.
 func completeVariant(cmd *cobra.Command) {
 	err := cmd.RegisterFlagCompletionFunc("variant", func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 		return startingWith(start, scenarios.Presets()), cobra.ShellCompDirectiveDefault
@@ -246,10 +249,11 @@ func completeVariant(cmd *cobra.Command) {
 	}
 }
 
-// loadVariants reads the variants that were named.
+// loadVariants loads the named variants, in order. Two variants of one name are
+// an error.
 func loadVariants(names []string) ([]scenarios.Variant, error) {
 	var variants []scenarios.Variant
-	first := map[string]string{} // a variant's name → what was given for it
+	first := map[string]string{} // a variant's name → the value of --variant
 	for _, given := range names {
 		v, err := loadVariant(given)
 		if err != nil {
@@ -267,19 +271,19 @@ func loadVariants(names []string) ([]scenarios.Variant, error) {
 	return variants, nil
 }
 
-// loadVariant reads the variant that was named.
+// loadVariant loads one variant: a preset by its name, or a file by its path.
 func loadVariant(given string) (scenarios.Variant, error) {
 	v, err := scenarios.LoadVariant(given)
 	var unknown *scenarios.UnknownVariantError
 	if errors.As(err, &unknown) {
 		presets := scenarios.Presets()
-		return v, misuse(cmp.Or(text.DidYouMean(given, presets), "the presets are "+text.AnyOf(presets)+"; a file's path holds a slash or ends in .yaml"),
+		return v, misuse(cmp.Or(text.DidYouMean(given, presets), "the presets are "+text.AnyOf(presets)+"; a file's path contains a slash or ends in .yaml"),
 			"there is no variant %q", given)
 	}
 	return v, badInput(err)
 }
 
-// faults is a flag that takes a fault each time.
+// faults is a flag that adds a fault each time it is given.
 type faults []fakes.Fault
 
 func (f *faults) String() string {
@@ -301,7 +305,7 @@ func (f *faults) Set(text string) error {
 	return nil
 }
 
-// args gives the flags that say the same.
+// args returns the arguments that set the same faults.
 func (f faults) args() []string {
 	var out []string
 	for _, x := range f {
@@ -311,5 +315,5 @@ func (f faults) args() []string {
 }
 
 func addFaults(cmd *cobra.Command, f *faults) {
-	cmd.Flags().Var(f, "fault", "let this go wrong in each world, whatever its script says, and judge by the label: such as 'drop model 3'; can be repeated")
+	cmd.Flags().Var(f, "fault", "add this `FAULT` to every world, such as 'drop model 3', and judge by the label alone; can be repeated")
 }

@@ -113,7 +113,7 @@ func (f *goldenFlags) open(cmd *cobra.Command, g *scenarios.Goldens, paths []str
 // openToWrite is open for a command that writes or removes goldens.
 func (f *goldenFlags) openToWrite(cmd *cobra.Command, g *scenarios.Goldens, paths []string) (*scenarios.Shelf, error) {
 	if f.ci {
-		return nil, misuse("update goldens where a person looks at what changed, and commit them", "--ci refuses to write or remove goldens")
+		return nil, misuse(updateLocally, "--ci refuses to write or remove goldens")
 	}
 	shelf, err := f.open(cmd, g, paths)
 	if err != nil {

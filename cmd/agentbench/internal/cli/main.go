@@ -1,6 +1,6 @@
 // Package cli is the agentbench command. [Main] is the whole program as a
-// function; beside it stands one file for each subcommand: flags in, one
-// library call, answer out.
+// function. Each subcommand has its own file: it reads the flags, makes one
+// library call and prints the answer.
 package cli
 
 import (
@@ -21,16 +21,16 @@ import (
 
 // The exit codes of every command.
 const (
-	exitPassed       = 0   // done; all passed
-	exitFailed       = 1   // a trial failed, whatever else was inconclusive
+	exitPassed       = 0   // done, and every trial passed
+	exitFailed       = 1   // a trial failed; others may be inconclusive
 	exitUsage        = 2   // bad usage or bad input
-	exitInconclusive = 3   // a trial could not be judged, or the machine's own trouble
+	exitInconclusive = 3   // a trial could not be judged, or the machine failed (a full disk, say)
 	exitInterrupted  = 130 // Ctrl-C
 )
 
-// Main runs the program with these arguments (without its own name) and returns
-// its exit code. An interrupt ends the work at hand in good order; a second one
-// kills the process.
+// Main runs the program with args (without the program's name) and returns its
+// exit code. A first interrupt ends the work and keeps the results so far; a
+// second one kills the process.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, built Options) int {
 	ctx, stop := signal.NotifyContext(built.within(context.Background()), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return report(stderr, root.ExecuteContext(ctx))
 }
 
-// report writes what is to be said of an error, and gives its exit code.
+// report prints an error to stderr and returns its exit code.
 func report(stderr io.Writer, err error) int {
 	var (
 		code     exitCode
@@ -73,23 +73,26 @@ func report(stderr io.Writer, err error) int {
 	return exitInconclusive
 }
 
-// An exitCode ends the program with that code; all has been said.
+// An exitCode ends the program with that code and prints nothing more.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// A usageError is a mistake of the person who gave the arguments or the input.
+// A usageError reports a mistake in the arguments or in the input.
 type usageError struct{ problem, hint string }
 
 func (e *usageError) Error() string { return e.problem }
 
-// misuse makes a usageError; hint may be empty.
+// misuse returns a usageError. hint says what to do instead; it may be empty.
 func misuse(hint, format string, args ...any) error {
 	return &usageError{problem: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// badInput turns an error of reading input into one that ends with the code of
-// bad input.
+// updateLocally is the hint where --ci forbids writing goldens.
+const updateLocally = "update goldens on your machine, read what changed, and commit them"
+
+// badInput turns an error of reading input into one whose exit code is
+// exitUsage. nil stays nil.
 func badInput(err error) error {
 	var mistakes scenarios.Mistakes
 	if err == nil || errors.As(err, &mistakes) {
@@ -98,27 +101,28 @@ func badInput(err error) error {
 	return &usageError{problem: err.Error()}
 }
 
-// newRoot makes the tree of commands.
+// newRoot returns the root command with all subcommands.
 func newRoot() *cobra.Command {
 	version := false
 	root := &cobra.Command{
 		Use:   "agentbench",
 		Short: "Test how an agent loop fails: does it stop when it should, and only then?",
-		Long: `agentbench runs the loop of an LLM agent against scripted worlds: a model that
+		Long: `agentbench runs the loop of an LLM agent in scripted worlds: a model that
 repeats itself, a tool that hangs, a stream that breaks. It shows whether the
-loop's safety settings stop what runs away and leave healthy work alone.
-Everything is offline, in virtual time, and the same on every run.
+loop's safety settings stop runaways and leave healthy work alone. Scripted
+worlds need no network, run in virtual time and give the same result every time.
 
-Exit codes: 0 passed, 1 failed, 2 bad usage or bad input, 3 inconclusive or
-trouble with the machine, 130 interrupted.
+Exit codes: 0 passed, 1 failed, 2 bad usage or bad input, 3 inconclusive or a
+failure of the machine (such as a full disk), 130 interrupted.
 
-Every flag can be set by a variable as well: AGENTBENCH_SEEDS=5 stands for
---seeds 5 (lists are separated by commas); and in an agentbench.yaml, which is
-looked for upwards from the working directory: seeds: 5 for every command, or
-below the name of one. A flag beats its variable, which beats the file.`,
+You can also set a flag with an environment variable: AGENTBENCH_SEEDS=5 is
+--seeds 5, with commas between the values of a list. Or put it in a file
+agentbench.yaml, in the working directory or a folder above it: seeds: 5 sets it
+for every command, and below a command's name for that command. A flag beats its
+variable, and a variable beats the file.`,
 		Example: `  agentbench run                       run the embedded suites
   agentbench explain same-call-forever see what one scenario does
-  agentbench replay runs/*.json        what would the limits do to recorded runs?`,
+  agentbench replay runs/*.json        see what the limits would do to recorded runs`,
 		Args:              cobra.ArbitraryArgs,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
@@ -139,17 +143,17 @@ below the name of one. A flag beats its variable, which beats the file.`,
 			return cmd.Help()
 		},
 	}
-	root.Flags().BoolVar(&version, "version", false, "print the version, as the command version does")
+	root.Flags().BoolVar(&version, "version", false, "print the version, like the command version")
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentFlags().String("config", "", "take what flags do not say from `FILE` (default: the first "+projectName+" upwards from here)")
+	root.PersistentFlags().String("config", "", "read the flags that are not given from `FILE` (default: the nearest "+projectName+", here or in a folder above)")
 	root.AddCommand(newRun(), newCompare(), newGate(), newGolden(), newReport(), newReplay(), newFuzz(), newServe(), newRecord(), newCassette(), newSoak(), newList(), newExplain(), newValidate(), newInit(), newSchema(), newVersion())
 	root.SetHelpCommand(newHelp(root))
 	addCompletion(root)
 	return root
 }
 
-// newHelp makes the command help, which unlike cobra's own fails when there is
-// nothing to tell.
+// newHelp returns the command help. Unlike cobra's own, it fails for a command
+// that does not exist.
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
@@ -169,15 +173,14 @@ func newHelp(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// addCompletion adds cobra's command completion, with examples, and with errors
-// that are ours.
+// addCompletion adds cobra's command completion, with our examples and errors.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	cmd, _, err := root.Find([]string{"completion"})
 	if err != nil {
 		panic(err) // cobra has just added it
 	}
-	cmd.Short = "Write the script that completes commands in a shell"
+	cmd.Short = "Print the script that completes commands in a shell"
 	cmd.Example = "  source <(agentbench completion bash)\n  agentbench completion fish > ~/.config/fish/completions/agentbench.fish"
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -187,13 +190,14 @@ func addCompletion(root *cobra.Command) {
 		return noCommand(cmd, args[0])
 	}
 	for _, shell := range cmd.Commands() {
-		shell.Short = "Write the script for " + shell.Name()
+		shell.Short = "Print the script for " + shell.Name()
 		shell.Example = "  agentbench completion " + shell.Name()
 		shell.Args = noArguments
 	}
 }
 
-// noCommand is the error of a command that there is not.
+// noCommand returns the error for an unknown command, with the nearest name as
+// the hint.
 func noCommand(parent *cobra.Command, name string) error {
 	return misuse(cmp.Or(text.DidYouMean(name, commandNames(parent)), parent.CommandPath()+" --help lists the commands"),
 		"%s has no command %q", parent.CommandPath(), name)
@@ -209,21 +213,22 @@ func commandNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// Options are what the program was built with.
+// Options are set by the build.
 type Options struct {
-	// Connect makes live models. nil: there are none, as in a build with the tag
-	// nolive.
+	// Connect connects to live models. It is nil in a build with the tag nolive,
+	// which has none.
 	Connect endpoint.Connect
 }
 
 type optionsKey struct{}
 
-// within lets the commands that run within a context find the options.
+// within returns a copy of ctx that holds the options, where commands find them.
 func (o Options) within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, optionsKey{}, o)
 }
 
-// connector gives what makes live models, for a command that needs one.
+// connector returns the function that connects to live models. A build without
+// them is an error.
 func connector(cmd *cobra.Command) (endpoint.Connect, error) {
 	if o, _ := cmd.Context().Value(optionsKey{}).(Options); o.Connect != nil {
 		return o.Connect, nil

@@ -95,7 +95,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	case f.update && !f.check:
 		return misuse("a recording always writes its golden", "--update is for --check")
 	case f.update && f.ci:
-		return misuse("update goldens where a person looks at what changed, and commit them", "--update and --ci contradict each other")
+		return misuse(updateLocally, "--update and --ci contradict each other")
 	case f.check:
 		return f.checkAll(cmd, args)
 	case len(args) > 1:

@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// shownFailures is how many failures the terminal shows unless it is asked for
-// all.
+// shownFailures is how many failures the terminal shows without --ci or
+// --verbose.
 const shownFailures = 10
 
-// keep says which results hold their trace.
+// keep says which results keep their trace.
 type keep string
 
 const (
@@ -43,9 +43,9 @@ type runFlags struct {
 	failuresOnly bool
 	allowEmpty   bool
 
-	given     map[string]string     // a variant's name → what --variant said
+	given     map[string]string     // a variant's name → the value of --variant
 	fromFiles bool                  // the scenarios are not the embedded ones
-	chosen    []*scenarios.Scenario // of all shards
+	chosen    []*scenarios.Scenario // the selected scenarios of all shards
 	said      bool                  // --golden was given
 	goldens   *scenarios.Goldens    // nil = off
 }
@@ -54,18 +54,18 @@ func newRun() *cobra.Command {
 	f := &runFlags{seeds: 1, seed: 1, keep: keepFailed, golden: goldenCheck}
 	cmd := &cobra.Command{
 		Use:   "run [PATH…]",
-		Short: "Run scenarios and judge each",
-		Long: `Run scenarios and judge each. A PATH is a scenario file or a folder of them;
-without one the embedded suites run.
+		Short: "Run scenarios and judge each one",
+		Long: `Run scenarios and judge each one. A PATH is a scenario file or a folder of them;
+without a PATH the embedded suites run.
 
-Each scenario runs under the variant (the safety config) that it is meant for,
-and must end as it says it should. With --variant each runs under the variants
-that are named, and is judged by its label: what runs away must be stopped, what
-is healthy must finish. A scenario that draws no random number runs once,
-whatever --seeds says.
+Each scenario runs under its own variant (the safety config it is meant for) and
+must end as it expects. With --variant, each runs under the variants that you
+name and is judged by its label alone: a runaway must be stopped, a healthy run
+must finish. A scenario that draws no random numbers runs once, whatever --seeds
+says.
 
-Where there is a golden, the stored trace of a trial, the trace must be that one:
-agentbench golden --help tells more.`,
+If a golden (the stored trace of a trial) exists, the trace must match it: see
+agentbench golden --help.`,
 		Example: `  agentbench run
   agentbench run --suite stuck-loops --suite healthy
   agentbench run my-scenarios/ --filter '*/retry-*' -o results.jsonl
@@ -73,28 +73,28 @@ agentbench golden --help tells more.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.addTrials(cmd)
-	addVariants(cmd, &f.variants, "try each scenario under this `VARIANT`: a preset or a YAML file; can be repeated")
+	addVariants(cmd, &f.variants, "run each scenario under this `VARIANT`, a preset or a YAML file, instead of its own; can be repeated")
 	addFaults(cmd, &f.faults)
-	cmd.Flags().Var(&f.shard, "shard", "make only the I-th of N parts of the trials, such as 2/4; report and gate count the parts together")
-	addChoice(cmd, &f.golden, "golden", "check traces against the goldens that there are, update those (what changes is shown first), or off", goldenCheck, goldenUpdating, goldenOff)
+	cmd.Flags().Var(&f.shard, "shard", "run only part `I/N` of the trials, such as 2/4; report and gate put the parts together")
+	addChoice(cmd, &f.golden, "golden", "check traces against the goldens, update the goldens (the changes are shown first), or off", goldenCheck, goldenUpdating, goldenOff)
 	f.outputFlags.add(cmd)
 	f.tellFlags.add(cmd)
-	cmd.Flags().BoolVar(&f.failuresOnly, "failures-only", false, "show the failures without the table")
+	cmd.Flags().BoolVar(&f.failuresOnly, "failures-only", false, "print the failures without the table")
 	return cmd
 }
 
-// addTrials adds the flags that say which trials are made.
+// addTrials adds the flags that choose the trials and how they run.
 func (f *runFlags) addTrials(cmd *cobra.Command) {
 	f.selectFlags.add(cmd)
-	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "pass when no scenario is selected")
-	cmd.Flags().Var(&f.seeds, "seeds", "make that many trials of each scenario that draws random numbers")
+	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "pass if no scenario is selected")
+	cmd.Flags().Var(&f.seeds, "seeds", "run each scenario that draws random numbers under `N` seeds")
 	cmd.Flags().Var(&f.seed, "seed", "the first seed")
 	addJobs(cmd, &f.jobs)
-	addChoice(cmd, &f.keep, "keep-traces", "which results hold the text of their trace: failed, all or none", keepFailed, keepAll, keepNone)
+	addChoice(cmd, &f.keep, "keep-traces", "which results keep the text of their trace: failed, all or none", keepFailed, keepAll, keepNone)
 }
 
 func addJobs(cmd *cobra.Command, jobs *count) {
-	cmd.Flags().VarP(jobs, "jobs", "j", "work on that many trials at once (default: one a processor); changes no result")
+	cmd.Flags().VarP(jobs, "jobs", "j", "run `N` trials at once (default: one per processor); does not change the results")
 }
 
 func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
@@ -109,22 +109,22 @@ func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.trials(cmd, o)
 }
 
-// collectSeldom makes the garbage collector run seldom until the function that it
-// returns is called. Trials leave much garbage and hold hardly any memory, so that
-// this makes them a third faster.
+// collectSeldom makes garbage collections rarer until the returned function is
+// called. Trials make much garbage and keep little memory, so this makes them a
+// third faster.
 func collectSeldom() (restore func()) {
 	if os.Getenv("GOGC") != "" {
-		return func() {} // it is as the user wants it
+		return func() {} // the user has chosen
 	}
 	percent := debug.SetGCPercent(400)
 	return func() { debug.SetGCPercent(percent) }
 }
 
-// options reads what the trials are made of.
+// options loads the variants, the scenarios and the goldens of the trials.
 func (f *runFlags) options(cmd *cobra.Command, paths []string) (o scenarios.Options, err error) {
 	o = scenarios.Options{Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs), Keep: f.kept(), Faults: f.faults, Player: player(cmd)}
 	if last := o.Seed + uint64(o.Seeds) - 1; last < o.Seed {
-		return o, misuse("begin with a smaller --seed", "%d seeds from %d go beyond the largest seed", o.Seeds, o.Seed)
+		return o, misuse("use a smaller --seed", "%d seeds from %d on go past the largest seed", o.Seeds, o.Seed)
 	}
 	if o.Variants, err = loadVariants(f.variants); err != nil {
 		return o, err
@@ -145,7 +145,7 @@ func (f *runFlags) options(cmd *cobra.Command, paths []string) (o scenarios.Opti
 	return o, err
 }
 
-// goldenUse says what run does with goldens. The zero value checks.
+// goldenUse is what run does with goldens. The zero value checks.
 type goldenUse string
 
 const (
@@ -154,7 +154,7 @@ const (
 	goldenOff      goldenUse = "off"
 )
 
-// theGoldens returns what compares each trial with its golden; nil = nothing does.
+// theGoldens returns the goldens that the trials are compared with; nil = none.
 func (f *runFlags) theGoldens() (*scenarios.Goldens, error) {
 	switch f.golden {
 	case goldenOff:
@@ -167,8 +167,8 @@ func (f *runFlags) theGoldens() (*scenarios.Goldens, error) {
 	return f.goldens, nil
 }
 
-// endGoldens writes the goldens, if that is asked for, and names allowances that
-// allow nothing.
+// endGoldens writes the goldens if --golden is update, and prints the allowances
+// that allow nothing.
 func (f *runFlags) endGoldens(stderr io.Writer) error {
 	if f.goldens == nil {
 		return nil
@@ -196,10 +196,10 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 		return err
 	}
 	if f.failuresOnly && f.format != table {
-		return misuse("leave one of them out", "--failures-only is for the table: it contradicts --format %s", f.format)
+		return misuse("leave one of them out", "--failures-only and --format %s contradict each other", f.format)
 	}
 	if f.golden == goldenUpdating && f.ci {
-		return misuse("update goldens where a person looks at what changed, and commit them", "--golden update and --ci contradict each other")
+		return misuse(updateLocally, "--golden update and --ci contradict each other")
 	}
 	if f.golden == goldenUpdating && len(f.faults) > 0 {
 		return misuse("update goldens without faults", "--golden update and --fault contradict each other")
@@ -208,8 +208,8 @@ func (f *runFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// kept says which traces the trials hand over: the failures that are shown need
-// theirs, whatever is written.
+// kept returns which trials must return their trace. A failure needs its trace
+// to be shown, whatever is written.
 func (f *runFlags) kept() scenarios.Keep {
 	if f.keep == keepAll {
 		return scenarios.KeepAll
@@ -217,8 +217,8 @@ func (f *runFlags) kept() scenarios.Keep {
 	return scenarios.KeepFailed
 }
 
-// trials makes the trials, writes their results, shows them and gives the
-// verdict over all as an exit code.
+// trials runs the trials, writes and shows their results, and returns the verdict
+// as an exit code.
 func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 	f.repeatTrial = f.repeat
 	teller, err := f.tellFlags.begin(cmd, &o)
@@ -292,8 +292,8 @@ func (f *runFlags) show(cmd *cobra.Command, summary *reports.Summary, failures *
 	return failures.Write(stdout, f.colour(stdout))
 }
 
-// verdict is the exit code of all trials together: a failure beats what could
-// not be judged.
+// verdict returns the exit code of all trials together: a failure outweighs an
+// inconclusive trial.
 func verdict(s *reports.Summary) error {
 	switch {
 	case s.Verdicts(scenarios.Fail) > 0:
@@ -304,7 +304,7 @@ func verdict(s *reports.Summary) error {
 	return nil
 }
 
-// repeat is the command that makes one trial again and shows all of it.
+// repeat returns the command that runs one trial again and shows all of it.
 func (f *runFlags) repeat(r *scenarios.Result) string {
 	args := []string{"agentbench", "explain", r.Scenario}
 	if f.fromFiles {
@@ -322,7 +322,7 @@ func (f *runFlags) repeat(r *scenarios.Result) string {
 
 var bareWord = regexp.MustCompile(`^[A-Za-z0-9_./:=@%+,-]+$`)
 
-// shellWords writes arguments so that a shell reads them back.
+// shellWords quotes arguments so that a shell reads them back.
 func shellWords(args []string) string {
 	words := make([]string, len(args))
 	for i, a := range args {
@@ -334,8 +334,8 @@ func shellWords(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// A shard is a flag that takes the number of a part of the trials: 2/4 is the
-// second of four. The zero value is all.
+// A shard is a flag whose value is one part of the trials: 2/4 is the second of
+// four. The zero value is all trials.
 type shard struct{ i, n int }
 
 func (s *shard) Type() string { return "I/N" }
@@ -352,8 +352,8 @@ func (s *shard) Set(text string) (err error) {
 	return err
 }
 
-// of gives the scenarios of the part: every n-th, so that the parts take about
-// as long as each other.
+// of returns the scenarios of the part: every n-th, so that all parts take about
+// the same time.
 func (s *shard) of(all []*scenarios.Scenario) []*scenarios.Scenario {
 	if s.n == 0 {
 		return all
@@ -365,8 +365,8 @@ func (s *shard) of(all []*scenarios.Scenario) []*scenarios.Scenario {
 	return part
 }
 
-// header is the header of the results that some options make. That of a part
-// tells the variants of all parts, so that together they are those of one run.
+// header returns the header of the results of o. The header of a shard names the
+// variants of all shards, so that the shards together are the results of one run.
 func (f *runFlags) header(o *scenarios.Options) scenarios.Header {
 	h := headerOf(o)
 	if f.shard.n < 2 {
