@@ -28,19 +28,22 @@ func yamlBlocks(t *testing.T, name string) []string {
 	return blocks
 }
 
-// The example of the documentation loads, and its trial passes.
+// The first two examples of the documentation, a small one and one with most
+// keys, load, and their trials pass.
 func TestDocumentedScenario(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "example.yaml")
-	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[0]), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	all, err := Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, trace := Trial{Scenario: all[0], Variant: all[0].Variant, Seed: 1}.Run(context.Background())
-	if r.Verdict != Pass {
-		t.Errorf("verdict %s, findings %+v\n%v", r.Verdict, r.Findings, trace)
+	for i := range 2 {
+		file := filepath.Join(t.TempDir(), "example.yaml")
+		if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[i]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		all, err := Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, trace := Trial{Scenario: all[0], Variant: all[0].Variant, Seed: 1}.Run(context.Background())
+		if r.Verdict != Pass {
+			t.Errorf("example %d: verdict %s, findings %+v\n%v", i+1, r.Verdict, r.Findings, trace)
+		}
 	}
 }
 
@@ -48,7 +51,7 @@ func TestDocumentedScenario(t *testing.T) {
 // how often that is depends on the seed.
 func TestDocumentedStates(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "states.yaml")
-	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[1]), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[2]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	all, err := Load(file)
@@ -64,7 +67,7 @@ func TestDocumentedStates(t *testing.T) {
 
 func TestDocumentedVariant(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[2]), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[3]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := LoadVariant(file); err != nil {

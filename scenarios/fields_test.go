@@ -74,7 +74,7 @@ func TestEachKeyIsUsed(t *testing.T) {
 		name := strings.TrimPrefix(s.File, "scenarios/")
 		uses(opener(embedded.Open).read(name, s.File).root, "", used)
 	}
-	documented := write(t, t.TempDir(), "s.yaml", yamlBlocks(t, "../docs/scenarios.md")[0])
+	documented := write(t, t.TempDir(), "s.yaml", yamlBlocks(t, "../docs/scenarios.md")[1])
 	uses(opener(osOpen).read(documented, documented).root, "", used)
 	for _, name := range Presets() {
 		uses(opener(embedded.Open).read(presetFile(name), name).root, "config", used)
