@@ -20,7 +20,7 @@ func at(s fakes.Step) fakes.Step {
 
 func call(name, args string) fakes.StepCall { return fakes.StepCall{Name: name, Args: args} }
 
-// serveSteps makes a server of one scenario, test/one.
+// serveSteps returns a server of one scenario, test/one.
 func serveSteps(t *testing.T, steps ...fakes.Step) *Server {
 	t.Helper()
 	s, err := New([]Scenario{{"test/one", &fakes.Script{Model: steps}}}, Options{Seed: 1})
@@ -30,14 +30,14 @@ func serveSteps(t *testing.T, steps ...fakes.Step) *Server {
 	return s
 }
 
-// post asks a server and gives what it answers.
+// post sends a request to a server and returns the response.
 func post(s *Server, path, body string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost"+path, strings.NewReader(body)))
 	return w
 }
 
-// said asks a server with a history and reads its answer.
+// said sends a server a history and returns its answer.
 func said(t *testing.T, s *Server, c client, stream bool, history ...loop.Message) answer {
 	t.Helper()
 	w := post(s, c.path, c.json(history, stream))
@@ -103,8 +103,8 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// What stands on the wire, from the vendors' references. HEAD and the like stand
-// for what all chunks of a stream begin with.
+// The bytes on the wire, from the vendors' references. HEAD and the like are short
+// for the beginning that all chunks of a stream share.
 func TestWireText(t *testing.T) {
 	chunk := func(delta, finish, usage string) string {
 		return `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":0,"model":"any","choices":[{"index":0,"delta":{` + delta + `},"logprobs":null,"finish_reason":` + finish + `}]` + usage + "}\n\n"
@@ -198,8 +198,8 @@ func TestResponseTextEvents(t *testing.T) {
 	}
 }
 
-// All calls of a garbled stream have one index, so that a client that goes by it
-// makes one call of them.
+// All calls of a garbled stream have the same index, so a client that goes by the
+// index sees one call.
 func TestSameIndex(t *testing.T) {
 	s := serveSteps(t, at(fakes.Step{Wire: fakes.WireSameIndex, Calls: []fakes.StepCall{call("f", `{"a":1}`), call("g", `{"b":2}`)}}))
 	got := said(t, s, clients["chat"], true, hi)

@@ -118,7 +118,7 @@ func raw(t *testing.T, network *pipes, request string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// Whatever is malformed is told in the API's own form, by a server that goes on.
+// Malformed requests get an error in the form of their API, and the server goes on.
 func TestMalformedRequests(t *testing.T) {
 	var bomb bytes.Buffer
 	z := gzip.NewWriter(&bomb)
@@ -142,17 +142,17 @@ func TestMalformedRequests(t *testing.T) {
 		{"deep nesting", body(strings.Repeat("[", 30_000)), 400, "exceeded max depth"},
 		{"deep nesting that ends", body(strings.Repeat(`{"a":`, 30_000) + "1" + strings.Repeat("}", 30_000)), 400, "exceeded max depth"},
 		{"null", body("null"), 400, "must be a JSON object, not null"},
-		{"a text", body(`"{}"`), 400, "must be a JSON object, not text"},
-		{"a huge number for a text", body(`{"model":1e400}`), 400, "model: must be text, not a number"},
+		{"a text", body(`"{}"`), 400, "must be a JSON object, not a string"},
+		{"a huge number for a text", body(`{"model":1e400}`), 400, "model: must be a string, not a number"},
 		{"no number", body(`{"model":NaN}`), 400, "invalid character 'N'"},
 		{"objects for a list", body(`{"model":"m","messages":{"0":{}},"input":{"0":{}}}`), 400, "must be"},
-		{"a field twice, once wrong", body(strings.Replace(asks, "{", `{"model":3,`, 1)), 400, "model: must be text, not a number"},
-		{"a list for a text", body(`{"model":["m"],"messages":[]}`), 400, "model: must be text, not a list"},
+		{"a field twice, once wrong", body(strings.Replace(asks, "{", `{"model":3,`, 1)), 400, "model: must be a string, not a number"},
+		{"a list for a text", body(`{"model":["m"],"messages":[]}`), 400, "model: must be a string, not an array"},
 		{"a form", body("model=m", "Content-Type: application/x-www-form-urlencoded"), 400, "invalid character 'm'"},
 		{"a gzip bomb", body(bomb.String(), "Content-Encoding: gzip"), 400, "invalid character"},
-		{"a bad chunk", chunked("zz\r\n" + asks + "\r\n0\r\n\r\n"), 400, "the body broke off"},
+		{"a bad chunk", chunked("zz\r\n" + asks + "\r\n0\r\n\r\n"), 400, "the body is incomplete"},
 		{"a chunk of 2^64 bytes", chunked("ffffffffffffffff\r\n{}"), 408, "did not come within 30s"},
-		{"a chunk without its end", chunked("2\r\n{}{}\r\n0\r\n\r\n"), 400, "the body broke off"},
+		{"a chunk without its end", chunked("2\r\n{}{}\r\n0\r\n\r\n"), 400, "the body is incomplete"},
 		{"a body of 1 GB", "Content-Length: 1000000000\r\n\r\n{", 413, "more than 16777216 bytes"},
 	}
 	onPipes(t, Options{}, func(t *testing.T, s *Server, network *pipes) {
@@ -169,14 +169,14 @@ func TestMalformedRequests(t *testing.T) {
 				}
 			}
 		}
-		// What is not HTTP has no API whose form it could have.
+		// A request that is not HTTP has no API.
 		for _, request := range []string{"POST /v1/messages HTTP/1.1\r\n\r\n", "POST /v1/messages HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "\x16\x03\x01 HTTP/1.1\r\n\r\n",
 			"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nx\x00y: z\r\n\r\n"} {
 			if status, text := raw(t, network, request); status != 400 && status != 505 {
 				t.Errorf("%q: %d %s", request, status, text)
 			}
 		}
-		// Of a field that comes twice the last counts, as in JavaScript and Python.
+		// The last of two equal fields counts, as in JavaScript and Python.
 		twice := strings.Replace(asks, "{", `{"model":"first",`, 1)
 		if status, text := raw(t, network, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"+body(twice)); status != 200 || !strings.Contains(text, `"model":"m"`) {
 			t.Errorf("after all of these: %d %s", status, text)

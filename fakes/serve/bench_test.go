@@ -19,12 +19,12 @@ import (
 	"github.com/agentbench-go/agentbench/fakes"
 )
 
-// serving is the variable that makes a server of the test binary: its value is
-// bare, or the number of scenarios.
+// serving is the environment variable that turns the test binary into a server: its
+// value is bare, or the number of scenarios.
 const serving = "AGENTBENCH_TEST_SERVING"
 
-// serveForever is a process of its own, so that its CPU time is a server's
-// alone. It tells that time at /cpu, and ends with its standard input.
+// serveForever runs in a separate process, so that its CPU time is only that of the
+// server. It serves that time at /cpu, and ends when its standard input ends.
 func serveForever(what string) {
 	var h http.Handler = http.HandlerFunc(bare)
 	if what != "bare" {
@@ -69,8 +69,7 @@ func scripted(n int) *Server {
 	return s
 }
 
-// bare reads the same request and answers what the script would, with nothing
-// between.
+// bare reads the same request and returns the same answer without a script.
 func bare(w http.ResponseWriter, r *http.Request) {
 	var req struct {
 		Model         string `json:"model"`
@@ -127,7 +126,7 @@ func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
 func (r *recorder) WriteHeader(int)             {}
 
-// benchRequest asks with a history of so many turns.
+// benchRequest returns a request with a history of that number of turns.
 func benchRequest(turns int, stream bool) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"model":"gpt-test","stream":%v,"temperature":0,"messages":[{"role":"system","content":"You read minutes."},{"role":"user","content":"What was decided?"}`, stream)
@@ -140,7 +139,7 @@ func benchRequest(turns int, stream bool) []byte {
 	return []byte(b.String())
 }
 
-// A child is a server in a process of its own.
+// A child is a server in a separate process.
 type child struct {
 	b    *testing.B
 	url  string
@@ -168,7 +167,7 @@ func startChild(b *testing.B, what string) *child {
 	return &child{b, "http://" + addr, func() { stdin.Close(); cmd.Wait() }}
 }
 
-// cpu is the CPU time that the server has used, in nanoseconds.
+// cpu returns the CPU time that the server has used, in nanoseconds.
 func (c *child) cpu() (ns int64) {
 	resp, err := http.Get(c.url + "/cpu")
 	if err != nil {

@@ -26,12 +26,12 @@ func (chat) read(body value) (*question, error) {
 			q.usage = v.field("include_usage").is('t')
 		case "n":
 			if string(v) != "1" && !v.null() {
-				return nil, &mistake{field("n"), "the script has one choice"}
+				return nil, &bodyError{field("n"), "must be 1: a script has one choice"}
 			}
 		}
 	}
 	if !messages.is('[') {
-		return nil, want(field("messages"), messages, "a list")
+		return nil, want(field("messages"), messages, "an array")
 	}
 	i := 0
 	for m := range messages.items() {
@@ -80,13 +80,13 @@ func chatMessage(q *question, at place, m value) error {
 		}
 		return chatCalls(q, at.in("tool_calls"), calls)
 	default:
-		return &mistake{at.in("role"), "must be system, developer, user, assistant or tool, not " + quoted(r)}
+		return &bodyError{at.in("role"), "must be system, developer, user, assistant or tool, not " + quoted(r)}
 	}
 }
 
 func chatCalls(q *question, at place, calls value) error {
 	if !calls.null() && !calls.is('[') {
-		return want(at, calls, "a list")
+		return want(at, calls, "an array")
 	}
 	for c := range calls.items() {
 		f := c.field("function")
@@ -122,7 +122,7 @@ func (chat) whole(b []byte, r *reply) []byte {
 	return append(chatUsage(b, r), '}')
 }
 
-// chatHead begins an object of the API.
+// chatHead writes the beginning of an object of the API.
 func chatHead(b []byte, r *reply, kind string) []byte {
 	b = append(b, `{"id":"chatcmpl-`...)
 	b = strconv.AppendInt(b, int64(r.n), 10)
@@ -139,7 +139,7 @@ func chatUsage(b []byte, r *reply) []byte {
 	return append(b, '}')
 }
 
-// chatChunk begins a chunk up to its delta; chatChunkEnd ends it.
+// chatChunk writes a chunk up to its delta; chatChunkEnd writes the rest.
 func chatChunk(s *stream, r *reply) {
 	s.b = append(s.b, "data: "...)
 	s.b = chatHead(s.b, r, "chat.completion.chunk")
@@ -215,7 +215,7 @@ func (chat) failureEvent(b []byte, status int, text string) []byte {
 	return append(b, "}\n\n"...)
 }
 
-// openAIError writes the field error of OpenAI's APIs.
+// openAIError writes the field error of an OpenAI response.
 func openAIError(b []byte, status int, code, text string) []byte {
 	kind := "invalid_request_error"
 	switch {
@@ -233,7 +233,7 @@ func openAIError(b []byte, status int, code, text string) []byte {
 	return append(appendTextOrNull(b, code), '}')
 }
 
-// appendTextOrNull writes a text, null for an empty one.
+// appendTextOrNull writes a text as a JSON string, or null if it is empty.
 func appendTextOrNull(b []byte, s string) []byte {
 	if s == "" {
 		return append(b, "null"...)
@@ -246,8 +246,8 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(append(b, name...), n, 10)
 }
 
-// finishes maps a finish reason onto the words of another API; what is not
-// known stays.
+// finishes translates a finish reason into the words of another API. It returns an
+// unknown one as it is.
 func finishes(finish, stop, calls, length string) string {
 	switch finish {
 	case loop.FinishStop:

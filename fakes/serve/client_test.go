@@ -9,9 +9,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A client is what a test knows of an API, written from the vendors' documents
-// and sharing no code with the server: how a history is sent, and how a reply is
-// read.
+// A client is a client of an API for tests: it sends histories and reads replies. It
+// is written from the vendors' documents and shares no code with the server.
 type client struct {
 	path string
 	body func(history []loop.Message, stream bool) map[string]any
@@ -203,7 +202,7 @@ type responseFields struct {
 	}
 }
 
-// answer gives the reply. The API does not tell why a reply with calls ended.
+// answer returns the reply. The API has no finish reason for a reply with calls.
 func (v *responseFields) answer(t *testing.T) answer {
 	a := answer{In: v.Usage.In, Out: v.Usage.Out}
 	for _, item := range v.Output {
@@ -234,8 +233,8 @@ func readResponse(t *testing.T, body []byte) answer {
 	return v.answer(t)
 }
 
-// readResponseEvents takes the last event's response, which must be what the
-// deltas told.
+// readResponseEvents returns the last event's response, which must equal the sum of
+// the deltas.
 func readResponseEvents(t *testing.T, events []event) (a answer) {
 	text, args := "", map[string]string{}
 	for i, e := range events {

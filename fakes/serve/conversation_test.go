@@ -26,7 +26,7 @@ func result(id, text string) loop.Message {
 
 func user(text string) loop.Message { return loop.Message{Role: loop.User, Text: text} }
 
-// The history alone tells where in the script a request stands.
+// The history alone determines the step that answers a request.
 func TestWhereARequestStands(t *testing.T) {
 	f := []fakes.StepCall{call("f", "{}")}
 	tests := []struct {
@@ -58,13 +58,13 @@ func TestWhereARequestStands(t *testing.T) {
 			[]loop.Message{hi, replied("I w"), user("Shorter."), replied("short"), user("And?")}, "-"},
 		{"a condition that is used up", []fakes.Step{{Text: "-", Repeat: 9}, {When: fakes.WhenFailed, Text: "oh"}},
 			[]loop.Message{hi, replied("", "a"), result("a", "Error: no"), replied("oh", "b"), result("b", "Error: no")}, "-"},
-		// A reply that said nothing leaves no message, so that the second one here
-		// was said to the third request.
+		// An empty reply leaves no message, so the second message here answered the
+		// third request.
 		{"after silence", []fakes.Step{{Text: "one"}, {}, {Text: "three"}, {Text: "four"}}, []loop.Message{hi, replied("one"), hi, replied("three"), hi}, "four"},
 		{"after silence that was kept", []fakes.Step{{Text: "one"}, {}, {Text: "three"}, {Text: "four"}}, []loop.Message{hi, replied("one"), hi, replied(""), hi}, "three"},
 		{"after silence without end", []fakes.Step{{Repeat: fakes.Forever}}, []loop.Message{hi, replied("mine"), hi}, ""},
-		// The ids tell that four calls were asked for before the one that is left: by
-		// the second and the third request.
+		// The ids show that four calls came before the one that is left: in the replies
+		// to the second and the third request.
 		{"after messages were dropped", []fakes.Step{{Text: "one"}, {Text: "two", Calls: append(f, f...), Repeat: 2}, {Text: "four", Calls: f}, {Text: "five ${call}"}},
 			[]loop.Message{hi, replied("four", "call_5"), result("call_5", "")}, "five 6"},
 		{"after all messages of the script", []fakes.Step{{Text: "one", Calls: f}}, []loop.Message{hi, replied("", "call_900"), result("call_900", "")}, "!"},
@@ -115,8 +115,8 @@ func TestResultsInArguments(t *testing.T) {
 	}
 }
 
-// The k-th time that the same is asked is the k-th try, up to the one that is
-// answered: then the same begins anew.
+// The k-th of equal requests is the k-th try, until one is answered: then the count
+// begins again.
 func TestTries(t *testing.T) {
 	step := at(fakes.Step{Text: "ok", Failures: []fakes.ModelFailure{{Status: 429, Latency: fakes.Instantly()}, {Status: 503, Latency: fakes.Instantly()}}})
 	s := serveSteps(t, step, at(fakes.Step{Text: "two", Failures: []fakes.ModelFailure{{Status: 500, Latency: fakes.Instantly()}}, FailForever: true}))
@@ -157,7 +157,7 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// A reply that says nothing is no answer: the same request again is the next.
+// An empty reply is not an answer: the same request again is the next request.
 func TestSilenceIsAskedAgain(t *testing.T) {
 	s := serveSteps(t, at(fakes.Step{Repeat: 2}), at(fakes.Step{Text: "three", Failures: []fakes.ModelFailure{{Status: 429, Latency: fakes.Instantly()}}}))
 	c := clients["chat"]
@@ -176,7 +176,7 @@ func TestSilenceIsAskedAgain(t *testing.T) {
 	}
 }
 
-// Only so many requests are remembered, the newest ones.
+// A limited number of requests is remembered: the newest ones.
 func TestTriesAreBounded(t *testing.T) {
 	c := newTries(3)
 	for key := range uint64(6) {
@@ -209,7 +209,7 @@ func TestTriesAreBounded(t *testing.T) {
 	}
 }
 
-// References to items of the server's own stand for them.
+// A reference to an item of the server counts as that item.
 func TestItemReferences(t *testing.T) {
 	s := serveSteps(t, at(fakes.Step{Text: "I look.", Calls: []fakes.StepCall{call("f", "{}"), call("f", "{}")}}), at(fakes.Step{Text: "after ${turn} ${call}"}))
 	first := decode[struct{ Output []struct{ ID string } }](t, post(s, "/v1/responses", `{"model":"any","input":"Hi"}`).Body.String())
@@ -233,7 +233,7 @@ func TestItemReferences(t *testing.T) {
 	}
 }
 
-// What results say of calls that were not executed, and what they do not.
+// Results that are read as denied, vetoed or failed calls, and results that are not.
 func TestResultTexts(t *testing.T) {
 	tests := []struct {
 		text                   string
@@ -269,7 +269,7 @@ func TestResultTexts(t *testing.T) {
 	}
 }
 
-// Who has called tools and may not any more asks for a last word.
+// A request without tools after calls asks for a last word.
 func TestLastWord(t *testing.T) {
 	steps := []fakes.Step{at(fakes.Step{Repeat: fakes.Forever, Calls: []fakes.StepCall{call("f", "{}")}}), at(fakes.Step{When: fakes.WhenFinal, Text: "bye", Repeat: fakes.Forever})}
 	called := []loop.Message{hi, replied("", "call_1"), result("call_1", "fine")}
@@ -305,8 +305,7 @@ func TestLastWord(t *testing.T) {
 	}
 }
 
-// What is drawn for a step depends on the seed of the request, and on nothing
-// else.
+// The draws of a step depend only on the seed of the request.
 func TestStatesBySeed(t *testing.T) {
 	step := func(state string, next ...fakes.Transition) fakes.Step {
 		return at(fakes.Step{State: state, Text: state, Next: next})

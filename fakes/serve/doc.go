@@ -1,50 +1,56 @@
-// Package serve answers for a model over HTTP, by script: OpenAI's Chat
-// Completions and Responses, and Anthropic's Messages, streamed and not. An
-// agent in any language, with any SDK, can so be driven by the scripts that
-// drive the reference loop.
+// Package serve plays the model of a script over HTTP. It serves OpenAI's Chat
+// Completions and Responses and Anthropic's Messages, streamed and not. So the
+// scripts that drive the reference loop can drive an agent in any language, with
+// any SDK.
 //
-// # What answers a request
+// # Which step answers a request
 //
-// A request brings its conversation along, and that alone tells where in the
-// script it stands: nothing is kept of a conversation. The number of the request
-// is one more than that of the assistant's messages before it. The conditions
-// ([fakes.When]) look at the results at the history's end: a result that begins
-// with "Error", or is a JSON object with an error, is a failed one (as is
-// Anthropic's is_error); denials, vetoes and nudges are known by the words of
-// package loop, denials by those of some SDKs as well. A reply that was cut off is
-// known by the step that gave it, and a request for a last word by this: calls
-// were made, and no tools are offered any more. What asks for a summary cannot be
-// told from other requests. System messages count for nothing.
+// A request carries its whole conversation, and the server finds the step from
+// that alone: it keeps no state of conversations. The number of a request is one
+// more than the number of assistant messages before it. The conditions
+// ([fakes.When]) look at the results at the end of the history:
 //
-// Three things leave no trace in a history, and are dealt with as follows.
+//   - A result failed if it begins with "Error", is a JSON object with an error, or
+//     has Anthropic's is_error.
+//   - Denials, vetoes and nudges have the words of package loop. Denials may also
+//     have those of some SDKs.
+//   - A reply was cut off if its step says so.
+//   - A request asks for a last word if the history has calls, but the request
+//     offers no tools.
+//   - A request for a summary cannot be recognized: the next step answers it.
 //
-//   - A reply that said nothing. Where a step says nothing but the history has a
-//     message with something in its place, the step is passed over.
-//   - Messages that a client dropped. The ids call_1, call_2 … of calls tell how
-//     many calls were asked for before the ones that are left; steps are passed
-//     over until that many were. Which replies without calls were dropped cannot
-//     be known.
-//   - Tries. The k-th time that a request comes with the same scenario, seed, API
-//     and body is its k-th try, until it is answered; then it begins anew. Who has
-//     several conversations that say the same at once gives each a seed, an API
-//     key or a header X-Agentbench-Conversation of its own, for those count as
-//     well. The newest 8,192 to 16,384 requests are remembered, of steps that
-//     have failures or say nothing.
+// System messages are ignored.
 //
-// Tools are the client's to run: what the script says of them is not served. Nor
-// are the user's messages and cancels.
+// Three things leave no trace in a history:
 //
-// # Faults
+//   - Empty replies. If a step is empty but the history has a message with content
+//     in its place, the server skips the step.
+//   - Messages that the client dropped. The ids call_1, call_2 … in the remaining
+//     calls show how many calls came before. The server skips steps until it has
+//     counted that number of calls. Dropped replies without calls go unnoticed.
+//   - Tries. The k-th request with the same scenario, seed, API and body is the
+//     k-th try, until one is answered; then the count begins again. To run
+//     identical conversations at once, give each its own seed, API key or header
+//     X-Agentbench-Conversation, which all count as part of the request. The server
+//     counts only the tries of empty steps, of steps with failures, and of scripts
+//     with faults. It remembers the newest 8,192 to 16,384 such requests.
 //
-// A failure of the script is what its words say, on the wire: a status (with
-// Retry-After in seconds, and Retry-After-Ms where that says more), a hang before
-// the header, a lost connection. With chunks it comes after as many pieces: a
-// stream stalls, breaks off, or has an error event; an answer that is not
-// streamed breaks off in its middle, and a status comes without pieces. What else
-// there is, is a [fakes.Wire]. The pieces are those of the text, or of the calls'
-// arguments in a reply without text. Where a step has no chunks, all pieces come
-// at its latency, three for a text and three for each call.
+// The client runs the tools itself, so the script's answers of tools are not
+// served. Neither are the user's messages and cancels.
 //
-// A whole message of Anthropic's cannot hold arguments that are no JSON; they come
-// as a JSON string there.
+// # Failures
+//
+// A failure of the script takes place on the wire: a status (with Retry-After in
+// seconds, and Retry-After-Ms if the wait is not a whole number of seconds), a
+// hang before the header, or a lost connection. With chunks it follows that number
+// of pieces: a stream stalls, breaks off, or sends an error event. An answer that
+// is not streamed breaks off in the middle; if it has a status, only the status
+// and its error are sent. A [fakes.Wire] is any other failure of the wire.
+//
+// The pieces are those of the text or, in a reply without text, of the calls'
+// arguments. If a step has no chunks, all pieces are sent at its latency: three for
+// the text and three for each call.
+//
+// A message of Anthropic's API that is not streamed cannot hold arguments that are
+// not JSON. It holds them as a JSON string.
 package serve

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// JournalSchema names the form of the journal.
+// JournalSchema is the schema name of the journal.
 const JournalSchema = "agentbench.journal/v1"
 
-// An Entry tells of one request. It holds nothing of what was said.
+// An Entry describes one request. It contains no text of the conversation.
 type Entry struct {
-	Type     string   `json:"type"` // request
+	Type     string   `json:"type"` // always request
 	N        int      `json:"n"`    // from 1, in the order of arrival
 	AtMS     int64    `json:"at_ms"`
 	TookMS   int64    `json:"took_ms"` // until the end of the answer
@@ -21,26 +21,26 @@ type Entry struct {
 	Seed     uint64   `json:"seed,omitempty"`
 	Request  int      `json:"request,omitempty"`  // its number in the conversation
 	Try      int      `json:"try,omitempty"`      // of the request
-	Step     string   `json:"step,omitempty"`     // what answers it: model[3]
+	Step     string   `json:"step,omitempty"`     // the step that answers it: model[3]
 	Messages int      `json:"messages,omitempty"` // in its history
 	Stream   bool     `json:"stream,omitempty"`
 	Status   int      `json:"status,omitempty"` // 0 = none was sent
 	Finish   string   `json:"finish,omitempty"`
 	Calls    int      `json:"calls,omitempty"`    // in the reply
-	Fault    string   `json:"fault,omitempty"`    // what of the script went wrong on purpose
-	Problems []string `json:"problems,omitempty"` // protocol faults of the client
+	Fault    string   `json:"fault,omitempty"`    // the failure, fault or odd wire that the script planned
+	Problems []string `json:"problems,omitempty"` // of the client's history
 	Error    string   `json:"error,omitempty"`    // why the request was refused
 	Open     bool     `json:"open,omitempty"`     // the answer has not ended yet
-	Gone     bool     `json:"gone,omitempty"`     // the client went away before it did
+	Gone     bool     `json:"gone,omitempty"`     // the client left before the answer ended
 }
 
 // A Tally counts requests.
 type Tally struct {
 	Requests int            `json:"requests"`
-	Refused  int            `json:"refused"`  // that the server could make nothing of
-	Problems int            `json:"problems"` // with a protocol fault of the client
-	Faults   map[string]int `json:"faults"`   // that fired, by kind
-	Furthest int            `json:"furthest"` // the highest number of a request that was answered
+	Refused  int            `json:"refused"`  // invalid requests, and those that no step answers
+	Problems int            `json:"problems"` // requests with problems in their history
+	Faults   map[string]int `json:"faults"`   // planned failures that fired, by kind
+	Furthest int            `json:"furthest"` // the highest number of an answered request
 }
 
 func (t *Tally) add(e *Entry) {
@@ -62,13 +62,13 @@ func (t *Tally) add(e *Entry) {
 	}
 }
 
-// A Journal is what a server has done so far.
+// A Journal lists the requests that a server has received so far.
 type Journal struct {
 	Schema    string            `json:"schema"`
-	Speed     float64           `json:"speed"` // by which waits are divided
+	Speed     float64           `json:"speed"` // divides all waits
 	Total     Tally             `json:"total"`
-	Scenarios map[string]*Tally `json:"scenarios"` // those that were asked for
-	Left      int               `json:"left_out"`  // older entries that are not kept
+	Scenarios map[string]*Tally `json:"scenarios"` // by name, without those never asked for
+	Left      int               `json:"left_out"`  // the number of older entries that are not kept
 	Entries   []Entry           `json:"entries"`
 }
 
@@ -82,7 +82,7 @@ type journal struct {
 	max     int
 }
 
-// begin takes an entry.
+// begin adds an entry.
 func (j *journal) begin(e *Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -138,12 +138,12 @@ func (t *Tally) clone() Tally {
 	return c
 }
 
-// Journal gives what the server has done so far.
+// Journal returns a copy of the server's journal.
 func (s *Server) Journal() *Journal { return s.journal.snapshot(s.speed) }
 
 func (s *Server) writeJournal(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")
-	e.Encode(s.Journal()) // an error means that the client is gone
+	e.Encode(s.Journal()) // an error means that the client has left
 }

@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// A value is a value of a JSON text that has been found valid as a whole: what
-// reads it need not look for mistakes. The nil value is one that is not there.
+// A value is a value of a valid JSON text, so its methods need no checks. The nil
+// value is a missing one.
 type value []byte
 
-// parse checks a JSON text and gives its value.
+// parse checks a JSON text and returns its value.
 func parse(text []byte) (value, error) {
 	if json.Valid(text) {
 		return bytes.TrimSpace(text), nil
@@ -23,39 +23,39 @@ func parse(text []byte) (value, error) {
 	err := json.Unmarshal(text, &v)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		return nil, fmt.Errorf("the body is no JSON: at byte %d: %w", syntax.Offset, err)
+		return nil, fmt.Errorf("the body is not JSON: at byte %d: %w", syntax.Offset, err)
 	}
-	return nil, errors.New("the body is no JSON")
+	return nil, errors.New("the body is not JSON")
 }
 
 // is reports whether the value begins like a string ("), an object ({), an
 // array ([), true (t), false (f) or null (n).
 func (v value) is(first byte) bool { return len(v) > 0 && v[0] == first }
 
-// null reports whether the value is null or not there.
+// null reports whether the value is null or missing.
 func (v value) null() bool { return len(v) == 0 || v[0] == 'n' }
 
-// kind names what the value is.
+// kind returns the type of the value, for errors.
 func (v value) kind() string {
 	switch {
 	case len(v) == 0:
 		return "nothing"
 	case v[0] == '"':
-		return "text"
+		return "a string"
 	case v[0] == '{':
 		return "an object"
 	case v[0] == '[':
-		return "a list"
+		return "an array"
 	case v[0] == 't', v[0] == 'f':
-		return "a truth value"
+		return "a boolean"
 	case v[0] == 'n':
 		return "null"
 	}
 	return "a number"
 }
 
-// fields gives the fields of an object, the names as they stand between the
-// quotes. What is no object has none.
+// fields yields the fields of an object, with the raw text of their names between
+// the quotes. It yields nothing for any other value.
 func (v value) fields() iter.Seq2[[]byte, value] {
 	return func(yield func([]byte, value) bool) {
 		if !v.is('{') {
@@ -74,7 +74,7 @@ func (v value) fields() iter.Seq2[[]byte, value] {
 	}
 }
 
-// items gives the entries of a list. What is no list has none.
+// items yields the entries of an array. It yields nothing for any other value.
 func (v value) items() iter.Seq[value] {
 	return func(yield func(value) bool) {
 		if !v.is('[') {
@@ -90,7 +90,8 @@ func (v value) items() iter.Seq[value] {
 	}
 }
 
-// field gives a field of an object, the last one of that name.
+// field returns the last field with that name of an object, or nil if there is
+// none.
 func (v value) field(name string) (found value) {
 	for n, f := range v.fields() {
 		if string(n) == name {
@@ -100,7 +101,8 @@ func (v value) field(name string) (found value) {
 	return found
 }
 
-// next is where the next thing stands: behind white space, commas and colons.
+// next returns the offset of the next token from i on: it skips white space, commas
+// and colons.
 func (v value) next(i int) int {
 	for {
 		switch v[i] {
@@ -112,7 +114,7 @@ func (v value) next(i int) int {
 	}
 }
 
-// end is where the value that begins at i ends.
+// end returns the offset after the value that begins at i.
 func (v value) end(i int) int {
 	switch v[i] {
 	case '"':
@@ -141,7 +143,7 @@ func (v value) end(i int) int {
 	return i
 }
 
-// quote is where the string that begins at i has its last quote.
+// quote returns the offset of the closing quote of the string that begins at i.
 func (v value) quote(i int) int {
 	for begin := i + 1; ; {
 		i += 1 + bytes.IndexByte(v[i+1:], '"')
@@ -155,7 +157,7 @@ func (v value) quote(i int) int {
 	}
 }
 
-// text gives the text of a string, "" of anything else.
+// text returns the text of a string, and "" for any other value.
 func (v value) text() string {
 	if !v.is('"') {
 		return ""
@@ -192,8 +194,8 @@ func (v value) text() string {
 	return string(append(out, v...))
 }
 
-// unit reads the escape \uXXXX, or the two of a surrogate pair, and gives how
-// long it is. Half a pair is U+FFFD.
+// unit reads the escape \uXXXX, or the two escapes of a surrogate pair. It returns
+// the character and the number of bytes read. Half a pair becomes U+FFFD.
 func unit(v []byte) (rune, int) {
 	r := hex(v[2:6])
 	if !utf16.IsSurrogate(r) {
@@ -220,7 +222,8 @@ func hex(digits []byte) (r rune) {
 	return r
 }
 
-// appendText writes a text as a JSON string. What is no UTF-8 becomes U+FFFD.
+// appendText writes a text as a JSON string. Each byte that is not UTF-8 becomes
+// U+FFFD.
 func appendText(b []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	b = append(b, '"')

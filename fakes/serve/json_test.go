@@ -54,8 +54,8 @@ func checkJSON(t *testing.T, text string) {
 	if err != nil {
 		return
 	}
-	// encoding/json makes one U+FFFD of each byte that is no UTF-8, ToValidUTF8
-	// one of a run of them.
+	// encoding/json replaces each byte that is not UTF-8 by U+FFFD, ToValidUTF8 each
+	// run of such bytes.
 	if !utf8.ValidString(text) {
 		tree(v)
 		return
@@ -76,7 +76,7 @@ func TestJSON(t *testing.T) {
 		checkJSON(t, text)
 	}
 	_, err := parse([]byte(`{"a":}`))
-	if want := "the body is no JSON: at byte 6: invalid character '}' looking for beginning of value"; err == nil || err.Error() != want {
+	if want := "the body is not JSON: at byte 6: invalid character '}' looking for beginning of value"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }

@@ -21,7 +21,7 @@ func (messages) read(body value) (*question, error) {
 	}
 	list := body.field("messages")
 	if !list.is('[') {
-		return nil, want(field("messages"), list, "a list")
+		return nil, want(field("messages"), list, "an array")
 	}
 	i := 0
 	for m := range list.items() {
@@ -55,11 +55,12 @@ func anthropicMessage(q *question, at place, m value) error {
 	case "system":
 		return nil
 	default:
-		return &mistake{at.in("role"), "must be user or assistant, not " + quoted(r)}
+		return &bodyError{at.in("role"), "must be user or assistant, not " + quoted(r)}
 	}
 }
 
-// userBlocks reads a message of the user: results, and then what else there is.
+// userBlocks reads a message of the user: its results, and then its other blocks as
+// one message.
 func userBlocks(q *question, at place, blocks value) error {
 	text, err := content(at, blocks)
 	if err != nil {
@@ -123,21 +124,21 @@ func (messages) whole(b []byte, r *reply) []byte {
 	return append(anthropicUsage(b, r.in, r.out), '}')
 }
 
-// anthropicHead begins a message up to its content.
+// anthropicHead writes a message up to its content.
 func anthropicHead(b []byte, r *reply) []byte {
 	b = appendNumber(append(b, '{'), `"id":"msg_`, int64(r.n))
 	b = appendText(append(b, `","type":"message","role":"assistant","model":`...), r.model)
 	return append(b, `,"content":[`...)
 }
 
-// anthropicCall begins a call up to its input.
+// anthropicCall writes a call up to its input.
 func anthropicCall(b []byte, c *loop.AskedCall) []byte {
 	b = appendText(append(b, `{"type":"tool_use","id":`...), c.ID)
 	return appendText(append(b, `,"name":`...), c.Name)
 }
 
-// appendInput writes arguments as a value. Such as are no JSON come as text: a
-// message that is not streamed cannot hold them otherwise.
+// appendInput writes arguments as a JSON value. Arguments that are not JSON become a
+// JSON string: a message that is not streamed cannot hold them otherwise.
 func appendInput(b []byte, args string) []byte {
 	switch {
 	case strings.TrimSpace(args) == "":
@@ -158,7 +159,7 @@ func anthropicUsage(b []byte, in, out int64) []byte {
 	return append(appendNumber(b, `,"output_tokens":`, out), '}')
 }
 
-// event begins an event up to its fields; endEvent ends it.
+// event writes an event up to its fields; endEvent ends it.
 func (s *stream) event(name string) {
 	s.b = append(append(s.b, "event: "...), name...)
 	s.b = append(append(s.b, "\ndata: {\"type\":\""...), name...)
@@ -167,7 +168,7 @@ func (s *stream) event(name string) {
 
 func (s *stream) endEvent() { s.b = append(s.b, "}\n\n"...) }
 
-// blockEvent begins an event about a block.
+// blockEvent writes an event about a block up to its fields.
 func (s *stream) blockEvent(name string, index int) {
 	s.event(name)
 	s.b = appendNumber(s.b, `,"index":`, int64(index))

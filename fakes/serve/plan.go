@@ -9,12 +9,12 @@ import (
 	"github.com/agentbench-go/agentbench/fakes"
 )
 
-// A plan is an answer, and when which of its bytes are due. Instants count from
-// the request's arrival, in the script's time.
+// A plan is an answer and the schedule of its bytes. Instants count from the
+// request's arrival, in the script's time.
 type plan struct {
 	status     int
 	stream     bool
-	wait       time.Duration // that the client is asked for
+	wait       time.Duration // for Retry-After
 	waitAsDate bool
 	out        *stream
 	parts      []part
@@ -22,7 +22,7 @@ type plan struct {
 	after      time.Duration // until the ending
 }
 
-// A part is what is to be sent at an instant: the bytes up to an offset.
+// A part is the bytes up to an offset and the instant at which they are sent.
 type part struct {
 	at time.Duration
 	to int
@@ -33,12 +33,12 @@ type ending uint8
 
 const (
 	endsWell  ending = iota
-	endsNever        // nothing comes any more
-	endsAlive        // signs of life come, and nothing else
+	endsNever        // the connection stays open and silent
+	endsAlive        // only keep-alives follow
 	endsLost         // the connection is lost
 )
 
-// prepare makes the plan for what is said.
+// prepare returns the plan for a reply or its failure.
 func (x *exchange) prepare(said *fakes.Said, r *reply, streamed bool) *plan {
 	p := &plan{status: http.StatusOK, stream: streamed, out: x.streams.Get().(*stream), after: said.After}
 	p.out.b, p.out.marks, p.out.sequence = p.out.b[:0], p.out.marks[:0], 0
@@ -78,7 +78,7 @@ func (x *exchange) prepare(said *fakes.Said, r *reply, streamed bool) *plan {
 	return p
 }
 
-// faultName is a failure as the journal has it.
+// faultName returns a failure's name in the journal.
 func faultName(f *fakes.ModelFailure) string {
 	switch {
 	case f.Wire != fakes.WireUsual:
@@ -93,8 +93,8 @@ func faultName(f *fakes.ModelFailure) string {
 	return fmt.Sprintf("status-%d", f.Status)
 }
 
-// refusing reports whether a failure is an answer of its own: a status that is
-// no success, or an error in place of a reply.
+// refusing reports whether a failure replaces the whole answer by an error: with a
+// status of its own, or with status 200 and an error in the body.
 func refusing(f *fakes.ModelFailure, streamed bool) bool {
 	if streamed && (f.Chunks > 0 || f.Wire == fakes.WireErrorEvent) {
 		return false
@@ -102,7 +102,7 @@ func refusing(f *fakes.ModelFailure, streamed bool) bool {
 	return f.Status != 0 && !f.Hangs() || f.Wire == fakes.WireErrorEvent
 }
 
-// refuse answers with the status of a failure.
+// refuse plans an answer that consists of the failure's status and error.
 func (p *plan) refuse(a api, f *fakes.ModelFailure, reason string) {
 	p.stream = false
 	if f.Wire != fakes.WireErrorEvent {
@@ -113,7 +113,7 @@ func (p *plan) refuse(a api, f *fakes.ModelFailure, reason string) {
 	p.send(p.after, len(p.out.b))
 }
 
-// reasonOf is what a server says of a failure.
+// reasonOf returns the message of a failure on the wire.
 func reasonOf(f *fakes.ModelFailure, reason string) string {
 	if reason == "" {
 		reason = http.StatusText(f.Status)
@@ -134,7 +134,7 @@ func (p *plan) schedule(said *fakes.Said) {
 // send plans the bytes up to an offset.
 func (p *plan) send(at time.Duration, to int) { p.parts = append(p.parts, part{at, to}) }
 
-// sent is the offset up to which all is planned.
+// sent returns the offset up to which bytes are planned.
 func (p *plan) sent() int {
 	if len(p.parts) == 0 {
 		return 0
@@ -142,8 +142,9 @@ func (p *plan) sent() int {
 	return p.parts[len(p.parts)-1].to
 }
 
-// fail lets an answer break off: a stream after its pieces, another in the
-// middle if there are to be pieces.
+// fail plans the failure of an answer: a stream fails after its pieces. An answer
+// that is not streamed fails in the middle if the failure has chunks, else before
+// its first byte.
 func (p *plan) fail(a api, f *fakes.ModelFailure, said *fakes.Said) {
 	if !p.stream && f.Chunks > 0 {
 		p.send(said.At(f.Chunks-1), len(p.out.b)/2)
@@ -166,7 +167,8 @@ func (p *plan) fail(a api, f *fakes.ModelFailure, said *fakes.Said) {
 	}
 }
 
-// middle is an offset inside the next event of a stream, or in what is left.
+// middle returns the offset of the middle of a stream's next event, or of the rest
+// of an answer that is not streamed.
 func (p *plan) middle(from int) int {
 	rest := p.out.b[from:]
 	if i := bytes.Index(rest, []byte("\n\n")); p.stream && i >= 0 {

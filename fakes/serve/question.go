@@ -8,66 +8,66 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// What a request may hold at most.
+// Limits of a request.
 const (
 	maxMessages = 12_000 // messages and calls
 	maxCalls    = 1_000  // calls of one message
 )
 
-// A question is what a request asks, whatever the API.
+// A question is the content of a request of any API.
 type question struct {
 	model   string
 	stream  bool
-	usage   bool           // a stream is to end with what was used
+	usage   bool           // a stream must end with the usage
 	tools   bool           // the model may call tools
-	history []loop.Message // without system messages: they are no part of a conversation
+	history []loop.Message // without system messages
 	calls   int            // in the messages of the assistant
 }
 
-// A place is where in a body something stands: a field, or an entry of a list
-// and a field of that.
+// A place is a place in a body: a field, or an entry of a list and a field of the
+// entry.
 type place struct {
 	list  string
 	i     int
 	field string
 }
 
-// field is a field of the body.
+// field returns the place of a field of the body.
 func field(name string) place { return place{field: name} }
 
-// in is a field of an entry.
+// in returns the place of a field of the entry p.
 func (p place) in(field string) place {
 	p.field = field
 	return p
 }
 
-// A mistake says what is wrong with a request, and where in its body.
-type mistake struct {
+// A bodyError says what is wrong with a request, and where in its body.
+type bodyError struct {
 	at      place
 	problem string
 }
 
-func (m *mistake) Error() string {
-	switch at := m.at; {
+func (e *bodyError) Error() string {
+	switch at := e.at; {
 	case at.list != "" && at.field != "":
-		return fmt.Sprintf("%s[%d].%s: %s", at.list, at.i, at.field, m.problem)
+		return fmt.Sprintf("%s[%d].%s: %s", at.list, at.i, at.field, e.problem)
 	case at.list != "":
-		return fmt.Sprintf("%s[%d]: %s", at.list, at.i, m.problem)
+		return fmt.Sprintf("%s[%d]: %s", at.list, at.i, e.problem)
 	case at.field != "":
-		return at.field + ": " + m.problem
+		return at.field + ": " + e.problem
 	}
-	return m.problem
+	return e.problem
 }
 
-// want is the mistake of a value that is something else than it must be.
+// want returns the error of a value of the wrong type.
 func want(at place, v value, what string) error {
-	return &mistake{at, fmt.Sprintf("must be %s, not %s", what, v.kind())}
+	return &bodyError{at, fmt.Sprintf("must be %s, not %s", what, v.kind())}
 }
 
-// common reads what all APIs have alike.
+// common reads the fields that all APIs share.
 func (q *question) common(body value) error {
 	if !body.is('{') {
-		return &mistake{problem: "the body must be a JSON object, not " + body.kind()}
+		return &bodyError{problem: "the body must be a JSON object, not " + body.kind()}
 	}
 	forbidden := false
 	for name, v := range body.fields() {
@@ -81,7 +81,7 @@ func (q *question) common(body value) error {
 			forbidden = v.text() == "none" || v.field("type").text() == "none"
 		case "model":
 			if !v.is('"') {
-				return want(field("model"), v, "text")
+				return want(field("model"), v, "a string")
 			}
 			q.model = v.text()
 		case "stream":
@@ -90,7 +90,7 @@ func (q *question) common(body value) error {
 	}
 	q.tools = q.tools && !forbidden
 	if q.model == "" {
-		return &mistake{field("model"), "is missing"}
+		return &bodyError{field("model"), "is missing"}
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (q *question) common(body value) error {
 // add appends a message of the history.
 func (q *question) add(at place, m loop.Message) error {
 	if len(q.history)+q.calls >= maxMessages {
-		return &mistake{at, fmt.Sprintf("there are more than %d messages and calls", maxMessages)}
+		return &bodyError{at, fmt.Sprintf("there are more than %d messages and calls", maxMessages)}
 	}
 	q.history = append(q.history, m)
 	return nil
@@ -117,7 +117,7 @@ func (q *question) reply(at place, text string) error {
 func (q *question) call(at place, id, name, args string) error {
 	last := &q.history[len(q.history)-1]
 	if len(last.Calls) == maxCalls || len(q.history)+q.calls >= maxMessages {
-		return &mistake{at, fmt.Sprintf("there are more than %d calls in a message, or %d messages and calls", maxCalls, maxMessages)}
+		return &bodyError{at, fmt.Sprintf("there are more than %d calls in a message, or %d messages and calls", maxCalls, maxMessages)}
 	}
 	q.calls++
 	last.Calls = append(last.Calls, loop.Call{ID: id, Name: name, Args: args})
@@ -129,8 +129,8 @@ func (q *question) result(at place, id, text string, failed bool) error {
 	return q.add(at, loop.Message{Role: loop.ToolRole, CallID: id, Text: text, Failed: failed})
 }
 
-// content gives the text of a message's content: a text, or a list of parts, of
-// which those count that have a text.
+// content returns the text of a message's content, which is a string or an array of
+// parts. It joins the texts of the parts and ignores parts without text.
 func content(at place, v value) (string, error) {
 	switch {
 	case v.is('"'):
@@ -138,7 +138,7 @@ func content(at place, v value) (string, error) {
 	case v.null():
 		return "", nil
 	case !v.is('['):
-		return "", want(at, v, "text or a list of parts")
+		return "", want(at, v, "a string or an array of parts")
 	}
 	var b strings.Builder
 	for part := range v.items() {
@@ -146,7 +146,7 @@ func content(at place, v value) (string, error) {
 		case part.is('"'):
 			b.WriteString(part.text())
 		case !part.is('{'):
-			return "", want(at, part, "a list of parts, each an object")
+			return "", want(at, part, "an array of parts, each an object")
 		default:
 			b.WriteString(part.field("text").text())
 			b.WriteString(part.field("refusal").text())
@@ -155,8 +155,9 @@ func content(at place, v value) (string, error) {
 	return b.String(), nil
 }
 
-// quoted shows a text in an error.
+// quoted returns a text for an error: in quotes, at most 80 characters long.
 func quoted(s string) string { return text.Quote(s, 80) }
 
-// clip shows a text in an error, on one line and without quotes.
+// clip returns a text for an error: on one line, without quotes, at most 80
+// characters long.
 func clip(s string) string { return text.Clip(text.Line(s), 80) }

@@ -6,10 +6,10 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// responses is OpenAI's Responses API: POST /v1/responses. Nothing is stored: a
-// request brings its whole conversation. The ids of items say what they are, so
-// that a reference to one can be read: msg_3 is the text of the third reply,
-// fc_3_0_call_7 its first call, whose own id is call_7.
+// responses is OpenAI's Responses API: POST /v1/responses. The server stores
+// nothing: a request carries its whole conversation. The ids of items describe the
+// items, so that the server understands references to them: msg_3 is the text of
+// the third reply, and fc_3_0_call_7 its first call, whose own id is call_7.
 type responses struct{}
 
 const (
@@ -39,11 +39,11 @@ func (responses) read(body value) (*question, error) {
 			input = v
 		case "previous_response_id", "conversation":
 			if !v.null() {
-				return nil, &mistake{field(string(name)), "this server keeps no conversations: send the whole input with each request (store: false)"}
+				return nil, &bodyError{field(string(name)), "this server keeps no conversations: send the whole input with each request (store: false)"}
 			}
 		case "background":
 			if v.is('t') {
-				return nil, &mistake{field("background"), "this server answers at once"}
+				return nil, &bodyError{field("background"), "must be false: this server has no background responses"}
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func (responses) read(body value) (*question, error) {
 		return q, q.user(field("input"), input.text())
 	}
 	if !input.is('[') {
-		return nil, want(field("input"), input, "text or a list")
+		return nil, want(field("input"), input, "a string or an array")
 	}
 	items := itemReader{question: q}
 	for v := range input.items() {
@@ -63,11 +63,11 @@ func (responses) read(body value) (*question, error) {
 	return q, nil
 }
 
-// An itemReader puts the items of a reply together.
+// An itemReader joins the items of a reply to one message.
 type itemReader struct {
 	*question
 	i    int
-	open bool // the last message is a reply whose items still come
+	open bool // the last message is a reply that may get more items
 }
 
 func (r *itemReader) read(v value) error {
@@ -90,7 +90,7 @@ func (r *itemReader) read(v value) error {
 	case "item_reference":
 		return r.reference(at, v.field("id").text())
 	}
-	return nil // of reasoning and the like the script knows nothing
+	return nil // a script has no reasoning and no other items
 }
 
 func (r *itemReader) message(at place, v value) error {
@@ -107,11 +107,11 @@ func (r *itemReader) message(at place, v value) error {
 	case "assistant":
 		return r.said(at, text)
 	default:
-		return &mistake{at.in("role"), "must be system, developer, user or assistant, not " + quoted(role)}
+		return &bodyError{at.in("role"), "must be system, developer, user or assistant, not " + quoted(role)}
 	}
 }
 
-// said adds the text of a reply, called a call of one.
+// said adds the text of a reply.
 func (r *itemReader) said(at place, text string) error {
 	if r.open && r.history[len(r.history)-1].Text == "" {
 		r.history[len(r.history)-1].Text = text
@@ -121,6 +121,7 @@ func (r *itemReader) said(at place, text string) error {
 	return r.question.reply(at, text)
 }
 
+// called adds a call of a reply.
 func (r *itemReader) called(at place, id, name, args string) error {
 	if !r.open {
 		r.open = true
@@ -131,6 +132,7 @@ func (r *itemReader) called(at place, id, name, args string) error {
 	return r.question.call(at, id, name, args)
 }
 
+// reference adds the item of this server that an id describes.
 func (r *itemReader) reference(at place, id string) error {
 	if parts := strings.SplitN(id, "_", 4); parts[0]+"_" == callItem && len(parts) == 4 {
 		return r.called(at, parts[3], "", "{}")
@@ -138,14 +140,14 @@ func (r *itemReader) reference(at place, id string) error {
 	if strings.HasPrefix(id, messageItem) {
 		return r.said(at, "what was said")
 	}
-	return &mistake{at.in("id"), "this server gave no item the id " + quoted(id)}
+	return &bodyError{at.in("id"), "no item of this server has the id " + quoted(id)}
 }
 
 func (responses) whole(b []byte, r *reply) []byte {
 	return responseObject(b, r, true)
 }
 
-// responseObject writes a response: whole, or as it stands when it begins.
+// responseObject writes a response: complete, or in progress without output.
 func responseObject(b []byte, r *reply, whole bool) []byte {
 	b = appendNumber(append(b, '{'), `"id":"resp_`, int64(r.n))
 	b = append(b, `","object":"response","created_at":0,"status":"`...)
@@ -174,8 +176,8 @@ func responseObject(b []byte, r *reply, whole bool) []byte {
 	return append(b, `,"user":null,"metadata":{}}`...)
 }
 
-// responseStatus gives the status for a finish reason, and why a response is
-// incomplete.
+// responseStatus returns the status for a finish reason, and the reason if the
+// response is incomplete.
 func responseStatus(finish string) (status, reason string) {
 	switch finish {
 	case "":
@@ -201,7 +203,7 @@ func responseItems(b []byte, r *reply) []byte {
 	return b
 }
 
-// messageObject writes the item of a text; in progress it has no content.
+// messageObject writes the item of a text, which has content only when completed.
 func messageObject(b []byte, r *reply, status, text string) []byte {
 	b = appendNumber(append(b, '{'), `"id":"`+messageItem, int64(r.n))
 	b = append(append(b, `","type":"message","status":"`...), status...)
@@ -234,7 +236,7 @@ func responseUsage(b []byte, r *reply) []byte {
 	return append(appendNumber(b, `,"total_tokens":`, r.in+r.out), '}')
 }
 
-// numbered begins an event with its number.
+// numbered writes an event up to its fields, with its sequence number.
 func (s *stream) numbered(name string) {
 	s.event(name)
 	s.b = appendNumber(s.b, `,"sequence_number":`, int64(s.sequence))
@@ -258,7 +260,7 @@ func (responses) begin(s *stream, r *reply) {
 	s.endEvent()
 }
 
-// textEvent begins an event about the text.
+// textEvent writes an event about the text up to its fields.
 func (s *stream) textEvent(name string, r *reply) {
 	s.numbered(name)
 	s.b = appendNumber(s.b, `,"item_id":"`+messageItem, int64(r.n))
@@ -311,7 +313,7 @@ func (responses) call(s *stream, r *reply, d delta) {
 	s.endEvent()
 }
 
-// callEvent begins an event about the arguments of a call.
+// callEvent writes an event about the arguments of a call up to its fields.
 func (s *stream) callEvent(name string, r *reply, call int, index int64) {
 	s.numbered(name)
 	s.b = appendCallItem(append(s.b, `,"item_id":`...), r, call)

@@ -2,29 +2,30 @@ package serve
 
 import "strings"
 
-// What a result says that was not executed. A denial: in loop's own words, and
-// in those of agents and SDKs that are in use.
+// denials are the beginnings of results of denied calls: the words of package loop,
+// then those of popular agents and SDKs.
 var denials = []string{
 	"permission denied by the user", "tool call execution denied", "tool execution denied", "tool execution was not approved",
 	"user rejected", "the user doesn't want to proceed", "the user denied",
 }
 
-// A veto or a refusal: in loop's own words, which come after "Error: ".
+// vetoes are the beginnings, and vetoParts the middles, of results of vetoed and
+// refused calls: the words of package loop, which follow "Error: ".
 var (
 	vetoes = []string{
 		"this call was vetoed", "this call was not run", "circuit breaker triggered", "detector ", "at most ",
 		"maximum function calls", "maximum tries", "maximum tokens", "maximum cost", "maximum steps", "maximum depth", "maximum sub-runs",
 	}
-	vetoParts = []string{" is disabled after ", " may be called "} // behind the tool's name
+	vetoParts = []string{" is disabled after ", " may be called "} // after the tool's name
 )
 
-// denied reports whether a result tells of a denial.
+// denied reports whether a result is that of a denied call.
 func denied(text string) bool {
 	text, _ = cutError(text)
 	return beginsWithOne(text, denials)
 }
 
-// vetoed reports whether a result tells of a veto or a refusal.
+// vetoed reports whether a result is that of a vetoed or refused call.
 func vetoed(text string) bool {
 	text, ok := cutError(text)
 	if !ok {
@@ -38,15 +39,14 @@ func vetoed(text string) bool {
 	return beginsWithOne(text, vetoes)
 }
 
-// nudged reports whether a message is one by which a detector of loop's tells
-// the model.
+// nudged reports whether a message is the nudge of a detector of package loop.
 func nudged(text string) bool {
 	return beginsWithOne(text, []string{"circuit breaker triggered:", "detector "}) && strings.Contains(text, " Do not repeat it: ")
 }
 
-// failedText reports whether a result reads like that of a call that failed: it
-// begins with "Error", as loop's own do, tells of a denial, or is a JSON object
-// with an error.
+// failedText reports whether a result reads like that of a failed call: it begins
+// with "Error", as those of package loop do, is that of a denied call, or is a JSON
+// object with an error.
 func failedText(text string) bool {
 	text = strings.TrimSpace(text)
 	if begins(text, "error") || denied(text) {
@@ -74,7 +74,7 @@ func failedText(text string) bool {
 	return false
 }
 
-// cutError cuts "Error: " from a text, and reports whether it was there.
+// cutError cuts a leading "Error:" from a text, and reports whether it was there.
 func cutError(text string) (rest string, ok bool) {
 	text = strings.TrimSpace(text)
 	if !begins(text, "error:") {
@@ -92,7 +92,7 @@ func beginsWithOne(text string, words []string) bool {
 	return false
 }
 
-// begins reports whether a text begins with a word, in whatever case.
+// begins reports whether a text begins with a word, in upper or lower case.
 func begins(text, word string) bool {
 	return len(text) >= len(word) && strings.EqualFold(text[:len(word)], word)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A served world checks that each answer of the model in a simulated run is what
-// a server says to the same request, of which it sees the history alone.
+// A served world checks that each answer of the model in a simulated run equals the
+// answer of a server to the same request, which sees only the history.
 type served struct {
 	*fakes.World
 	t      *testing.T
@@ -59,8 +59,8 @@ func (w *served) see(e *loop.Effect) {
 	}
 }
 
-// compare compares what the server said with what the world says, as far as the
-// API can tell it.
+// compare compares the server's answer with the world's, as far as the API can
+// express it.
 func (w *served) compare(server, world loop.Input) {
 	w.same++
 	switch {
@@ -124,7 +124,7 @@ func (w *served) ask(e *loop.Effect) (in loop.Input, ok bool) {
 	return loop.Input{Kind: loop.ModelReply, Ref: e.Ref, Text: a.Text, Calls: a.Calls, Finish: a.Finish}, true
 }
 
-// failed is a plan's failure as the loop would be told of it.
+// failed returns a plan's failure as the loop would see it.
 func failed(p *plan, ref loop.Ref) loop.Input {
 	in := loop.Input{Kind: loop.ModelFailure, Ref: ref, RetryAfter: p.wait}
 	body := string(p.out.b)

@@ -9,24 +9,23 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// How many replies may have left no message: in a row because they said nothing,
-// and because the client dropped them.
+// Limits on the replies without a message in the history.
 const (
-	maxSilent  = 8
-	maxDropped = 5_000
+	maxSilent  = 8     // empty replies in a row
+	maxDropped = 5_000 // replies that the client dropped
 )
 
-// A scene is a scenario that is served.
+// A scene is a served scenario.
 type scene struct {
 	name        string
 	script      *fakes.Script
 	model       *fakes.Model
 	conditional bool // some step has a When
-	struck      bool // by faults of the script
+	struck      bool // the script has faults
 }
 
-// A spot is where in a script a request stands: that follows from the history
-// that it brings, and from nothing else.
+// A spot is the place of a request in a script. It follows from the history in the
+// request alone.
 type spot struct {
 	*scene
 	model   fakes.Model // with the seed
@@ -36,12 +35,12 @@ type spot struct {
 	cut     bool // the reply before was cut off
 	n       int  // the number of the request
 	step    int  // the index of the step that answers it, -1 = there is none
-	asked   int  // calls asked for before it
+	asked   int  // the number of calls in earlier replies
 	final   bool // the request asks for a last word
 }
 
-// find goes through the script as the history says that it was gone through,
-// and gives each message and call its number.
+// find follows the history through the script, and sets the number of each message
+// and call.
 func (sc *scene) find(q *question, seed uint64) *spot {
 	s := &spot{scene: sc, model: sc.model.Seeded(seed)}
 	var last []loop.Call
@@ -60,13 +59,14 @@ func (sc *scene) find(q *question, seed uint64) *spot {
 		}
 	}
 	s.history = q.history
-	// Who has called tools and may not any more is to come to an end.
+	// A client that called tools before and offers none now wants a last word.
 	s.final = !q.tools && s.asked > 0
 	s.next()
 	return s
 }
 
-// numbered is the number of the call with an id, none if there is no such call.
+// numbered returns the ref of the call with an id, or the zero Ref if there is no
+// such call.
 func numbered(calls []loop.Call, id string) loop.Ref {
 	for i := range calls {
 		if calls[i].ID == id {
@@ -76,7 +76,7 @@ func numbered(calls []loop.Call, id string) loop.Ref {
 	return loop.Ref{}
 }
 
-// replied goes on to the request that a message of the assistant answered.
+// replied advances to the request that a message of the assistant answered.
 func (s *spot) replied(m *loop.Message) {
 	s.catchUp(s.askedBefore(m.Calls))
 	s.next()
@@ -94,8 +94,8 @@ func (s *spot) replied(m *loop.Message) {
 	}
 }
 
-// askedBefore gives how many calls were asked for before some, as far as fresh
-// ids among them tell: a client may have dropped the replies that did.
+// askedBefore returns the number of calls before these, as far as the fresh ids
+// among them show it, else 0. The client may have dropped the earlier calls.
 func (s *spot) askedBefore(calls []loop.Call) int {
 	before := math.MaxInt
 	for i := range calls {
@@ -109,12 +109,12 @@ func (s *spot) askedBefore(calls []loop.Call) int {
 	return before
 }
 
-// catchUp passes over the steps that asked for calls which are not in the
-// history.
+// catchUp skips the steps whose calls are missing in the history, until the number
+// of calls is that of asked.
 func (s *spot) catchUp(asked int) {
 	history := s.history
 	defer func() { s.history = history }()
-	s.history = nil // what they came right after is not known any more
+	s.history = nil // what the dropped requests followed is unknown
 	for dropped := 0; s.asked < asked && dropped < maxDropped; dropped++ {
 		s.next()
 		if s.step < 0 {
@@ -125,7 +125,7 @@ func (s *spot) catchUp(asked int) {
 	s.asked = max(s.asked, asked)
 }
 
-// next goes on to the next request, which is asked with the history.
+// next advances to the next request, which has the history s.history.
 func (s *spot) next() {
 	if s.n++; s.n > 1 {
 		s.cut = s.step >= 0 && s.script.Model[s.step].Finish == loop.FinishLength
@@ -140,7 +140,7 @@ func (s *spot) next() {
 	s.step = s.model.Next(&s.course, s.before)
 }
 
-// silent reports whether the step says nothing, so that its reply leaves no
+// silent reports whether the reply of the step is empty, so that it leaves no
 // message in a history.
 func (s *spot) silent() bool {
 	if s.step < 0 {
@@ -163,19 +163,20 @@ func silent(said *fakes.Said) bool {
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// counted reports whether it matters how often the request was made before.
+// counted reports whether the answer depends on how often the request was sent
+// before.
 func (s *spot) counted() bool {
 	return s.struck || s.step >= 0 && len(s.script.Model[s.step].Failures) > 0 || s.silent()
 }
 
-// say gives what is said to a try.
+// say returns the answer to a try of the request.
 func (s *spot) say(try int) (fakes.Said, error) {
 	return s.model.Say(s.step, fakes.Request{Ref: loop.Ref{Kind: loop.RefModel, N: s.n, Try: try}, Calls: s.asked, History: s.history})
 }
 
-// answer gives what is said to the request, of which the same was asked so many
-// times before, and which try it is: each failure was a try, and after a reply
-// that said nothing came the next request.
+// answer returns the answer to the request and the number of its try, if the same
+// request was sent that often earlier. Each failure was one try of it; each empty
+// reply led to the next request.
 func (s *spot) answer(earlier int) (said fakes.Said, try int, err error) {
 	for try = 1; s.step >= 0; try++ {
 		said, err = s.say(try)
@@ -191,7 +192,8 @@ func (s *spot) answer(earlier int) (said fakes.Said, try int, err error) {
 	return said, try, err
 }
 
-// look tells what the end of a history shows.
+// look reads the end of a history: the last batch of results and the messages
+// after it.
 func look(history []loop.Message) fakes.Before {
 	var b fakes.Before
 	i := len(history) - 1
@@ -208,7 +210,7 @@ func look(history []loop.Message) fakes.Before {
 	return b
 }
 
-// missed says why no step answers the request.
+// missed returns why no step answers the request.
 func (s *spot) missed() string {
 	last := -1
 	var conditions []string
@@ -221,17 +223,17 @@ func (s *spot) missed() string {
 	}
 	text := fmt.Sprintf("no model step for request %d: ", s.n)
 	if last >= 0 {
-		text += fmt.Sprintf("the last one, %s, answers none after request %d", stepName(last), s.plain())
+		text += fmt.Sprintf("the last one, %s, answers no request after %d", stepName(last), s.plain())
 	} else {
 		text += "all steps have a condition"
 	}
 	if len(conditions) > 0 {
-		text += "; the condition does not hold, or is used up, of " + strings.Join(conditions, ", ")
+		text += "; these do not hold or are used up: " + strings.Join(conditions, ", ")
 	}
 	return text
 }
 
-// plain is how many requests the steps without a condition answer.
+// plain returns how many requests the steps without a condition answer.
 func (sc *scene) plain() int {
 	n := 0
 	for i := range sc.script.Model {
@@ -242,5 +244,5 @@ func (sc *scene) plain() int {
 	return n
 }
 
-// stepName is the step as errors and the journal have it.
+// stepName returns the name of a step in errors and in the journal.
 func stepName(i int) string { return fmt.Sprintf("model[%d]", i) }

@@ -14,7 +14,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
-// ask answers a request to a model.
+// ask answers a request to the model.
 func (x *exchange) ask() {
 	p, refused := x.plan()
 	if refused != nil {
@@ -25,7 +25,7 @@ func (x *exchange) ask() {
 	x.play(p)
 }
 
-// plan reads a request and makes the answer to it.
+// plan reads a request and returns the plan of its answer.
 func (x *exchange) plan() (*plan, *refusal) {
 	body := x.bodies.Get().(*bytes.Buffer)
 	defer x.release(body)
@@ -53,9 +53,10 @@ func badRequest(err error) *refusal {
 	return &refusal{http.StatusBadRequest, "bad_request", err.Error()}
 }
 
-// read reads the body of a request. A body that is announced as too large is not
-// read at all. Of a large one the rest waits until few others are read, so that
-// clients that send slowly hold up nobody with a small body.
+// read reads the body of a request. It does not read a body whose announced length
+// is too large. A body of more than smallBody bytes waits for one of the places for
+// large bodies before the rest is read, so that slow clients never hold up small
+// bodies.
 func (x *exchange) read(b *bytes.Buffer) *refusal {
 	b.Reset()
 	length := x.r.ContentLength
@@ -63,7 +64,7 @@ func (x *exchange) read(b *bytes.Buffer) *refusal {
 		return tooLarge
 	}
 	rc := http.NewResponseController(x.w)
-	rc.SetReadDeadline(x.came.Add(bodyTime)) // where there is no such thing, nobody waits either
+	rc.SetReadDeadline(x.came.Add(bodyTime)) // a transport without deadlines does not wait either
 	defer rc.SetReadDeadline(time.Time{})
 	in := http.MaxBytesReader(x.w, x.r.Body, maxBody)
 	if length > 0 {
@@ -75,7 +76,7 @@ func (x *exchange) read(b *bytes.Buffer) *refusal {
 		case x.large <- struct{}{}:
 			x.holds = true
 		case <-x.r.Context().Done():
-			return &refusal{http.StatusServiceUnavailable, "gone", "the client went away"}
+			return &refusal{http.StatusServiceUnavailable, "gone", "the client left"}
 		}
 		if length > 0 {
 			b.Grow(int(length) - b.Len() + bytes.MinRead)
@@ -90,14 +91,14 @@ func (x *exchange) read(b *bytes.Buffer) *refusal {
 	case errors.As(err, &large):
 		return tooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &refusal{http.StatusRequestTimeout, "too_slow", fmt.Sprintf("the body did not come within %v, or what is more than %d bytes of it within %v", bodyTime, smallBody, largeTime)}
+		return &refusal{http.StatusRequestTimeout, "too_slow", fmt.Sprintf("the body did not come within %v, or its part after the first %d bytes within %v", bodyTime, smallBody, largeTime)}
 	}
-	return &refusal{http.StatusBadRequest, "bad_request", "the body broke off"}
+	return &refusal{http.StatusBadRequest, "bad_request", "the body is incomplete"}
 }
 
 var tooLarge = &refusal{http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body has more than %d bytes", maxBody)}
 
-// release gives a buffer back, and the place of a large body.
+// release returns a buffer to its pool, and frees the place of a large body.
 func (x *exchange) release(b *bytes.Buffer) {
 	if x.holds {
 		<-x.large
@@ -107,7 +108,7 @@ func (x *exchange) release(b *bytes.Buffer) {
 	}
 }
 
-// answer finds out what the script says to a question.
+// answer returns the plan of the script's answer to a question.
 func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	at := x.scene.find(q, x.seed)
 	earlier, key := 0, uint64(0)
@@ -134,11 +135,11 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 		in: step.TokensIn, out: step.TokensOut, usage: q.usage, of: said.Of, wire: step.Wire}, q.stream), nil
 }
 
-// problems are the protocol faults of a history.
+// problems returns the violations of the protocol in a client's history.
 func problems(history []loop.Message) []string {
 	found := audit.CheckHistory(history)
-	if len(found) > maxTold {
-		found = append(found[:maxTold], fmt.Sprintf("and %d more", len(found)-maxTold))
+	if len(found) > maxProblems {
+		found = append(found[:maxProblems], fmt.Sprintf("and %d more", len(found)-maxProblems))
 	}
 	for i := range found {
 		found[i] = text.Clip(text.Line(found[i]), 300)

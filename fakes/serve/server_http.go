@@ -16,19 +16,19 @@ import (
 	"github.com/agentbench-go/agentbench/fakes"
 )
 
-// What a server takes at most.
+// Limits of a server.
 const (
 	maxBody     = 16 << 20
-	smallBody   = 64 << 10 // what is more is read of few bodies at a time
+	smallBody   = 64 << 10 // a larger body needs one of the largeBodies places
 	largeBodies = 8
-	maxAtOnce   = 4096 // requests
-	maxTold     = 20   // protocol faults of one request
-	maxLooked   = 16384
+	maxAtOnce   = 4096             // requests
+	maxProblems = 20               // shown of one request
+	maxCounted  = 16384            // requests whose tries are counted
 	bodyTime    = 30 * time.Second // to send a body
-	largeTime   = 5 * time.Second  // to send what of a large body is more than smallBody
+	largeTime   = 5 * time.Second  // to send the part of a body after smallBody
 )
 
-// A Scenario is a script and the name that it is served under: suite/name.
+// A Scenario is a script and the name under which it is served: suite/name.
 type Scenario struct {
 	Name   string
 	Script *fakes.Script
@@ -36,39 +36,39 @@ type Scenario struct {
 
 // Options say how scenarios are served.
 type Options struct {
-	// Seed is that of requests whose path names none.
+	// Seed is the seed of requests whose path does not contain one.
 	Seed uint64
 	// Speed divides all waits; 0 = 1.
 	Speed float64
-	// Entries is how many the journal keeps; 0 = 1,000.
+	// Entries is the number of entries that the journal keeps; 0 = 1,000.
 	Entries int
-	// Observe is told each entry of the journal when its answer has ended, one
-	// after another. It must not keep it, nor call the server.
+	// Observe is called with each entry of the journal when its answer has ended,
+	// one call at a time. It must not keep the entry, nor call the server.
 	Observe func(*Entry)
 }
 
-// A Server answers requests to a model by scripts. It is an [http.Handler];
-// [Server.Serve] makes one of it that can be shut down.
+// A Server answers requests to a model from scripts. It is an [http.Handler], and
+// [Server.Serve] runs it on a listener until a context ends.
 type Server struct {
 	seed    uint64
 	speed   float64
 	scenes  map[string]*scene
 	names   []string
-	only    *scene // where there is no other
+	only    *scene // the scene, if there is only one
 	models  []byte // the list of models
 	tries   *tries
 	journal journal
 	began   time.Time
 	atOnce  atomic.Int64
-	large   chan struct{} // a place for each large body that is being read
+	large   chan struct{} // holds one element for each large body being read
 	bodies  sync.Pool     // of *bytes.Buffer
 	streams sync.Pool     // of *stream
 }
 
-// New makes a server of scenarios, which must not change any more. The error
-// joins what is wrong with their scripts, or says that a name comes twice.
+// New returns a server of scenarios, which must not change afterwards. The error
+// joins the errors of their scripts, and names scenarios with the same name.
 func New(scenarios []Scenario, o Options) (*Server, error) {
-	s := &Server{seed: o.Seed, speed: o.Speed, scenes: make(map[string]*scene, len(scenarios)), tries: newTries(maxLooked / 2),
+	s := &Server{seed: o.Seed, speed: o.Speed, scenes: make(map[string]*scene, len(scenarios)), tries: newTries(maxCounted / 2),
 		journal: journal{observe: o.Observe, scenes: map[string]*Tally{}, max: o.Entries},
 		began:   time.Now(), large: make(chan struct{}, largeBodies)}
 	if s.speed == 0 {
@@ -109,7 +109,7 @@ func (s *Server) add(sc Scenario) error {
 	return nil
 }
 
-// appendModels writes the list of models in the words of both vendors.
+// appendModels writes the list of models with the fields of both vendors.
 func appendModels(b []byte, names []string) []byte {
 	b = append(b, `{"object":"list","data":[`...)
 	for i, name := range names {
@@ -123,14 +123,14 @@ func appendModels(b []byte, names []string) []byte {
 	return append(b, `],"has_more":false}`...)
 }
 
-// apis are the endpoints that answer for a model.
+// apis maps paths to the APIs that are served there.
 var apis = map[string]api{
 	"/v1/chat/completions": chat{},
 	"/v1/responses":        responses{},
 	"/v1/messages":         messages{},
 }
 
-const endpoints = "POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, GET /v1/models, GET /health and GET /__agentbench/journal"
+const endpoints = "POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, GET /v1/models, GET /health or GET /__agentbench/journal"
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -151,10 +151,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.route()
 }
 
-// foreign returns why a request is not answered at all: it asks for another
-// machine, to which a name server led a browser, or a web page from elsewhere
-// sent it. It is "" for a request of this machine. A foreign request leaves
-// nothing in the journal, which it could fill.
+// foreign returns why a request is refused before it is read, or "" for a request of
+// this machine. A request is foreign if its host is another machine, whose name a
+// name server may have pointed here, or if a web page from another machine sent it.
+// Foreign requests are left out of the journal, which they could fill.
 func foreign(r *http.Request) string {
 	if !local(r.Host) {
 		return "this server answers to localhost and to loopback addresses only"
@@ -168,8 +168,8 @@ func foreign(r *http.Request) string {
 	return ""
 }
 
-// local reports whether a host, with or without a port, is this machine. Names
-// are compared without regard to case, and a dot may end them (RFC 9110, RFC 3986).
+// local reports whether a host, with or without a port, is this machine. Names are
+// compared without regard to case, and may end with a dot (RFC 9110, RFC 3986).
 func local(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -185,14 +185,14 @@ type exchange struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	api   api
-	scene *scene // nil until it is known
+	scene *scene // nil until the scenario is known
 	seed  uint64
 	entry *Entry
 	came  time.Time
-	holds bool // a place in large
+	holds bool // has an element in large
 }
 
-// route finds out what is asked for.
+// route answers a request by its path and method.
 func (x *exchange) route() {
 	path, err := x.scenario(x.r.URL.Path)
 	if a := apis[path]; a != nil {
@@ -208,7 +208,7 @@ func (x *exchange) route() {
 		x.w.Header().Set("Allow", http.MethodPost)
 		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", path + " takes POST, not " + clip(x.r.Method)})
 	case x.r.Method != http.MethodGet && x.r.Method != http.MethodHead:
-		x.refuse(&refusal{http.StatusNotFound, "unknown_path", fmt.Sprintf("there is no %s %s; there are %s", clip(x.r.Method), clip(path), endpoints)})
+		x.refuse(&refusal{http.StatusNotFound, "unknown_path", fmt.Sprintf("there is no %s %s: use %s", clip(x.r.Method), clip(path), endpoints)})
 	case path == "/v1/models":
 		x.json(x.models)
 	case path == "/health":
@@ -216,11 +216,12 @@ func (x *exchange) route() {
 	case path == "/__agentbench/journal":
 		x.writeJournal(x.w)
 	default:
-		x.refuse(&refusal{http.StatusNotFound, "unknown_path", fmt.Sprintf("there is no %s; there are %s", clip(path), endpoints)})
+		x.refuse(&refusal{http.StatusNotFound, "unknown_path", fmt.Sprintf("there is no %s: use %s", clip(path), endpoints)})
 	}
 }
 
-// scenario cuts /run/SUITE/SCENARIO/SEED from a path, and takes the scenario.
+// scenario cuts /run/SUITE/SCENARIO/SEED from a path, and sets the scenario and the
+// seed. Without that prefix, it sets the only scenario of the server, if it has one.
 func (x *exchange) scenario(path string) (rest string, err error) {
 	inside, ok := strings.CutPrefix(path, "/run/")
 	if !ok {
@@ -237,12 +238,12 @@ func (x *exchange) scenario(path string) (rest string, err error) {
 		return rest, x.noScenario(name)
 	}
 	if x.seed, err = strconv.ParseUint(parts[2], 10, 64); err != nil {
-		return rest, fmt.Errorf("the seed in the path must be a whole number from 0 on, not %s", quoted(parts[2]))
+		return rest, fmt.Errorf("the seed in the path must be a whole number of 0 or more, not %s", quoted(parts[2]))
 	}
 	return rest, nil
 }
 
-// noScenario is the error of a scenario that is not served.
+// noScenario returns the error of a scenario that is not served.
 func (s *Server) noScenario(name string) error {
 	const shown = 5
 	names := s.names
@@ -250,21 +251,22 @@ func (s *Server) noScenario(name string) error {
 	if len(names) > shown {
 		names, more = names[:shown], fmt.Sprintf(" and %d more (GET /v1/models lists them)", len(s.names)-shown)
 	}
-	return fmt.Errorf("no scenario %s is served; there are %s%s", quoted(name), strings.Join(names, ", "), more)
+	return fmt.Errorf("scenario %s is not served: use %s%s", quoted(name), strings.Join(names, ", "), more)
 }
 
 // json answers with a JSON text.
 func (x *exchange) json(body []byte) {
 	x.w.Header().Set("Content-Type", "application/json")
-	x.w.Write(body) // an error means that the client is gone
+	x.w.Write(body) // an error means that the client has left
 }
 
-// A refusal says why a request has no place in the script.
+// A refusal says why the server does not answer a request from the script.
 type refusal struct {
 	status        int
 	code, problem string
 }
 
+// refuse sends a refusal and journals the request.
 func (x *exchange) refuse(r *refusal) {
 	x.entry.Error = r.problem
 	x.begin()
@@ -272,7 +274,7 @@ func (x *exchange) refuse(r *refusal) {
 	x.end(r.status, false)
 }
 
-// answerRefusal sends a refusal, and leaves the journal alone.
+// answerRefusal sends a refusal without an entry in the journal.
 func (x *exchange) answerRefusal(r *refusal) {
 	h := x.w.Header()
 	h.Set("Content-Type", "application/json")

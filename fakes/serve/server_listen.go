@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// How long a server waits for clients.
+// How long a server waits for its clients, and how long a header may be.
 const (
 	headerTime = 10 * time.Second // to send a header
-	idleTime   = 2 * time.Minute  // for the next request
-	leaveTime  = time.Second      // to read the last answers when it ends
+	idleTime   = 2 * time.Minute  // to send the next request
+	leaveTime  = time.Second      // to read the last answers after the end
 	maxHeader  = 64 << 10
 )
 
-// Serve answers the requests that come over a listener until ctx ends; answers
-// that are under way then are broken off. When it returns, the listener and
-// every connection are closed and no answer is under way. The error says why it
-// could not go on.
+// Serve answers the requests on a listener until ctx ends, and then breaks off the
+// answers in progress. When it returns, the listener and every connection are
+// closed and no answer is in progress. The error says why it could not go on.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
-	var answers sync.RWMutex // held for reading by each that is under way
+	var answers sync.RWMutex // each answer in progress holds it for reading
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			answers.RLock()
@@ -48,13 +47,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		<-ended
 	}
 	cancel()
-	server.Close() // of what is closed already nothing is said
+	server.Close() // its error is about connections that are already closed
 	answers.Lock()
 	defer answers.Unlock()
 	return err
 }
 
-// leave ends a server, which may take a moment.
+// leave shuts a server down, and waits up to leaveTime for its clients.
 func leave(ctx context.Context, server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer cancel()

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// beat is the script's time between two signs of life.
+// beat is the script's time between two keep-alives.
 const beat = 5 * time.Second
 
-// play carries a plan out.
+// play sends the answer of a plan and completes its entry in the journal.
 func (x *exchange) play(p *plan) {
 	status, whole := x.send(p)
 	x.end(status, !whole && (p.ending != endsLost || x.r.Context().Err() != nil))
@@ -21,13 +21,13 @@ func (x *exchange) play(p *plan) {
 	}
 }
 
-// send sends an answer. It gives the status that was sent, and whether the
-// answer is to end well.
+// send sends an answer. It returns the status that was sent, 0 if none was, and
+// whether the whole answer was sent and ends well.
 func (x *exchange) send(p *plan) (status int, whole bool) {
 	from := 0
 	for i, part := range p.parts {
 		if i+1 < len(p.parts) && p.parts[i+1].at <= part.at {
-			continue // they go together
+			continue // the next part goes out at the same instant
 		}
 		if !x.wait(part.at) {
 			return status, false
@@ -60,8 +60,8 @@ func (x *exchange) send(p *plan) (status int, whole bool) {
 	return status, p.ending == endsWell
 }
 
-// head writes the header. at says that all of the answer comes at once.
-func (x *exchange) head(p *plan, at bool) {
+// head writes the header. once is set if the whole answer is sent at once.
+func (x *exchange) head(p *plan, once bool) {
 	h := x.w.Header()
 	switch {
 	case p.stream:
@@ -69,7 +69,7 @@ func (x *exchange) head(p *plan, at bool) {
 		h.Set("Cache-Control", "no-cache")
 	default:
 		h.Set("Content-Type", "application/json")
-		if at {
+		if once {
 			h.Set("Content-Length", strconv.Itoa(p.sent()))
 		}
 	}
@@ -79,8 +79,8 @@ func (x *exchange) head(p *plan, at bool) {
 	x.w.WriteHeader(p.status)
 }
 
-// retryAfter tells the client how long to wait: in whole seconds, with the
-// milliseconds beside them where they say more, or as a date.
+// retryAfter sets how long the client should wait: in whole seconds, with a second
+// header in milliseconds if the wait is not a whole number of seconds, or as a date.
 func (x *exchange) retryAfter(h http.Header, p *plan) {
 	wait := x.real(p.wait)
 	seconds := (wait + time.Second - 1) / time.Second
@@ -94,7 +94,7 @@ func (x *exchange) retryAfter(h http.Header, p *plan) {
 	}
 }
 
-// real is how long a duration of the script takes.
+// real returns the real time that a duration of the script takes.
 func (s *Server) real(d time.Duration) time.Duration {
 	if s.speed == 1 {
 		return d
@@ -102,7 +102,7 @@ func (s *Server) real(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / s.speed)
 }
 
-// wait waits until an instant, and reports whether the client is still there.
+// wait waits until an instant, and reports whether the client is still connected.
 func (x *exchange) wait(at time.Duration) bool {
 	d := time.Until(x.came.Add(x.real(at)))
 	if d <= 0 {
@@ -118,9 +118,9 @@ func (x *exchange) wait(at time.Duration) bool {
 	}
 }
 
-// keepAlive sends signs of life until the client goes away.
+// keepAlive sends keep-alives until the client leaves.
 func (x *exchange) keepAlive(p *plan) {
-	sign := []byte("\n") // white space before a JSON text
+	sign := []byte("\n") // white space may precede a JSON text
 	if p.stream {
 		sign = []byte(x.api.heartbeat())
 	}
@@ -139,4 +139,4 @@ func (x *exchange) keepAlive(p *plan) {
 	}
 }
 
-func (x *exchange) flush() { http.NewResponseController(x.w).Flush() } // where there is no such thing, nothing waits
+func (x *exchange) flush() { http.NewResponseController(x.w).Flush() } // an error means that the writer does not buffer

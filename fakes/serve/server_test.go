@@ -23,7 +23,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// many serves test/one to test/seven, each of which says its name.
+// many serves test/one to test/seven, each of which answers with its name.
 func many(t *testing.T) *Server {
 	t.Helper()
 	var list []Scenario
@@ -58,8 +58,8 @@ func TestScenariosByPathAndModel(t *testing.T) {
 	}
 }
 
-// Each refusal says what is wrong and where, in the API's own form, and that
-// trying again is no use.
+// Each refusal says what is wrong and where, in the form of the API, and that
+// clients should not retry.
 func TestRefusals(t *testing.T) {
 	s := many(t)
 	const chatPath, ask = "/run/test/one/1/v1/chat/completions", `{"model":"m","messages":[%s]}`
@@ -68,33 +68,33 @@ func TestRefusals(t *testing.T) {
 		status            int
 		code, want        string
 	}{
-		{"GET", "/", "", 404, "unknown_path", "there is no /; there are " + endpoints},
-		{"POST", "/chat/completions", "{}", 404, "unknown_path", "there is no POST /chat/completions; there are " + endpoints},
-		{"DELETE", "/v1/models", "", 404, "unknown_path", "there is no DELETE /v1/models; there are " + endpoints},
+		{"GET", "/", "", 404, "unknown_path", "there is no /: use " + endpoints},
+		{"POST", "/chat/completions", "{}", 404, "unknown_path", "there is no POST /chat/completions: use " + endpoints},
+		{"DELETE", "/v1/models", "", 404, "unknown_path", "there is no DELETE /v1/models: use " + endpoints},
 		{"GET", "/v1/responses", "", 405, "method_not_allowed", "/v1/responses takes POST, not GET"},
 		{"GET", "/run/test/one", "", 404, "unknown_scenario", "the path of a scenario is /run/SUITE/SCENARIO/SEED/v1/…"},
 		{"POST", "/run/test/eight/1/v1/responses", "", 404, "unknown_scenario",
-			`no scenario "test/eight" is served; there are test/one, test/two, test/three, test/four, test/five and 2 more (GET /v1/models lists them)`},
-		{"POST", "/run/test/one/x/v1/responses", "", 404, "unknown_scenario", `the seed in the path must be a whole number from 0 on, not "x"`},
+			`scenario "test/eight" is not served: use test/one, test/two, test/three, test/four, test/five and 2 more (GET /v1/models lists them)`},
+		{"POST", "/run/test/one/x/v1/responses", "", 404, "unknown_scenario", `the seed in the path must be a whole number of 0 or more, not "x"`},
 		{"POST", "/v1/chat/completions", fmt.Sprintf(ask, ""), 404, "unknown_scenario",
-			`no scenario "m" is served; there are test/one, test/two, test/three, test/four, test/five and 2 more (GET /v1/models lists them): ask under /run/SUITE/SCENARIO/SEED/v1, or name the scenario as the model`},
-		{"POST", chatPath, "", 400, "bad_request", "the body is no JSON: at byte 0: unexpected end of JSON input"},
-		{"POST", chatPath, "[]", 400, "bad_request", "the body must be a JSON object, not a list"},
+			`scenario "m" is not served: use test/one, test/two, test/three, test/four, test/five and 2 more (GET /v1/models lists them): ask under /run/SUITE/SCENARIO/SEED/v1, or name the scenario as the model`},
+		{"POST", chatPath, "", 400, "bad_request", "the body is not JSON: at byte 0: unexpected end of JSON input"},
+		{"POST", chatPath, "[]", 400, "bad_request", "the body must be a JSON object, not an array"},
 		{"POST", chatPath, "{}", 400, "bad_request", "model: is missing"},
-		{"POST", chatPath, `{"model":3}`, 400, "bad_request", "model: must be text, not a number"},
-		{"POST", chatPath, `{"model":"m"}`, 400, "bad_request", "messages: must be a list, not nothing"},
-		{"POST", chatPath, `{"model":"m","messages":[],"n":2}`, 400, "bad_request", "n: the script has one choice"},
+		{"POST", chatPath, `{"model":3}`, 400, "bad_request", "model: must be a string, not a number"},
+		{"POST", chatPath, `{"model":"m"}`, 400, "bad_request", "messages: must be an array, not nothing"},
+		{"POST", chatPath, `{"model":"m","messages":[],"n":2}`, 400, "bad_request", "n: must be 1: a script has one choice"},
 		{"POST", chatPath, fmt.Sprintf(ask, "{},5"), 400, "bad_request", `messages[0].role: must be system, developer, user, assistant or tool, not ""`},
 		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"user"},5`), 400, "bad_request", "messages[1]: must be an object, not a number"},
-		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"user","content":{}}`), 400, "bad_request", "messages[0].content: must be text or a list of parts, not an object"},
-		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"user","content":[true]}`), 400, "bad_request", "messages[0].content: must be a list of parts, each an object, not a truth value"},
-		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"assistant","tool_calls":{}}`), 400, "bad_request", "messages[0].tool_calls: must be a list, not an object"},
+		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"user","content":{}}`), 400, "bad_request", "messages[0].content: must be a string or an array of parts, not an object"},
+		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"user","content":[true]}`), 400, "bad_request", "messages[0].content: must be an array of parts, each an object, not a boolean"},
+		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"assistant","tool_calls":{}}`), 400, "bad_request", "messages[0].tool_calls: must be an array, not an object"},
 		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"user"},{"role":"assistant","content":"x"}`), 422, "script_ran_dry",
-			"no model step for request 2: the last one, model[0], answers none after request 1"},
+			"no model step for request 2: the last one, model[0], answers no request after 1"},
 		{"POST", "/run/test/one/1/v1/responses", `{"model":"m","input":[],"previous_response_id":"resp_1"}`, 400, "bad_request",
 			"previous_response_id: this server keeps no conversations: send the whole input with each request (store: false)"},
 		{"POST", "/run/test/one/1/v1/responses", `{"model":"m","input":[{"type":"item_reference","id":"rs_1"}]}`, 400, "bad_request",
-			`input[0].id: this server gave no item the id "rs_1"`},
+			`input[0].id: no item of this server has the id "rs_1"`},
 		{"POST", "/run/test/one/1/v1/responses", `{"model":"m","input":[{"role":"robot"}]}`, 400, "bad_request",
 			`input[0].role: must be system, developer, user or assistant, not "robot"`},
 		{"POST", "/run/test/one/1/v1/messages", `{"model":"m","messages":[{"role":"tool"}]}`, 400, "bad_request",
@@ -120,15 +120,15 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A request that no step answers is told which ones there are, and why not.
+// The error of a request that no step answers lists the steps and why they do not.
 func TestMissed(t *testing.T) {
 	tests := []struct {
 		steps []fakes.Step
 		want  string
 	}{
 		{[]fakes.Step{{Text: "a", Repeat: 2}, {When: fakes.WhenDenied}, {Text: "b"}, {When: fakes.WhenOK}},
-			"no model step for request 4: the last one, model[2], answers none after request 3; the condition does not hold, or is used up, of model[1] (when: denied), model[3] (when: ok)"},
-		{[]fakes.Step{{When: fakes.WhenFailed}}, "no model step for request 4: all steps have a condition; the condition does not hold, or is used up, of model[0] (when: failed)"},
+			"no model step for request 4: the last one, model[2], answers no request after 3; these do not hold or are used up: model[1] (when: denied), model[3] (when: ok)"},
+		{[]fakes.Step{{When: fakes.WhenFailed}}, "no model step for request 4: all steps have a condition; these do not hold or are used up: model[0] (when: failed)"},
 	}
 	for _, tt := range tests {
 		s := serveSteps(t, tt.steps...)
@@ -167,8 +167,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// The journal tells of requests, faults and the client's own, and nothing of
-// what was said.
+// The journal lists requests, planned failures and the client's problems, and no
+// text of the conversation.
 func TestJournal(t *testing.T) {
 	var observed []Entry
 	script := &fakes.Script{Model: []fakes.Step{
@@ -202,7 +202,7 @@ func TestJournal(t *testing.T) {
 			Path: "/run/test/one/9/v1/chat/completions",
 			Problems: []string{`message 2 (m1): the id "a" of call c2 was used before`, `message 4 (m2): no result for the call id "a" before it`,
 				`message 4 (m2): an assistant message has neither text nor calls`}},
-		{N: 5, Status: 404, Path: "/nowhere", Error: "there is no POST /nowhere; there are " + endpoints},
+		{N: 5, Status: 404, Path: "/nowhere", Error: "there is no POST /nowhere: use " + endpoints},
 	}}
 	for i := range want.Entries {
 		e := &want.Entries[i]
@@ -260,7 +260,7 @@ func TestJournalWhileAnAnswerIsOpen(t *testing.T) {
 	}, fakes.Step{Text: "abc", Failures: []fakes.ModelFailure{{Hang: true, Chunks: 1, Latency: fakes.Span{Min: sec}}}})
 }
 
-// What a request may hold at most.
+// The limits of a request.
 func TestBounds(t *testing.T) {
 	s := serveSteps(t, at(fakes.Step{Text: "a", Repeat: fakes.Forever}))
 	message, assistant := `{"role":"user","content":"a"}`, `{"role":"assistant","tool_calls":[%s]}`
@@ -298,7 +298,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A body that does not come is not waited for.
+// The server does not wait forever for a body that does not come.
 func TestSlowBody(t *testing.T) {
 	inVirtualTime(t, Options{}, func(t *testing.T, s *Server, client *http.Client) {
 		body, never := io.Pipe()
@@ -319,7 +319,7 @@ func TestSlowBody(t *testing.T) {
 	}, fakes.Step{})
 }
 
-// Whatever comes, there is an answer in JSON or an event stream, and no panic.
+// Every request gets an answer in JSON or an event stream, and none causes a panic.
 func FuzzRequests(f *testing.F) {
 	for path := range apis {
 		for _, body := range []string{"", "{}", `{"model":"m"}`, `{"model":"m","messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"text":"x"}],"is_error":true}]}],"stream":true}`,

@@ -7,38 +7,37 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// An api is one of the ways in which a model is asked over HTTP: how a request
-// is read, and how a reply is written. Everything is appended to b.
+// An api is one of the served APIs: it reads requests and writes replies. All
+// writers append to b.
 type api interface {
 	name() string
 	read(body value) (*question, error)
 	// whole writes a reply that is not streamed.
 	whole(b []byte, r *reply) []byte
-	// The events of a streamed reply, in this order. The text has no event where
-	// it is empty.
+	// The events of a streamed reply, in this order. An empty text has no events.
 	begin(s *stream, r *reply)
 	piece(s *stream, r *reply, text string)
 	endText(s *stream, r *reply)
 	call(s *stream, r *reply, d delta)
 	end(s *stream, r *reply)
-	// failure writes the body of a failed request, failureEvent the event of one
-	// that fails in its stream.
+	// failure writes the body of a failed request, failureEvent the error event of a
+	// stream that fails.
 	failure(b []byte, status int, code, text string) []byte
 	failureEvent(b []byte, status int, text string) []byte
-	// heartbeat is a sign of life in a stream that says nothing.
+	// heartbeat returns a keep-alive of a stream.
 	heartbeat() string
 }
 
-// A reply is what is to be written.
+// A reply is the content of a response.
 type reply struct {
 	n       int // the number of its request
 	model   string
 	text    string
 	calls   []loop.AskedCall
-	finish  string // "" = it is not told
+	finish  string // "" = no finish reason is sent
 	in, out int64  // tokens
-	usage   bool   // a chat's stream ends with them
-	of      int    // pieces that a stream is cut into, 0 = as many as is usual
+	usage   bool   // the stream of a chat ends with the tokens
+	of      int    // the number of pieces of a stream, 0 = the usual number
 	wire    fakes.Wire
 }
 
@@ -47,21 +46,22 @@ func (r *reply) odd() bool {
 	return r.wire == fakes.WireStallAfterDone || r.wire != fakes.WireUsual && len(r.calls) > 1
 }
 
-// usualPieces is how many pieces a text has, and the arguments of a call, where
-// the script does not say it.
+// usualPieces is the number of pieces of a text, and of the arguments of a call, if
+// the script has no chunks.
 const usualPieces = 3
 
-// A stream is a reply as events, on its way.
+// A stream is the events of a reply.
 type stream struct {
 	b        []byte
 	marks    []int // where in b each piece of the reply ends
-	sequence int   // of the next event
+	sequence int   // the number of the next event
 }
 
+// mark ends a piece.
 func (s *stream) mark() { s.marks = append(s.marks, len(s.b)) }
 
-// write writes the whole stream. Its pieces are those of the text, or of the
-// calls where there is no text.
+// write writes the whole stream. Its pieces are those of the text or, without text,
+// those of the calls.
 func (s *stream) write(a api, r *reply) {
 	a.begin(s, r)
 	if r.text == "" && len(r.calls) == 0 {
@@ -87,7 +87,8 @@ func (s *stream) write(a api, r *reply) {
 	a.end(s, r)
 }
 
-// pieces is the number of pieces of a text.
+// pieces returns the number of pieces of a text: of, or the usual number if of is
+// 0.
 func pieces(text string, of int) int {
 	if of > 0 {
 		return of
@@ -97,9 +98,9 @@ func pieces(text string, of int) int {
 
 // A delta is a part of a call in a stream.
 type delta struct {
-	call int // its place among the reply's
+	call int // the index of the call in the reply
 	part callPart
-	text string // of a piece
+	text string // of a callPiece
 }
 
 type callPart uint8
@@ -110,8 +111,8 @@ const (
 	callEnds
 )
 
-// deltas gives the calls in parts: one call after the other, or mixed where the
-// script says so.
+// deltas returns the parts of the calls: call after call, or in turns if the wire of
+// the script says so.
 func (r *reply) deltas() []delta {
 	if len(r.calls) == 0 {
 		return nil
@@ -134,7 +135,7 @@ func (r *reply) deltas() []delta {
 	return all
 }
 
-// shuffled lets the calls take turns, the last one first.
+// shuffled returns the parts so that the calls take turns, the last call first.
 func shuffled(all []delta, calls int) []delta {
 	out := make([]delta, 0, len(all))
 	lists := make([][]delta, calls)
@@ -152,7 +153,8 @@ func shuffled(all []delta, calls int) []delta {
 	return out
 }
 
-// index is the place on the wire of a call, of those that begin with first.
+// index returns the index of a call on the wire, where that of the first call is
+// first.
 func (r *reply) index(call, first int) int {
 	if r.wire == fakes.WireSameIndex {
 		return first

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzStream: what a server streams or sends in one piece, read by a client that
-// shares no code with it, is what the script says: the same text, calls and
-// arguments, whatever they are and into however many pieces they are cut.
+// FuzzStream: a client that shares no code with the server reads the text, the calls
+// and the arguments of the script, streamed or not, for any texts and any number of
+// pieces.
 func FuzzStream(f *testing.F) {
 	f.Add("Hello, world", "read", `{"path":"a.txt"}`, 3, 2)
 	f.Add("", "read", "", 0, 1)
@@ -61,8 +61,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// asInput is what a client of the messages API, which has arguments as a JSON
-// value, reads where they are sent in one piece.
+// asInput returns the arguments that a client of the messages API reads if they are
+// not streamed: that API sends them as a JSON value.
 func asInput(args string) string {
 	value := strings.Trim(args, " \t\r\n")
 	var text string

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// tries counts how often the same request was made. It keeps the newest ones:
-// at least max, at most twice as many.
+// tries counts how often each request was sent. It keeps the newest ones: at least
+// max, at most twice max.
 type tries struct {
 	max        int
 	seed       maphash.Seed
@@ -19,11 +19,11 @@ func newTries(max int) *tries {
 	return &tries{max: max, seed: maphash.MakeSeed(), young: map[uint64]int{}}
 }
 
-// conversationHeaders tell conversations apart that say the same.
+// conversationHeaders distinguish conversations with the same content.
 var conversationHeaders = []string{"X-Agentbench-Conversation", "Authorization", "X-Api-Key"}
 
-// key is the identity of a request: the same scenario and seed, asked the same
-// with the same body.
+// key returns the identity of a request: a hash of its scenario, seed, API,
+// conversation headers and body.
 func (t *tries) key(scenario string, seed uint64, api string, h http.Header, body []byte) uint64 {
 	var hash maphash.Hash
 	hash.SetSeed(t.seed)
@@ -40,7 +40,7 @@ func (t *tries) key(scenario string, seed uint64, api string, h http.Header, bod
 	return hash.Sum64()
 }
 
-// add counts a request and gives how often it was made before.
+// add counts a request and returns how often it was sent before.
 func (t *tries) add(key uint64) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,10 +55,10 @@ func (t *tries) add(key uint64) int {
 	return n
 }
 
-// maxTries bounds the counting of one request.
+// maxTries bounds the count of one request.
 const maxTries = 1000
 
-// forget begins anew: the request was answered.
+// forget resets the count of a request that was answered.
 func (t *tries) forget(key uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

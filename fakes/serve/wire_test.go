@@ -48,13 +48,13 @@ func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 	return here, nil
 }
 
-// A piece is what came at an instant.
+// A piece is the text that came at one instant.
 type piece struct {
 	At   time.Duration
 	Text string
 }
 
-// seen is what a client saw of an answer.
+// seen is an answer as a client saw it.
 type seen struct {
 	Status int
 	Header http.Header
@@ -135,9 +135,9 @@ func watch(t *testing.T, client *http.Client, path, body string, patience time.D
 	}
 }
 
-// brief gives what a chat's stream says, piece by piece: the text, and ! for the
-// finish reason, . for [DONE], ~ for a sign of life, ? for an event that is cut
-// off, and the message of an error.
+// brief returns the pieces of a chat's stream: the text, and ! for the finish reason,
+// . for [DONE], ~ for a keep-alive, ? for an event that is cut off, and the message
+// of an error.
 func brief(t *testing.T, pieces []piece) (out []piece) {
 	t.Helper()
 	for _, p := range pieces {
@@ -209,9 +209,9 @@ func TestStreams(t *testing.T) {
 			want: []piece{{4 * sec / 3, "ab"}, {8 * sec / 3, "cd"}, {4 * sec, "overloaded"}}},
 		{name: "an error at the beginning", failure: &fakes.ModelFailure{Wire: fakes.WireErrorEvent, Text: "overloaded"}, status: 200, end: 4 * sec,
 			want: []piece{{4 * sec, "overloaded"}}},
-		{name: "signs of life only", failure: &fakes.ModelFailure{Wire: fakes.WireHeartbeats}, status: 200, end: 13 * sec, how: "patience",
+		{name: "keep-alives only", failure: &fakes.ModelFailure{Wire: fakes.WireHeartbeats}, status: 200, end: 13 * sec, how: "patience",
 			want: []piece{{0, "~"}, {5 * sec, "~"}, {10 * sec, "~"}}},
-		{name: "signs of life after a piece", failure: &fakes.ModelFailure{Wire: fakes.WireHeartbeats, Chunks: 1}, status: 200, end: 13 * sec, how: "patience",
+		{name: "keep-alives after a piece", failure: &fakes.ModelFailure{Wire: fakes.WireHeartbeats, Chunks: 1}, status: 200, end: 13 * sec, how: "patience",
 			want: []piece{{2 * sec, "ab~"}, {7 * sec, "~"}, {12 * sec, "~"}}},
 		{name: "cut in the first event", failure: &fakes.ModelFailure{Wire: fakes.WireCutEvent}, status: 200, end: 4 * sec, want: []piece{{4 * sec, "?"}}},
 		{name: "cut in an event", failure: &fakes.ModelFailure{Wire: fakes.WireCutEvent, Chunks: 1}, status: 200, end: 4 * sec,
@@ -276,7 +276,7 @@ func TestFailuresOfWholeReplies(t *testing.T) {
 		{"cut", fakes.ModelFailure{Wire: fakes.WireCutEvent}, 200, []time.Duration{4 * sec}, true, 4 * sec, ""},
 		{"ends early", fakes.ModelFailure{Wire: fakes.WireEndsEarly}, 200, nil, false, 4 * sec, ""},
 		{"ends in the middle", fakes.ModelFailure{Wire: fakes.WireEndsEarly, Chunks: 1}, 200, []time.Duration{2 * sec}, true, 4 * sec, ""},
-		{"signs of life", fakes.ModelFailure{Wire: fakes.WireHeartbeats}, 200, []time.Duration{0, 5 * sec, 10 * sec}, false, 13 * sec, "patience"},
+		{"keep-alives", fakes.ModelFailure{Wire: fakes.WireHeartbeats}, 200, []time.Duration{0, 5 * sec, 10 * sec}, false, 13 * sec, "patience"},
 		{"an error", fakes.ModelFailure{Wire: fakes.WireErrorEvent, Status: 500, Text: "no"}, 200, []time.Duration{4 * sec}, false, 4 * sec, ""},
 		{"a status, whatever pieces", fakes.ModelFailure{Status: 500, Text: "no", Chunks: 1}, 500, []time.Duration{4 * sec}, false, 4 * sec, ""},
 	}
@@ -313,7 +313,7 @@ func TestFailuresOfWholeReplies(t *testing.T) {
 	}
 }
 
-// A whole reply without a finish reason says null in its place.
+// A reply that is not streamed has null for a missing finish reason.
 func TestWholeReplyWithoutFinish(t *testing.T) {
 	for name, want := range map[string]string{"chat": `"finish_reason":null`, "messages": `"stop_reason":null`, "responses": `"status":"in_progress"`} {
 		s := serveSteps(t, at(fakes.Step{Text: "a", Failures: []fakes.ModelFailure{{Wire: fakes.WireNoFinish}}}))
@@ -405,7 +405,7 @@ func TestSpeed(t *testing.T) {
 	}, fakes.Step{Text: "abcd", Chunks: 2, FirstToken: sec, Latency: fakes.Span{Min: 4 * sec}})
 }
 
-// A step that says nothing of its latency takes 2 s.
+// A step without a latency takes 2 s.
 func TestLatencyNotSaid(t *testing.T) {
 	inVirtualTime(t, Options{}, func(t *testing.T, s *Server, client *http.Client) {
 		got := watch(t, client, "/v1/messages", clients["messages"].json([]loop.Message{hi}, false), time.Hour)
@@ -415,8 +415,8 @@ func TestLatencyNotSaid(t *testing.T) {
 	}, fakes.Step{Text: "abcd"})
 }
 
-// Answers that are under way are broken off when the server ends; it does not
-// wait for a client that says nothing.
+// Answers in progress are broken off when the server ends; it does not wait for a
+// silent client.
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serveSteps(t, fakes.Step{Text: "a", Failures: []fakes.ModelFailure{{Hang: true}, {Hang: true, Chunks: 1, Latency: fakes.Span{Min: 2 * sec}}, {Wire: fakes.WireHeartbeats}}})
