@@ -7,14 +7,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// resource is what the schema is called, so that it is no file's name.
+// resource is the URL of the schema. It is not the name of a file.
 const resource = "https://contract.invalid/schema"
 
-// compile compiles a schema. step is called whenever a text is checked against
-// it or one of its parts.
+// compile compiles a schema. Checking a text calls step for the schema and each of
+// its parts that the text is checked against.
 func compile(doc any, step func()) (root *jsonschema.Schema, err error) {
 	defer func() {
-		if r := recover(); r != nil { // the library panics on ids that it cannot place
+		if r := recover(); r != nil { // the library panics on some ids that it cannot resolve
 			root, err = nil, fmt.Errorf("the schema cannot be compiled: %v", r)
 		}
 	}()
@@ -40,15 +40,15 @@ func compile(doc any, step func()) (root *jsonschema.Schema, err error) {
 	return root, err
 }
 
-// refusing is a loader that loads nothing.
+// refusing is a loader that refuses to load anything.
 type refusing struct{}
 
 func (refusing) Load(string) (any, error) {
 	return nil, errors.New("only references within the schema are followed; put what they refer to into $defs")
 }
 
-// counted is a keyword that every part of a schema has, and that a check passes
-// by.
+// counted is a keyword that every part of a schema gets, so that a check calls it
+// at every part.
 type counted func()
 
 func (step counted) Validate(*jsonschema.ValidatorContext, any) { step() }

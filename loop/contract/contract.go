@@ -1,47 +1,48 @@
-// Package contract checks texts against JSON Schemas (draft 2020-12, formats
-// asserted) for [loop.Contracts]: arguments before a tool gets them, results
-// before the model reads them. It mends small faults within a bound.
+// Package contract checks texts against JSON Schemas (draft 2020-12, with formats)
+// for [loop.Contracts]: arguments before a tool gets them, and results before the
+// model reads them. It fills in defaults and makes a bounded number of small
+// repairs.
 //
 // # Defaults
 //
-// A field that is not there gets the default of its schema, in nested objects
-// and in the items of arrays too, and so does a default's own content, up to 8
-// deep. That is no repair. An object that is not there and has no default is
-// not made for the sake of what would be in it. A default that does not keep
-// its own schema is not filled in.
+// A missing field gets the default of its schema, also in nested objects and in
+// the items of arrays. The content of a default gets defaults too, up to 8 levels
+// deep. A default does not count as a repair. A missing object without a default
+// is not created for the defaults of its fields. A default that does not match its
+// own schema is not filled in.
 //
 // # Repairs
 //
-// A text that does not keep its schema is mended where there is one way only:
+// A text that does not match its schema is repaired if there is only one way:
 //
-//   - A required field is missing, the object allows no other fields than it
-//     lists, and it has one that it does not list, under a name that is within
-//     edit distance 2 of the missing one's: it gets that name. A listed field
-//     that is not there either, or another unlisted one, as near as that makes
-//     it two ways.
-//   - A required field is missing whose schema allows one value: a const, an
-//     enum of one member, or the type null. It gets that value.
-//   - A string that is none of an enum's members is within edit distance 2 of
-//     exactly one of them: it becomes that one.
+//   - A required field is missing, the object allows only the fields that it
+//     lists, and one field that it does not list has a name within edit distance
+//     2 of the missing one's. That field is renamed. If another missing field or
+//     another unlisted one is also that near, there are two ways.
+//   - A required field is missing, and its schema allows only one value: a const,
+//     an enum of one member, or the type null. The field gets that value.
+//   - A string is not a member of its enum, and exactly one member is within edit
+//     distance 2. The string becomes that member.
 //
-// The edit distance is Levenshtein's, in Unicode code points; case counts. The
-// faults are mended from the outside in, fields in the order of their names,
-// the three kinds in this order; what was mended counts, whether that saves the
-// text or not. What comes out is checked again.
+// The edit distance is Levenshtein's, in Unicode code points; case matters.
+// Repairs are made from the outside in, in an object in the order above and then by
+// field name. Every repair counts, even if the text does not match the schema
+// afterwards. The repaired text is checked again.
 //
-// Both hold for what is certain: what lies on the way through properties,
-// patternProperties, additionalProperties, prefixItems, items, $ref and allOf.
-// Within anyOf, oneOf, if, not and the like, of which nobody knows which branch
-// is meant, nothing is filled in or mended.
+// Defaults and repairs apply only to schemas that certainly apply: those reached
+// through properties, patternProperties, additionalProperties, prefixItems, items,
+// $ref and allOf. Within anyOf, oneOf, if, not and the like nothing is filled in
+// or repaired, since it is not known which branch the author of the text meant.
 //
 // # Bounds
 //
-// A text may have 1 MiB, 100,000 values and 1,000 levels (fewer under a schema
-// with more than 100 references), and no number of more than 400 characters or
-// with an exponent beyond ±400; a schema 64 KiB and 100 levels. A check may take
-// 500,000 steps: a recursive schema with alternatives could otherwise take
-// for ever. No object may have a key twice. Only references within the schema
-// are followed: nothing is read from files or the network.
+// A text may have at most 1 MiB, 100,000 values and 1,000 levels (fewer if the
+// schema has more than 100 references). A number may have at most 400 characters
+// and an exponent of at most ±400. A schema may have at most 64 KiB and 100
+// levels. A check may take at most 500,000 steps, since a recursive schema with
+// alternatives could otherwise take for ever. An object must not have a key twice.
+// Only references within the schema are followed; no files are read and no network
+// is used.
 package contract
 
 import (
@@ -54,23 +55,23 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Compiler gives the compiler of JSON Schemas. It is one for the whole process,
-// since it remembers what it has compiled, and safe for use by several
-// goroutines at once; so are its schemas.
+// Compiler returns the compiler of JSON Schemas. The process has only one, which
+// keeps compiled schemas. Compiler and schemas are safe for use by several
+// goroutines at once.
 func Compiler() loop.SchemaCompiler { return shared }
 
 var shared = &compiler{known: map[string]*schema{}}
 
-// A compiler remembers the schemas that it has compiled by their text.
+// A compiler keeps the schemas that it has compiled, by their text.
 type compiler struct {
 	mu    sync.Mutex
 	known map[string]*schema
 }
 
-// maxKnown is how many schemas are remembered; then all are forgotten.
+// maxKnown is how many schemas a compiler keeps. When it is full it drops all.
 const maxKnown = 1000
 
-// Compile reads a schema. The error says what is wrong with it, and where.
+// Compile compiles a schema. The error says what is wrong with it, and where.
 func (c *compiler) Compile(text string) (loop.Schema, error) {
 	c.mu.Lock()
 	s := c.known[text]
@@ -93,7 +94,7 @@ func (c *compiler) Compile(text string) (loop.Schema, error) {
 	return s, nil
 }
 
-// A schema is a schema that can be compiled, with its checkers that are idle.
+// A schema is a valid schema with its idle checkers.
 type schema struct {
 	text string
 
@@ -101,7 +102,7 @@ type schema struct {
 	idle []*checker
 }
 
-// checker gives one that nobody uses.
+// checker returns an idle checker, or a new one.
 func (s *schema) checker() (*checker, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,21 +114,22 @@ func (s *schema) checker() (*checker, error) {
 	return newChecker(s.text)
 }
 
+// giveBack makes a checker idle.
 func (s *schema) giveBack(k *checker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idle = append(s.idle, k)
 }
 
-// Check is as [loop.Schema] says. A text that needed no default and no repair
-// comes back as it was; any other is written anew, with its keys in order and
-// its numbers as they were. Problems name the place as a JSON pointer, and what
-// was expected there, in a fixed order. A field that is missing further down is
-// named with the way to it: filter/owner. Where problem is not "", it is about
-// the mended text, and fixed is that text as far as it came.
+// Check implements [loop.Schema]. It returns a text without defaults and repairs
+// unchanged. It writes any other text anew, with sorted keys and unchanged numbers.
+// problem names each place as a JSON pointer, and what was expected there, in a
+// fixed order. missing names a field in a nested object with its path, such as
+// filter/owner. If problem is not "", it is about the repaired text, which is
+// fixed.
 func (s *schema) Check(text string, repairs int) (fixed string, repaired int, problem string, missing []string) {
 	k, err := s.checker()
-	if err != nil { // it was compiled once, so it always can be
+	if err != nil { // cannot happen: Compile has compiled it once
 		return text, 0, err.Error(), nil
 	}
 	defer s.giveBack(k)
@@ -145,15 +147,15 @@ func (s *schema) Check(text string, repairs int) (fixed string, repaired int, pr
 type checker struct {
 	root   *jsonschema.Schema
 	limits limits // of a text
-	steps  int    // that are left
+	steps  int    // the steps that are left
 
-	// What has been worked out about schemas.
+	// Results about schemas that are computed once.
 	parts   map[*jsonschema.Schema][]*jsonschema.Schema
 	presets map[presetKey]preset
 
-	// Of the text under way.
+	// The state of the current check.
 	changed  bool
-	repairs  int // that are left
+	repairs  int // the repairs that are left
 	repaired int
 	missing  []string
 }
@@ -172,6 +174,7 @@ func newChecker(text string) (k *checker, err error) {
 	return k, err
 }
 
+// check is Check, and panics with errTooManySteps.
 func (k *checker) check(text string, repairs int) (fixed string, repaired int, problem string, missing []string) {
 	k.steps, k.changed, k.repairs, k.repaired, k.missing = maxSteps, false, repairs, 0, nil
 	value, err := read(text, k.limits)
@@ -196,8 +199,8 @@ func (k *checker) check(text string, repairs int) (fixed string, repaired int, p
 
 var errTooManySteps = errors.New("it takes too many steps to check")
 
-// spend counts steps of the check under way, and breaks it off when none is
-// left.
+// spend counts n steps of the current check. It panics with errTooManySteps if
+// there are too few left.
 func (k *checker) spend(n int) {
 	if k.steps -= n; k.steps < 0 {
 		panic(errTooManySteps)

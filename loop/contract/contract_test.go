@@ -57,7 +57,7 @@ func compile(t testing.TB, schema string) loop.Schema {
 	return s
 }
 
-// A checked is what a Check gives.
+// A checked holds the results of a Check.
 type checked struct {
 	fixed    string
 	repaired int

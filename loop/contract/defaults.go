@@ -7,23 +7,23 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// maxPreset is how deep defaults may lie within defaults.
+// maxPreset is how deep defaults may be nested in defaults.
 const maxPreset = 8
 
 // A preset is a default with its own content filled in.
 type preset struct {
 	value any
-	ok    bool // there is one
+	ok    bool // the schema has a default that matches it
 }
 
-// A presetKey is what a preset depends on: its schema, and the number of
-// defaults that it lies in.
+// A presetKey holds what a preset depends on: its schema, and how many defaults it
+// is nested in.
 type presetKey struct {
 	schema *jsonschema.Schema
 	within int
 }
 
-// fill fills in the defaults.
+// fill fills in the defaults and returns the value.
 func (k *checker) fill(value any) any { return k.fillIn(value, k.root, 0) }
 
 func (k *checker) fillIn(value any, s *jsonschema.Schema, within int) any {
@@ -46,8 +46,8 @@ func (k *checker) fillIn(value any, s *jsonschema.Schema, within int) any {
 	return w.value(value, s, nil)
 }
 
-// preset works out the default of a schema. It takes no steps from the check
-// under way, which may be the first one to need it or not.
+// preset returns the default of a schema. It does not spend steps of the current
+// check, so a check takes as many steps whether the preset is known or not.
 func (k *checker) preset(s *jsonschema.Schema, within int) preset {
 	key := presetKey{s, within}
 	p, known := k.presets[key]
@@ -71,7 +71,7 @@ func (k *checker) preset(s *jsonschema.Schema, within int) preset {
 	return p
 }
 
-// clone copies a JSON value, so that a change of it leaves the schema alone.
+// clone returns a copy of a JSON value. Changes to the copy do not change the schema.
 func clone(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -28,7 +28,7 @@ func TestBounds(t *testing.T) {
 		{"an exponent beyond any integer", `1e99999999999999999999`, "the number at position 0 is too large to be checked"},
 		{"as many digits as allowed", strings.Repeat("9", 400), ""},
 		{"one more digit", strings.Repeat("9", 401), "the number at position 0 is too large to be checked"},
-		{"surrogates and bytes that are no characters", "\"\\ud800\xff\"", ""},
+		{"surrogates and bytes that are not characters", "\"\\ud800\xff\"", ""},
 		{"NUL", "\"\x00\"", `not JSON: invalid character '\x00' in string literal at position 1`},
 	}
 	for _, tt := range tests {

@@ -38,7 +38,7 @@ func play(t *testing.T, cfg loop.Config, task loop.Task, s fakes.Script) played 
 	return p
 }
 
-// effects gives the effects of a kind, in order.
+// effects returns the effects of a kind, in order.
 func (p *played) effects(kind loop.EffectKind) []loop.Effect {
 	var found []loop.Effect
 	for _, record := range p.trace {
@@ -51,7 +51,7 @@ func (p *played) effects(kind loop.EffectKind) []loop.Effect {
 	return found
 }
 
-// put gives the result of the n-th call as the history got it.
+// put returns the result of the n-th call as it is in the history.
 func (p *played) put(t *testing.T, n int) loop.Effect {
 	t.Helper()
 	for _, e := range p.effects(loop.Put) {
@@ -63,7 +63,7 @@ func (p *played) put(t *testing.T, n int) loop.Effect {
 	return loop.Effect{}
 }
 
-// calls gives what the tools were called with, as name and arguments.
+// calls returns the calls of the tools, each as name and arguments.
 func (p *played) calls() []string {
 	var found []string
 	for _, e := range p.effects(loop.CallTool) {
@@ -115,7 +115,7 @@ func answers(spec loop.ToolSpec, answers ...fakes.Answer) fakes.Tool {
 	return fakes.Tool{ToolSpec: spec, Answers: answers}
 }
 
-func gives(result string) fakes.Answer { return fakes.Answer{Result: result} }
+func result(result string) fakes.Answer { return fakes.Answer{Result: result} }
 
 func fails(code loop.Code) fakes.Answer { return fakes.Answer{Error: code, Text: "it went wrong"} }
 
@@ -136,7 +136,7 @@ const (
 
 func TestInvalidInput(t *testing.T) {
 	p := play(t, contracts(), loop.Task{}, fakes.Script{
-		Tools: []fakes.Tool{answers(search, gives(found))},
+		Tools: []fakes.Tool{answers(search, result(found))},
 		Model: []fakes.Step{asks("search", `{"query":"x","page":0}`), says("done")},
 	})
 	put := p.put(t, 1)
@@ -155,7 +155,7 @@ func TestInvalidInputCounts(t *testing.T) {
 	cfg.Errors.MaxConsecutive = 3
 	step := asks("search", `{"query":""}`)
 	step.Repeat = fakes.Forever
-	p := play(t, cfg, loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(search, gives(found))}, Model: []fakes.Step{step}})
+	p := play(t, cfg, loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(search, result(found))}, Model: []fakes.Step{step}})
 	equal(t, &p, "stop", p.Stop, loop.StopErrorLimit)
 	equal(t, &p, "invalid", p.Invalid, 3)
 }
@@ -163,7 +163,7 @@ func TestInvalidInputCounts(t *testing.T) {
 // The tool gets the defaults, the history what the model wrote.
 func TestDefaultsReachTheTool(t *testing.T) {
 	p := play(t, contracts(), loop.Task{}, fakes.Script{
-		Tools: []fakes.Tool{answers(search, gives(nothing)), answers(loop.ToolSpec{Name: "list", Input: `{"properties":{"all":{"default":true}}}`}, gives("none"))},
+		Tools: []fakes.Tool{answers(search, result(nothing)), answers(loop.ToolSpec{Name: "list", Input: `{"properties":{"all":{"default":true}}}`}, result("none"))},
 		Model: []fakes.Step{asks("search", `{"query": "x"}`), asks("list", ""), asks("list", " "), says("done")},
 	})
 	// Arguments of nothing mean {}.
@@ -178,7 +178,7 @@ func TestRepairedInput(t *testing.T) {
 	play := func(args string, repairs int) played {
 		cfg := contracts()
 		cfg.Contracts.Repair = repairs
-		return play(t, cfg, loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(sort, gives("sorted"))}, Model: []fakes.Step{asks("sort", args), says("done")}})
+		return play(t, cfg, loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(sort, result("sorted"))}, Model: []fakes.Step{asks("sort", args), says("done")}})
 	}
 	p := play(`{"order":"risng"}`, 1)
 	p.equalCalls(t, `c1#1 sort{"order":"rising"}`)
@@ -222,7 +222,7 @@ func TestOutput(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := contracts()
 			cfg.Contracts.Repair = tt.repair
-			p := play(t, cfg, loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(ticket, gives(tt.result))}, Model: []fakes.Step{asks("ticket", `{}`), says("done")}})
+			p := play(t, cfg, loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(ticket, result(tt.result))}, Model: []fakes.Step{asks("ticket", `{}`), says("done")}})
 			put := p.put(t, 1)
 			equal(t, &p, "code", put.Code, tt.code)
 			equal(t, &p, "text", put.Text, tt.text)
@@ -238,7 +238,7 @@ func TestNothingFound(t *testing.T) {
 	cfg := contracts()
 	cfg.Policy.OnFailure = loop.FailureTable
 	p := play(t, cfg, loop.Task{}, fakes.Script{
-		Tools: []fakes.Tool{answers(search, gives(nothing), fakes.Answer{Error: loop.NoResults, Text: "no hits"})},
+		Tools: []fakes.Tool{answers(search, result(nothing), fakes.Answer{Error: loop.NoResults, Text: "no hits"})},
 		Model: []fakes.Step{asks("search", `{"query":"x"}`), asks("search", `{"query":"y"}`), says("done")},
 	})
 	equal(t, &p, "text", p.put(t, 1).Text, nothing)
@@ -254,7 +254,7 @@ func TestPages(t *testing.T) {
 	cfg := contracts()
 	cfg.Contracts.PageLimit = 2
 	p := play(t, cfg, loop.Task{}, fakes.Script{
-		Tools: []fakes.Tool{answers(search, gives(`{"results":[],"next_page":2}`), gives(strings.TrimSuffix(found, "}")+`,"next_page":3}`), gives(found))},
+		Tools: []fakes.Tool{answers(search, result(`{"results":[],"next_page":2}`), result(strings.TrimSuffix(found, "}")+`,"next_page":3}`), result(found))},
 		Model: []fakes.Step{
 			asks("search", `{"query":"x"}`), asks("search", `{"query":"x","page":2}`), asks("search", `{"query":"x","page":3}`),
 			asks("search", `{"query":"y"}`), says("done"),
@@ -276,7 +276,7 @@ func TestPagesByToken(t *testing.T) {
 	cfg := loop.Off()
 	cfg.Contracts.PageLimit = 2
 	p := play(t, cfg, loop.Task{}, fakes.Script{
-		Tools: []fakes.Tool{answers(loop.ToolSpec{Name: "list"}, gives(`{"nextToken":"b"}`), gives(`{"nextToken":"c"}`), gives(`{"nextToken":null}`))},
+		Tools: []fakes.Tool{answers(loop.ToolSpec{Name: "list"}, result(`{"nextToken":"b"}`), result(`{"nextToken":"c"}`), result(`{"nextToken":null}`))},
 		Model: []fakes.Step{asks("list", `{}`), asks("list", `{"token":"b"}`), asks("list", `{"token":"c"}`), says("done")},
 	})
 	p.equalCalls(t, `c1#1 list{}`, `c2#1 list{"token":"b"}`)
@@ -316,7 +316,7 @@ func TestLargeOutputIsChecked(t *testing.T) {
 	cfg := contracts()
 	cfg.Contracts.MaxPayloadBytes = 512_000
 	large := `{"results":[{"title":"` + strings.Repeat("x", 600_000) + `","url":"https://example.org/"}]}`
-	p := play(t, cfg, loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(search, gives(large))}, Model: []fakes.Step{asks("search", `{"query":"x"}`), says("done")}})
+	p := play(t, cfg, loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(search, result(large))}, Model: []fakes.Step{asks("search", `{"query":"x"}`), says("done")}})
 	put := p.put(t, 1)
 	equal(t, &p, "code", put.Code, loop.None)
 	equal(t, &p, "text", strings.HasPrefix(put.Text, large[:512_000]+"\n[OUTPUT TRUNCATED: "), true)

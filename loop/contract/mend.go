@@ -8,7 +8,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// mend mends what can be mended in one way only, see the package comment.
+// mend makes the repairs of the package comment and returns the value.
 func (k *checker) mend(value any) any {
 	w := walk{checker: k, down: func(v any, s *jsonschema.Schema, _ *place) any {
 		switch v := v.(type) {
@@ -23,8 +23,7 @@ func (k *checker) mend(value any) any {
 	return w.value(value, k.root, nil)
 }
 
-// may takes one of the repairs that are left, and reports whether there was
-// one.
+// may spends one of the repairs that are left, and returns false if there was none.
 func (k *checker) may() bool {
 	if k.repairs == 0 {
 		return false
@@ -35,7 +34,7 @@ func (k *checker) may() bool {
 	return true
 }
 
-// mendEnum gives the member that a string was meant to be.
+// mendEnum returns the one member of the enum that is near a string, or the string.
 func (k *checker) mendEnum(v string, s *jsonschema.Schema) string {
 	if s.Enum == nil || slices.Contains(s.Enum.Values, any(v)) {
 		return v
@@ -52,9 +51,8 @@ func (k *checker) mendEnum(v string, s *jsonschema.Schema) string {
 	return v
 }
 
-// mendNames gives required fields that are there under a name of nearly the
-// same spelling their own. All are looked at as they stand before any of it is
-// changed.
+// mendNames renames fields whose names are near that of a missing required field.
+// It chooses all of them before it changes any.
 func (k *checker) mendNames(fields map[string]any, s *jsonschema.Schema) {
 	if closed, ok := s.AdditionalProperties.(bool); !ok || closed {
 		return
@@ -87,8 +85,8 @@ func (k *checker) mendNames(fields map[string]any, s *jsonschema.Schema) {
 	}
 }
 
-// inferFields adds required fields that can have one value only. Those with a
-// default are no fault.
+// inferFields adds missing required fields that can have only one value. A field
+// with a default is not missing.
 func (k *checker) inferFields(fields map[string]any, s *jsonschema.Schema) {
 	for _, name := range slices.Sorted(slices.Values(s.Required)) {
 		field := s.Properties[name]
@@ -101,8 +99,8 @@ func (k *checker) inferFields(fields map[string]any, s *jsonschema.Schema) {
 	}
 }
 
-// only gives the one value that a schema allows, if it says so by a const, an
-// enum or the type null.
+// only returns the one value that a schema allows by a const, an enum or the type
+// null. ok is false if there is not exactly one.
 func (k *checker) only(s *jsonschema.Schema) (value any, ok bool) {
 	for _, part := range k.partsOf(s) {
 		var one any
@@ -122,18 +120,18 @@ func (k *checker) only(s *jsonschema.Schema) (value any, ok bool) {
 	return value, ok
 }
 
-// maxEdits is the edit distance within which two words may be the same, if
-// some of the word is left: "ft" is not "km".
+// maxEdits is the edit distance within which two words are near. At least one
+// character must be left unchanged: "ft" is not near "km".
 const maxEdits = 2
 
-// near lists the words within maxEdits of a word.
+// near returns the words that are near a word.
 func (k *checker) near(word string, words []string) []string {
 	k.spend(1 + len(words) + len(word)/64)
 	var found []string
 	var runes []rune
 	for _, other := range words {
 		if d := len(word) - len(other); d > 4*maxEdits || d < -4*maxEdits {
-			continue // a code point has up to 4 bytes
+			continue // too far, since a code point has at most 4 bytes
 		}
 		if runes == nil {
 			runes = []rune(word)
@@ -145,8 +143,8 @@ func (k *checker) near(word string, words []string) []string {
 	return found
 }
 
-// within reports whether that many edits (a code point added, left out or
-// replaced) make a into b.
+// within reports whether at most edits edits turn a into b. An edit adds, removes or
+// replaces a code point.
 func within(a, b []rune, edits int) bool {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// Each rule, and beside it what is not to be mended. The distances stand in the
-// comments.
+// Each rule, and next to it texts that must not be repaired. The comments have the
+// edit distances.
 func TestMend(t *testing.T) {
 	const (
 		order  = `{"type":"object","properties":{"sort":{"enum":["asc","desc","none"]}},"additionalProperties":false}`
@@ -26,16 +26,16 @@ func TestMend(t *testing.T) {
 		{"three edits", order, `{"sort":"descend"}`, 1, checked{problem: `/sort: expected one of "asc", "desc", "none", got "descend"`}},
 		{"case counts", `{"enum":["none"]}`, `"NOne"`, 1, checked{fixed: `"none"`, repaired: 1}},                    // 2
 		{"case counts too much", `{"enum":["none"]}`, `"NONe"`, 1, checked{problem: `expected "none", got "NONe"`}}, // 3
-		{"exact is no fault", `{"enum":["none","nones"]}`, `"none"`, 1, checked{}},
+		{"an exact member is right", `{"enum":["none","nones"]}`, `"none"`, 1, checked{}},
 		{"not of two as near", `{"enum":["kilo","kila"]}`, `"kile"`, 1, checked{problem: `expected one of "kilo", "kila", got "kile"`}},      // 1 and 1
 		{"not of two within two", `{"enum":["kilo","kilas"]}`, `"kile"`, 1, checked{problem: `expected one of "kilo", "kilas", got "kile"`}}, // 1 and 2
 		{"characters, not bytes", `{"enum":["grün"]}`, `"grunn"`, 1, checked{fixed: `"grün"`, repaired: 1}},                                  // ü is one character: 2
 		{"no string", `{"enum":["1"]}`, `1`, 1, checked{problem: `expected "1", got 1`}},
-		{"numbers are no words", `{"enum":[10,20]}`, `11`, 1, checked{problem: "expected one of 10, 20, got 11"}},
+		{"numbers are not words", `{"enum":[10,20]}`, `11`, 1, checked{problem: "expected one of 10, 20, got 11"}},
 		{"nested", `{"properties":{"a":{"items":{"$ref":"#/$defs/e"}}},"$defs":{"e":{"enum":["red","blue"]}}}`, `{"a":["red","blu"]}`, 1, checked{fixed: `{"a":["red","blue"]}`, repaired: 1}},
 		{"not in a branch", `{"anyOf":[{"enum":["red"]},{"type":"null"}]}`, `"rad"`, 1,
 			checked{problem: `keeps none of 2 alternatives (1: expected "red", got "rad"; 2: expected null, got string)`}},
-		{"a const is no enum", `{"const":"red"}`, `"rad"`, 1, checked{problem: `expected "red", got "rad"`}},
+		{"a const is not an enum", `{"const":"red"}`, `"rad"`, 1, checked{problem: `expected "red", got "rad"`}},
 
 		// A field that has one value only.
 		{"const", kind, `{"path":"a"}`, 1, checked{fixed: `{"kind":"file","path":"a"}`, repaired: 1}},
@@ -54,7 +54,7 @@ func TestMend(t *testing.T) {
 		{"not in a branch", `{"oneOf":[{"required":["a"],"properties":{"a":{"const":1}}},{"required":["b"],"properties":{"b":{"const":2}}}]}`, `{}`, 1,
 			checked{problem: "keeps none of 2 alternatives (1: /a: required, but missing; 2: /b: required, but missing)"}},
 		{"a wrong value stays", kind, `{"kind":"dir"}`, 1, checked{problem: `/kind: expected "file", got "dir"`}},
-		{"a default is no repair", `{"required":["a","b"],"properties":{"a":{"const":1,"default":1},"b":{"const":2}}}`, `{}`, 1, checked{fixed: `{"a":1,"b":2}`, repaired: 1}},
+		{"a default is not a repair", `{"required":["a","b"],"properties":{"a":{"const":1,"default":1},"b":{"const":2}}}`, `{}`, 1, checked{fixed: `{"a":1,"b":2}`, repaired: 1}},
 
 		// A field under a name that is nearly its own.
 		{"misspelt", searchInput, `{"querry":"x"}`, 1, checked{fixed: `{"page":1,"page_size":10,"query":"x"}`, repaired: 1}},                                                                                         // 1

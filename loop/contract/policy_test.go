@@ -34,17 +34,17 @@ func TestFallback(t *testing.T) {
 		text    string
 		stop    loop.Stop
 	}{
-		{name: "after retries", cfg: table(), version: "2.1", first: fails(loop.RateLimited), second: gives(found),
+		{name: "after retries", cfg: table(), version: "2.1", first: fails(loop.RateLimited), second: result(found),
 			calls: []string{"search", "search", "mirror"}, by: "mirror@2.1#3", text: found, stop: loop.StopDone},
-		{name: "at once", cfg: table(), first: fails(loop.ToolBug), second: gives(found),
+		{name: "at once", cfg: table(), first: fails(loop.ToolBug), second: result(found),
 			calls: []string{"search", "mirror"}, by: "mirror#2", text: found, stop: loop.StopDone},
 		{name: "has retries too", cfg: table(), first: fails(loop.ToolBug), second: fails(loop.RetryableServer),
 			calls: []string{"search", "mirror", "mirror"}, code: loop.RetryableServer, by: "mirror#3", text: "Error after 3 attempts: it went wrong", stop: loop.StopToolContract},
-		{name: "not for missing rights", cfg: table(), first: fails(loop.Unauthorized), second: gives(found),
+		{name: "not for missing rights", cfg: table(), first: fails(loop.Unauthorized), second: result(found),
 			calls: []string{"search"}, code: loop.Unauthorized, by: "search@1.0#1", text: "Error: it went wrong", stop: loop.StopUnauthorized},
 		{name: "where the model decides", cfg: func() loop.Config { c := table(); c.Policy.OnFailure = loop.FailureModel; return c }(), first: fails(loop.NotFound), second: fails(loop.NotFound),
 			calls: []string{"search", "mirror"}, code: loop.NotFound, by: "mirror#2", text: "Error after 2 attempts: it went wrong", stop: loop.StopDone},
-		{name: "off", cfg: func() loop.Config { c := table(); c.Policy.Fallbacks = false; return c }(), first: fails(loop.NotFound), second: gives(found),
+		{name: "off", cfg: func() loop.Config { c := table(); c.Policy.Fallbacks = false; return c }(), first: fails(loop.NotFound), second: result(found),
 			calls: []string{"search"}, code: loop.NotFound, by: "search@1.0#1", text: "Error: it went wrong", stop: loop.StopDone},
 	}
 	for _, tt := range tests {
@@ -85,7 +85,7 @@ func TestFallbacksInACircle(t *testing.T) {
 func TestFallbackAndBreaker(t *testing.T) {
 	first := loop.ToolSpec{Name: "first", Fallback: "second", Breaker: loop.ToolBreaker{Failures: 1, Cooldown: time.Minute}}
 	p := play(t, table(), loop.Task{}, fakes.Script{
-		Tools: []fakes.Tool{answers(first, fails(loop.ToolBug)), answers(loop.ToolSpec{Name: "second"}, gives("ok"))},
+		Tools: []fakes.Tool{answers(first, fails(loop.ToolBug)), answers(loop.ToolSpec{Name: "second"}, result("ok"))},
 		Model: []fakes.Step{asks("first", `{}`), asks("first", `{}`), says("done")},
 	})
 	equal(t, &p, "the first call", p.put(t, 1).Text, "ok")
@@ -95,7 +95,7 @@ func TestFallbackAndBreaker(t *testing.T) {
 	cfg := table()
 	cfg.Policy.Fallbacks = false
 	p = play(t, cfg, loop.Task{}, fakes.Script{
-		Tools: []fakes.Tool{answers(first, gives("ok"), fails(loop.NotFound)), answers(loop.ToolSpec{Name: "second"}, gives("ok"))},
+		Tools: []fakes.Tool{answers(first, result("ok"), fails(loop.NotFound)), answers(loop.ToolSpec{Name: "second"}, result("ok"))},
 		Model: []fakes.Step{asks("first", `{}`), says("done")},
 	})
 	equal(t, &p, "stop", p.Stop, loop.StopDone)
@@ -115,11 +115,11 @@ func TestFallbackNeedsNoPermission(t *testing.T) {
 func TestPagesAreReadByTheirToken(t *testing.T) {
 	cfg := loop.Off()
 	cfg.Contracts.PageLimit = 2
-	page := func(n int) fakes.Answer { return gives(fmt.Sprintf(`{"next_page":%d}`, n)) }
+	page := func(n int) fakes.Answer { return result(fmt.Sprintf(`{"next_page":%d}`, n)) }
 	first, second := page(2), page(3)
 	first.Times, second.Times = 1, 1
 	p := play(t, cfg, loop.Task{}, fakes.Script{
-		Tools: []fakes.Tool{answers(loop.ToolSpec{Name: "list"}, first, second, gives("{}"))},
+		Tools: []fakes.Tool{answers(loop.ToolSpec{Name: "list"}, first, second, result("{}"))},
 		Model: []fakes.Step{asks("list", `{}`), asks("list", `{"page":2}`), asks("list", `{"page_size":3}`), asks("list", `{"page":3.0}`), says("done")},
 	})
 	equal(t, &p, "another argument of that value", p.put(t, 3).Why, loop.Executed)
@@ -131,7 +131,7 @@ func TestPagesAreReadByTheirToken(t *testing.T) {
 func TestBeyondRepair(t *testing.T) {
 	cfg := table()
 	cfg.Contracts.Repair = 2
-	broken := gives(`{"results":[{"title":"a"}]}`)
+	broken := result(`{"results":[{"title":"a"}]}`)
 	p := play(t, cfg, loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(search, broken)}, Model: []fakes.Step{asks("search", `{"query":"x"}`), says("never said")}})
 	equal(t, &p, "stop", p.Stop, loop.StopToolContract)
 	equal(t, &p, "end", p.End, loop.UnrecoverableToolContract)
@@ -143,7 +143,7 @@ func TestBeyondRepair(t *testing.T) {
 	spec := search
 	spec.Fallback = "mirror"
 	p = play(t, cfg, loop.Task{}, fakes.Script{
-		Tools: []fakes.Tool{answers(spec, broken), answers(loop.ToolSpec{Name: "mirror", Output: searchOutput}, gives(found))},
+		Tools: []fakes.Tool{answers(spec, broken), answers(loop.ToolSpec{Name: "mirror", Output: searchOutput}, result(found))},
 		Model: []fakes.Step{asks("search", `{"query":"x"}`), says("done")},
 	})
 	equal(t, &p, "stop", p.Stop, loop.StopDone)
@@ -178,7 +178,7 @@ func TestAskMissing(t *testing.T) {
 		cfg := table()
 		cfg.Policy.OnFailure = onFailure
 		script := fakes.Script{
-			Tools: []fakes.Tool{answers(search, gives(found))},
+			Tools: []fakes.Tool{answers(search, result(found))},
 			Model: []fakes.Step{asks("search", `{"page":2}`), asks("search", `{"query":"go"}`), says("done")},
 			User:  fakes.User{Replies: []fakes.Reply{{Text: "Search for go.", After: fakes.Span{Min: time.Minute}}}},
 		}
@@ -205,7 +205,7 @@ func TestAskMissing(t *testing.T) {
 func TestAskNothing(t *testing.T) {
 	cfg := table()
 	play := func(args string) played {
-		return play(t, cfg, loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(search, gives(found))}, Model: []fakes.Step{asks("search", args), says("done")}})
+		return play(t, cfg, loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(search, result(found))}, Model: []fakes.Step{asks("search", args), says("done")}})
 	}
 	p := play(`{"query":7}`)
 	equal(t, &p, "stop", p.Stop, loop.StopToolContract)
@@ -226,7 +226,7 @@ func TestRate(t *testing.T) {
 	spec := loop.ToolSpec{Name: "search", Rate: loop.Rate{Calls: 2, Per: 10 * time.Second}}
 	step := asks("search", `{}`)
 	step.Repeat = 7
-	p := play(t, loop.Off(), loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(spec, gives("ok"))}, Model: []fakes.Step{step, says("done")}})
+	p := play(t, loop.Off(), loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(spec, result("ok"))}, Model: []fakes.Step{step, says("done")}})
 	for n, want := range map[int]string{
 		1: "ok",                                                             // at 2 s
 		2: "ok",                                                             // at 4.2 s
@@ -251,7 +251,7 @@ func TestRateAtTheBoundary(t *testing.T) {
 	} {
 		second := asks("search", `{}`)
 		second.Latency = fakes.Span{Min: latency}
-		p := play(t, loop.Off(), loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(spec, gives("ok"))}, Model: []fakes.Step{asks("search", `{}`), second, says("done")}})
+		p := play(t, loop.Off(), loop.Task{}, fakes.Script{Tools: []fakes.Tool{answers(spec, result("ok"))}, Model: []fakes.Step{asks("search", `{}`), second, says("done")}})
 		equal(t, &p, "text", p.put(t, 2).Text, want)
 	}
 }
@@ -274,7 +274,7 @@ func TestToolBreaker(t *testing.T) {
 	const disabled = "Error: search is disabled after 2 failures in a row; try again in "
 
 	p := play(t, loop.Off(), loop.Task{}, fakes.Script{Model: model(late),
-		Tools: []fakes.Tool{answers(spec, fails(loop.ToolBug), fails(loop.ToolBug), gives("ok"))}})
+		Tools: []fakes.Tool{answers(spec, fails(loop.ToolBug), fails(loop.ToolBug), result("ok"))}})
 	equal(t, &p, "a moment too early", p.put(t, 3).Text, disabled+"0.001s.")
 	equal(t, &p, "the probe", p.put(t, 4).Text, "ok")
 	equal(t, &p, "after it", p.put(t, 5).Text, "ok")
@@ -287,7 +287,7 @@ func TestToolBreaker(t *testing.T) {
 
 	// Of two calls in one batch, one is the probe.
 	p = play(t, loop.Off(), loop.Task{}, fakes.Script{Model: model(both),
-		Tools: []fakes.Tool{answers(spec, fails(loop.ToolBug), fails(loop.ToolBug), gives("ok"))}})
+		Tools: []fakes.Tool{answers(spec, fails(loop.ToolBug), fails(loop.ToolBug), result("ok"))}})
 	equal(t, &p, "the probe", p.put(t, 4).Text, "ok")
 	equal(t, &p, "beside it", p.put(t, 5).Text, disabled+"0s.")
 	equal(t, &p, "after it", p.put(t, 6).Text, "ok")
@@ -297,7 +297,7 @@ func TestToolBreaker(t *testing.T) {
 	deny := fakes.PermissionAnswer{Deny: true, Times: 1, After: fakes.Instantly()}
 	allow := fakes.PermissionAnswer{Times: 2, After: fakes.Instantly()}
 	p = play(t, loop.Off(), loop.Task{}, fakes.Script{Model: model(late),
-		Tools: []fakes.Tool{answers(spec, fails(loop.ToolBug), fails(loop.ToolBug), gives("ok"))},
+		Tools: []fakes.Tool{answers(spec, fails(loop.ToolBug), fails(loop.ToolBug), result("ok"))},
 		User:  fakes.User{Permissions: []fakes.PermissionAnswer{allow, deny}}})
 	equal(t, &p, "the probe", p.put(t, 4).Why, loop.Denied)
 	equal(t, &p, "after it", p.put(t, 5).Text, "ok")
@@ -305,7 +305,7 @@ func TestToolBreaker(t *testing.T) {
 	// A success in between begins the count anew.
 	p = play(t, loop.Off(), loop.Task{}, fakes.Script{
 		Model: []fakes.Step{bad, bad, says("done")},
-		Tools: []fakes.Tool{answers(loop.ToolSpec{Name: "search", Breaker: spec.Breaker}, fails(loop.ToolBug), gives("ok"), fails(loop.ToolBug), gives("ok"))}})
+		Tools: []fakes.Tool{answers(loop.ToolSpec{Name: "search", Breaker: spec.Breaker}, fails(loop.ToolBug), result("ok"), fails(loop.ToolBug), result("ok"))}})
 	equal(t, &p, "calls", p.Calls, 4)
 }
 
@@ -314,7 +314,7 @@ func TestSubRuns(t *testing.T) {
 	spawn := loop.ToolSpec{Name: "spawn", SubRun: true}
 	step := asks("spawn", `{}`)
 	step.Repeat = 3
-	script := fakes.Script{Tools: []fakes.Tool{answers(spawn, gives("ok"))}, Model: []fakes.Step{step, says("done")}}
+	script := fakes.Script{Tools: []fakes.Tool{answers(spawn, result("ok"))}, Model: []fakes.Step{step, says("done")}}
 
 	cfg := loop.Off()
 	cfg.Limits.Depth = 2
@@ -342,7 +342,7 @@ func TestSubRuns(t *testing.T) {
 	}
 }
 
-// A word is no slip of the pen for another one if nothing of it is left.
+// A word is not a misspelling of another one if none of its characters is left.
 func TestShortWordsAreNotMended(t *testing.T) {
 	schema, err := contract.Compiler().Compile(`{"type":"object","properties":{"unit":{"enum":["km","mile"]}}}`)
 	if err != nil {

@@ -16,21 +16,21 @@ import (
 	"golang.org/x/text/message"
 )
 
-// How much of what is wrong is told.
+// The bounds of a description.
 const (
 	maxProblems = 5
 	maxChoices  = 10  // members of an enum
 	maxForms    = 5   // alternatives
 	maxShown    = 60  // characters of a value
 	maxPlace    = 120 // characters of a pointer
-	maxWhat     = 200 // characters of what one alternative, or the library, found
+	maxWhat     = 200 // characters of a text about one alternative, or of the library's
 )
 
-// A problem is one thing that is wrong with a value.
+// A problem says what is wrong with the value at a JSON pointer.
 type problem struct{ at, what string }
 
-// describe makes a sentence of what a validation found, in the order of the
-// places: the library's own order is a map's.
+// describe returns one line with the problems that a validation found. It sorts
+// them by place, since the library's order is random.
 func describe(err error) string {
 	invalid := new(jsonschema.ValidationError)
 	if !errors.As(err, &invalid) {
@@ -64,7 +64,7 @@ func (p problem) String() string {
 	return printable(p.at, maxPlace) + ": " + p.what
 }
 
-// collect appends the problems that an error tells of.
+// collect appends the problems of an error.
 func collect(problems []problem, e *jsonschema.ValidationError) []problem {
 	at := pointer(e.InstanceLocation)
 	add := func(name, format string, args ...any) {
@@ -105,7 +105,7 @@ func collect(problems []problem, e *jsonschema.ValidationError) []problem {
 	return problems
 }
 
-// alternatives says what each of several alternatives found wrong.
+// alternatives returns a problem of each of several alternatives.
 func alternatives(causes []*jsonschema.ValidationError) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "keeps none of %d alternatives (", len(causes))
@@ -125,7 +125,7 @@ func alternatives(causes []*jsonschema.ValidationError) string {
 	return b.String()
 }
 
-// expected says what a single rule expects.
+// expected returns what a single keyword expected.
 func expected(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -166,7 +166,7 @@ func expected(k jsonschema.ErrorKind) string {
 
 var english = message.NewPrinter(language.English)
 
-// choices lists the members of an enum.
+// choices returns a list of the members of an enum.
 func choices(members []any) string {
 	var texts []string
 	for _, member := range members[:min(len(members), maxChoices)] {
@@ -181,7 +181,7 @@ func choices(members []any) string {
 	return "one of " + strings.Join(texts, ", ")
 }
 
-// wanted is a value of a schema as it stands in a sentence.
+// wanted returns a value of a schema as it is written in a problem.
 func wanted(value any) string {
 	switch value.(type) {
 	case map[string]any, []any:
@@ -190,7 +190,8 @@ func wanted(value any) string {
 	return shown(value)
 }
 
-// shown is a value of a text, which may be a large one.
+// shown returns a value of a text as it is written in a problem. It does not show
+// objects and arrays, which may be large.
 func shown(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -215,7 +216,7 @@ func number(r *big.Rat) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// pointer is a JSON pointer.
+// pointer returns a JSON pointer.
 func pointer(names []string) string {
 	var b strings.Builder
 	for _, name := range names {
@@ -227,13 +228,14 @@ func pointer(names []string) string {
 
 var escaped = strings.NewReplacer("~", "~0", "/", "~1")
 
-// printable is a text that can stand bare in a sentence.
+// printable returns the first n characters of a text, with control characters
+// escaped.
 func printable(text string, n int) string {
 	quoted := strconv.Quote(cut(text, n))
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// cut cuts a text to n characters, marking the cut.
+// cut cuts a text to n characters and marks the cut.
 func cut(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text

@@ -9,27 +9,27 @@ import (
 	"strings"
 )
 
-// limits bound a JSON text that is read.
+// limits are the bounds of a JSON text.
 type limits struct {
 	bytes int
 	depth int // levels of objects and arrays
 }
 
 const (
-	maxValues = 100_000 // in a text, about
-	maxNumber = 400     // characters of a number, and its exponent
-	maxSteps  = 500_000 // of a check: about a second at worst
-	maxNested = 200_000 // levels of a text times schemas that one of its values may be checked against, one within the other
+	maxValues = 100_000 // values in a text, estimated from above
+	maxNumber = 400     // characters of a number, and its largest exponent
+	maxSteps  = 500_000 // steps of a check, about a second at worst
+	maxNested = 200_000 // levels of a text times nested schemas that one of its values may be checked against
 )
 
 var schemaLimits = limits{bytes: 64 << 10, depth: 100}
 
-// textLimits are those of texts that are checked against the schema in doc.
+// textLimits returns the limits of texts that are checked against the schema doc.
 func textLimits(doc any) limits {
 	return limits{bytes: 1 << 20, depth: min(1000, maxNested/(schemaLimits.depth+references(doc)))}
 }
 
-// references counts what refers to something in a schema.
+// references returns the number of references in a schema.
 func references(doc any) int {
 	n := 0
 	switch v := doc.(type) {
@@ -48,8 +48,8 @@ func references(doc any) int {
 	return n
 }
 
-// read reads one JSON value, numbers as they are written. The error says what
-// is wrong, and where as the number of bytes before it.
+// read reads one JSON value and keeps numbers as they are written. The error says
+// what is wrong, and where as the number of bytes before it.
 func read(text string, l limits) (any, error) {
 	if len(text) > l.bytes {
 		return nil, fmt.Errorf("%d bytes are more than the %d that can be checked", len(text), l.bytes)
@@ -86,16 +86,17 @@ func notJSON(err error, length int) error {
 	return fmt.Errorf("not JSON: unexpected end at position %d", length)
 }
 
-// A shape is what can be seen of a JSON text without reading it.
-type shape struct {
-	depth   int
-	values  int // at most
-	members int // of all objects
-	large   int // where the first number begins that is too large, -1 = there is none
+// measured is the size of a JSON text.
+type measured struct {
+	depth   int // levels
+	values  int // an upper bound
+	members int // the members of all objects
+	large   int // the offset of the first number that is too large, -1 = none
 }
 
-func measure(text string) shape {
-	s := shape{values: 1, large: -1}
+// measure measures a JSON text without decoding it.
+func measure(text string) measured {
+	s := measured{values: 1, large: -1}
 	depth := 0
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
@@ -128,7 +129,7 @@ func measure(text string) shape {
 	return s
 }
 
-// large reports whether a number is too large, too small or too long.
+// large reports whether a number is too long or its exponent too large or small.
 func large(number string) bool {
 	if len(number) > maxNumber {
 		return true
@@ -141,7 +142,7 @@ func large(number string) bool {
 	return err != nil || exponent > maxNumber || exponent < -maxNumber
 }
 
-// members counts the fields of all objects in a value.
+// members returns the number of members of all objects in a value.
 func members(value any) int {
 	n := 0
 	switch v := value.(type) {
@@ -158,7 +159,7 @@ func members(value any) int {
 	return n
 }
 
-// write writes a value that was read, with the keys in order.
+// write returns the text of a value that read returned, with sorted keys.
 func write(value any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -9,20 +9,21 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// A walk goes over a value together with the schemas that certainly hold for
-// it. Each is shown to down before what is in the value, or to up after it; they
-// may change the value's fields, or give another value instead.
+// A walk visits a value and all values in it, each with the schemas that certainly
+// apply to it. It calls down before the values inside and up after them. Both may
+// change the fields of the value, or return another value.
 type walk struct {
 	*checker
 	down, up func(v any, s *jsonschema.Schema, at *place) any
 }
 
-// A place is where a value stands; nil is the top.
+// A place is the place of a value; nil is the top.
 type place struct {
 	in   *place
 	name string
 }
 
+// value visits v with schema s, and returns the new value.
 func (w *walk) value(v any, s *jsonschema.Schema, at *place) any {
 	w.spend(1)
 	parts := w.partsOf(s)
@@ -48,6 +49,7 @@ func (w *walk) value(v any, s *jsonschema.Schema, at *place) any {
 	return show(w.up, v, parts, at)
 }
 
+// show calls visit, if it is not nil, for each of the schemas.
 func show(visit func(any, *jsonschema.Schema, *place) any, v any, parts []*jsonschema.Schema, at *place) any {
 	if visit != nil {
 		for _, part := range parts {
@@ -57,7 +59,7 @@ func show(visit func(any, *jsonschema.Schema, *place) any, v any, parts []*jsons
 	return v
 }
 
-// partsOf lists the schema and what it brings in by $ref and allOf.
+// partsOf returns the schema and the schemas that it includes by $ref and allOf.
 func (k *checker) partsOf(s *jsonschema.Schema) []*jsonschema.Schema {
 	parts, known := k.parts[s]
 	if !known {
@@ -78,7 +80,7 @@ func appendParts(parts []*jsonschema.Schema, s *jsonschema.Schema) []*jsonschema
 	return parts
 }
 
-// fieldSchemas lists what a schema says of a field by that name.
+// fieldSchemas returns the schemas for a field by that name.
 func fieldSchemas(s *jsonschema.Schema, name string) []*jsonschema.Schema {
 	var found []*jsonschema.Schema
 	if field := s.Properties[name]; field != nil {
@@ -91,7 +93,8 @@ func fieldSchemas(s *jsonschema.Schema, name string) []*jsonschema.Schema {
 	return found
 }
 
-// matching lists the patternProperties that a name matches, in a fixed order.
+// matching returns the schemas of the patternProperties that match a name, in a
+// fixed order.
 func matching(s *jsonschema.Schema, name string) []*jsonschema.Schema {
 	if len(s.PatternProperties) == 0 {
 		return nil
@@ -106,7 +109,7 @@ func matching(s *jsonschema.Schema, name string) []*jsonschema.Schema {
 	return found
 }
 
-// itemSchema gives what a schema says of an item, nil if nothing.
+// itemSchema returns the schema for item i of an array, or nil.
 func itemSchema(s *jsonschema.Schema, i int) *jsonschema.Schema {
 	if i < len(s.PrefixItems) {
 		return s.PrefixItems[i]
@@ -114,11 +117,11 @@ func itemSchema(s *jsonschema.Schema, i int) *jsonschema.Schema {
 	if s.Items2020 != nil {
 		return s.Items2020
 	}
-	item, _ := s.Items.(*jsonschema.Schema) // as drafts before 2020-12 have it
+	item, _ := s.Items.(*jsonschema.Schema) // of drafts before 2020-12
 	return item
 }
 
-// findMissing lists the ways to the required fields that are not there.
+// findMissing returns the paths of the missing required fields.
 func (k *checker) findMissing(value any) []string {
 	w := walk{checker: k, down: func(v any, s *jsonschema.Schema, at *place) any {
 		fields, ok := v.(map[string]any)
@@ -136,8 +139,7 @@ func (k *checker) findMissing(value any) []string {
 	return slices.Compact(k.missing)
 }
 
-// way names the fields that lead to a place: its JSON pointer without the first
-// slash.
+// way returns the path to a place: its JSON pointer without the first slash.
 func (p *place) way() string {
 	var names []string
 	for ; p != nil; p = p.in {
