@@ -34,7 +34,7 @@ func TestMend(t *testing.T) {
 		{"numbers are not words", `{"enum":[10,20]}`, `11`, 1, checked{problem: "expected one of 10, 20, got 11"}},
 		{"nested", `{"properties":{"a":{"items":{"$ref":"#/$defs/e"}}},"$defs":{"e":{"enum":["red","blue"]}}}`, `{"a":["red","blu"]}`, 1, checked{fixed: `{"a":["red","blue"]}`, repaired: 1}},
 		{"not in a branch", `{"anyOf":[{"enum":["red"]},{"type":"null"}]}`, `"rad"`, 1,
-			checked{problem: `keeps none of 2 alternatives (1: expected "red", got "rad"; 2: expected null, got string)`}},
+			checked{problem: `matches none of 2 alternatives (1: expected "red", got "rad"; 2: expected null, got string)`}},
 		{"a const is not an enum", `{"const":"red"}`, `"rad"`, 1, checked{problem: `expected "red", got "rad"`}},
 
 		// A field that has one value only.
@@ -52,7 +52,7 @@ func TestMend(t *testing.T) {
 			checked{fixed: `{"a":{"b":{"c":1}}}`, repaired: 1, problem: `/a: expected {"b":{}}, got an object`}},
 		{"missing for two reasons", `{"allOf":[{"required":["a"]},{"required":["a"]}]}`, `{}`, 1, missing("a")},
 		{"not in a branch", `{"oneOf":[{"required":["a"],"properties":{"a":{"const":1}}},{"required":["b"],"properties":{"b":{"const":2}}}]}`, `{}`, 1,
-			checked{problem: "keeps none of 2 alternatives (1: /a: required, but missing; 2: /b: required, but missing)"}},
+			checked{problem: "matches none of 2 alternatives (1: /a: required, but missing; 2: /b: required, but missing)"}},
 		{"a wrong value stays", kind, `{"kind":"dir"}`, 1, checked{problem: `/kind: expected "file", got "dir"`}},
 		{"a default is not a repair", `{"required":["a","b"],"properties":{"a":{"const":1,"default":1},"b":{"const":2}}}`, `{}`, 1, checked{fixed: `{"a":1,"b":2}`, repaired: 1}},
 
@@ -87,7 +87,7 @@ func TestMend(t *testing.T) {
 		{"mended in vain", `{"required":["kind","path"],"properties":{"kind":{"const":"a"},"path":{"type":"string"}}}`, `{}`, 5,
 			checked{fixed: `{"kind":"a"}`, repaired: 1, problem: "/path: required, but missing", missing: []string{"path"}}},
 		{"checked again", `{"properties":{"a":{"enum":["red","blue"]}},"not":{"properties":{"a":{"const":"red"}}}}`, `{"a":"rad"}`, 1,
-			checked{fixed: `{"a":"red"}`, repaired: 1, problem: "it is just what it must not be"}},
+			checked{fixed: `{"a":"red"}`, repaired: 1, problem: "matches a schema that it must not match"}},
 		{"nothing to mend", searchInput, `{"query":"x","page":1,"page_size":1}`, 3, checked{}},
 	}
 	for _, tt := range tests {

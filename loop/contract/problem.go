@@ -85,7 +85,7 @@ func collect(problems []problem, e *jsonschema.ValidationError) []problem {
 		}
 	case *kind.DependentRequired:
 		for _, name := range k.Missing {
-			add(name, "required where there is %s, but missing", shown(k.Prop))
+			add(name, "required together with %s, but missing", shown(k.Prop))
 		}
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
@@ -97,7 +97,7 @@ func collect(problems []problem, e *jsonschema.ValidationError) []problem {
 		if k.Subschemas == nil {
 			add("", "%s", alternatives(e.Causes))
 		} else {
-			add("", "keeps two alternatives, %d and %d, where one is expected", k.Subschemas[0]+1, k.Subschemas[1]+1)
+			add("", "matches two alternatives, %d and %d, but must match only one", k.Subschemas[0]+1, k.Subschemas[1]+1)
 		}
 	default:
 		add("", "%s", expected(e.ErrorKind))
@@ -108,7 +108,7 @@ func collect(problems []problem, e *jsonschema.ValidationError) []problem {
 // alternatives returns a problem of each of several alternatives.
 func alternatives(causes []*jsonschema.ValidationError) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "keeps none of %d alternatives (", len(causes))
+	fmt.Fprintf(&b, "matches none of %d alternatives (", len(causes))
 	for i, cause := range causes[:min(len(causes), maxForms)] {
 		if i > 0 {
 			b.WriteString("; ")
@@ -159,7 +159,7 @@ func expected(k jsonschema.ErrorKind) string {
 	case *kind.FalseSchema:
 		return "nothing is allowed here"
 	case *kind.Not:
-		return "it is just what it must not be"
+		return "matches a schema that it must not match"
 	}
 	return printable(k.LocalizedString(english), maxWhat)
 }
