@@ -15,33 +15,32 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A Folder is a [Store] in a folder: one file NAME.trace a session.
+// A Folder is a [Store] in a folder, with one file NAME.trace for each session.
 //
 // A file holds the text form of the trace, and after each append a line with a
-// checksum of what was appended. When Append returns, the records are on the
-// disk. A process or machine that crashes in an append leaves the trace as it was
-// before or as it is after: the next Load or Append removes lines at the end
-// of the file that no matching checksum follows.
+// checksum of the appended text. When Append returns, the records are on the disk.
+// After a crash during an append, the trace has either all of the appended records
+// or none: the next Load or Append removes lines at the end of the file that no
+// matching checksum follows.
 //
-// The first Load or Append of a session takes it: until Release, Close or the end
-// of the process no other process, and no other Folder of this process, can load
-// or change it, and gets [ErrInUse]. Different sessions of one folder may be
-// taken by different processes. The operating system keeps the lock (flock, on
-// Windows an exclusive handle), so none is left behind by a crash. On aix,
-// plan9, solaris and wasm there is no lock: see to it that only one process uses
-// a session at a time.
+// The first Load or Append of a session takes it until Release, Close or the end of
+// the process. Meanwhile other processes, and other Folders of this process, get
+// [ErrInUse] if they load or change it. Different processes may take different
+// sessions of one folder. The operating system holds the lock (flock, on Windows an
+// exclusive handle), so a crash leaves no lock behind. On aix, plan9, solaris and
+// wasm there is no lock: make sure that only one process uses a session at a time.
 type Folder struct {
 	path string
 	mu   sync.Mutex
 	open map[string]*file
 }
 
-// ErrInUse says that another process or another Folder has taken the session.
+// ErrInUse means that another process or another Folder has taken the session.
 var ErrInUse = errors.New("the session is in use: end the other process, or close the other store")
 
-// Dir returns the store in a folder, which it makes if it is not there. Names of
-// sessions consist of letters, digits, dots, dashes and underscores, and do not
-// begin with a dot.
+// Dir returns the store in a folder, and creates the folder if it does not exist.
+// Names of sessions have up to 200 letters, digits, dots, dashes and underscores, and
+// do not begin with a dot.
 func Dir(path string) (*Folder, error) {
 	_, missing := os.Stat(path)
 	if err := os.MkdirAll(path, 0o700); err != nil {
@@ -55,7 +54,7 @@ func Dir(path string) (*Folder, error) {
 	return &Folder{path: path, open: map[string]*file{}}, nil
 }
 
-// Append adds records to the end of a session's trace.
+// Append appends records to a session's trace.
 func (d *Folder) Append(session string, records loop.Trace) error {
 	f, err := d.take(session, os.O_CREATE)
 	if err != nil {
@@ -86,14 +85,14 @@ func (d *Folder) Load(session string) (loop.Trace, error) {
 	return f.load()
 }
 
-// Release gives a session back, so that others can take it.
+// Release lets other processes and Folders take a session.
 func (d *Folder) Release(session string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.release(session)
 }
 
-// Close gives all sessions back.
+// Close releases all sessions.
 func (d *Folder) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -119,7 +118,7 @@ func (d *Folder) release(session string) error {
 func (d *Folder) take(session string, create int) (*file, error) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 	if session == "" || session[0] == '.' || len(session) > 200 || strings.Trim(session, letters) != "" {
-		return nil, fmt.Errorf("%q is not a valid session name: use up to 200 letters, digits, dots, dashes and underscores, and begin with none of the dots", session)
+		return nil, fmt.Errorf("%q is not a valid session name: use up to 200 letters, digits, dots, dashes and underscores, and do not begin with a dot", session)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,13 +154,13 @@ const (
 	markHead = "# saved "
 )
 
-// mark returns the line that ends what one append has written.
+// mark returns the line that ends the text of an append.
 func mark(text []byte) string {
 	return fmt.Sprintf("%s%08x\n", markHead, crc32.ChecksumIEEE(text))
 }
 
-// split splits the text of a file into what each append has written, without the
-// marks. whole is where the last append ends that was not cut off.
+// split splits the text of a file into the texts of its appends, without the marks.
+// whole is the offset after the last complete append.
 func split(text []byte) (parts [][]byte, whole int, err error) {
 	if head := min(len(text), len(fileHead)); string(text[:head]) != fileHead[:head] {
 		return nil, 0, fmt.Errorf("line 1: not a session file: the first line must be %q", strings.TrimSpace(fileHead))
@@ -188,7 +187,7 @@ func split(text []byte) (parts [][]byte, whole int, err error) {
 	return parts, whole, nil
 }
 
-// recover removes what a crash has left of an append.
+// recover removes an incomplete append from the end of the file.
 func (f *file) recover() error {
 	text, err := io.ReadAll(f)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// openLocked opens a file that nobody else has opened so. flag is 0 or
-// [os.O_CREATE].
+// openLocked opens a file and locks it. It returns [ErrInUse] if the file is locked.
+// flag is 0 or [os.O_CREATE].
 func openLocked(path string, flag int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|flag, 0o600)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// openLocked opens a file that nobody else has opened so. flag is 0 or
-// [os.O_CREATE]. Others may read the file meanwhile.
+// openLocked opens a file and locks it. It returns [ErrInUse] if the file is locked.
+// Others can still read the file. flag is 0 or [os.O_CREATE].
 func openLocked(path string, flag int) (*os.File, error) {
 	const sharingViolation = syscall.Errno(32)
 	name, err := syscall.UTF16PtrFromString(path)
@@ -28,5 +28,6 @@ func openLocked(path string, flag int) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// syncFolder does nothing: Windows keeps the entries of a folder by itself.
+// syncFolder does nothing, since Windows itself writes the entries of a folder to the
+// disk.
 func syncFolder(string) error { return nil }

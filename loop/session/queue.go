@@ -8,30 +8,29 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A Mode says what happens to a message that arrives while a run of its session
-// is under way.
+// A Mode says what happens to a message that arrives during a run of its session.
 type Mode string
 
 // The modes. The zero value is FollowUp.
 const (
 	FollowUp Mode = "followup" // each message waits for a run of its own
-	Collect  Mode = "collect"  // messages that wait are joined, and share one run
-	Steer    Mode = "steer"    // the run under way reads it at its next turn; if it cannot any more, as FollowUp
+	Collect  Mode = "collect"  // waiting messages are joined with line breaks, and share one run
+	Steer    Mode = "steer"    // the current run reads the message at its next turn; if that is too late, as FollowUp
 )
 
-// A Queue runs the messages of sessions: messages of one session one after
-// another, in the order of their arrival, and different sessions side by side.
-// [NewQueue] makes one; the zero Queue is not usable.
+// A Queue runs messages: those of one session one after another in the order of
+// their arrival, and those of different sessions at the same time. The zero Queue is
+// not usable: call [NewQueue].
 type Queue struct {
 	run      func(ctx context.Context, session, text string) (loop.Outcome, error)
 	steer    func(session, text string) bool
 	mode     Mode
 	mu       sync.Mutex
-	sessions map[string][]*waiting // messages that wait for a run, by session
-	running  map[string]*waiting   // the message that is being run
+	sessions map[string][]*waiting // the messages that wait for a run, by session
+	running  map[string]*waiting   // the messages whose run has begun, by session
 }
 
-// waiting is a message, with the callers that wait for the end of its run.
+// waiting is a message and the callers that wait for the end of its run.
 type waiting struct {
 	ctx  context.Context
 	text string
@@ -43,22 +42,22 @@ type result struct {
 	err error
 }
 
-// NewQueue returns a queue that calls run for a message, and never twice at once
-// for one session.
+// NewQueue returns a queue that calls run for each message. For one session it never
+// makes two calls at a time.
 func NewQueue(mode Mode, run func(ctx context.Context, session, text string) (loop.Outcome, error)) *Queue {
 	return &Queue{run: run, mode: mode, sessions: map[string][]*waiting{}, running: map[string]*waiting{}}
 }
 
-// SteerWith sets the function that gives a message to the run of a session that
-// is under way. It reports whether the run took the message, as [loop.Live.Say]
-// does. Without SteerWith the mode Steer is FollowUp. It must be called before
-// the first Submit.
+// SteerWith sets the function that passes a message on to the current run of a
+// session. The function reports whether the run took the message, as [loop.Live.Say]
+// does. SteerWith must be called before the first Submit. Without it the mode Steer
+// is FollowUp.
 func (q *Queue) SteerWith(steer func(session, text string) bool) { q.steer = steer }
 
-// Submit gives a session a message, waits for its run and returns the outcome.
-// With Collect, messages that wait together share one run, under the context of
-// the first, and its outcome. When ctx is done Submit returns its cause without
-// waiting any longer; a message that has no run by then gets none.
+// Submit adds a message to a session, waits for its run and returns the outcome.
+// With Collect, messages that wait together share one run, with the context of the
+// first, and its outcome. When ctx is done Submit stops waiting and returns the cause.
+// A message whose run has not begun by then gets no run.
 func (q *Queue) Submit(ctx context.Context, session, text string) (loop.Outcome, error) {
 	done := make(chan result, 1)
 	q.mu.Lock()

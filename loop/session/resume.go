@@ -9,18 +9,17 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Resume goes on with a session from its saved trace, and drives it to its end
-// as [loop.Run] does. m must be fresh and made from the same config, task and
-// tools; a machine that does anything else than the trace says is a
-// [DriftError]. An empty trace begins the session, and a session that has
-// halted is over unless the world has another message of the user.
+// Resume continues a session from its saved trace, and drives it to its end as
+// [loop.Run] does. m must be fresh and have the same config, task and tools. If its
+// effects differ from those of the trace, Resume returns a [*DriftError]. An empty
+// trace begins the session. A session that has halted is over unless the world has
+// another message of the user.
 //
-// Any trace that [Saving] has stored can be resumed, and resumed again. What was
-// open when it broke off is done anew: the model is asked again, gates and
-// questions are asked again, calls run again. But the call of a tool that is
-// [loop.NotIdempotent] does not: it ends at once with [loop.Cancelled] and a text
-// that says that it may have taken effect. The clock of the session stands still
-// in between.
+// Resume accepts every trace that [Saving] has stored, as often as necessary. Open
+// effects are carried out again: model requests, gates, questions and calls. But a
+// call of a tool that is [loop.NotIdempotent] does not run again. It ends at once
+// with [loop.Cancelled] and a text that says that it may have taken effect. The
+// session's clock does not count the time between its processes.
 func Resume(ctx context.Context, m *loop.Machine, w loop.World, t loop.Trace) (loop.Outcome, error) {
 	if len(t) == 0 {
 		return loop.Run(ctx, m, w)
@@ -32,19 +31,19 @@ func Resume(ctx context.Context, m *loop.Machine, w loop.World, t loop.Trace) (l
 	return loop.Continue(ctx, m, &resumed{World: w, lost: r.lost}, loop.Input{At: r.at}, r.open)
 }
 
-// A Rememberer is a world whose answers depend on what was said before, such as
+// A Rememberer is a world whose answers depend on earlier steps, such as
 // [github.com/agentbench-go/agentbench/fakes.World].
 type Rememberer interface {
-	// Remember tells the world a step of the saved trace. [Resume] calls it for
-	// each step in order, before Do hands over the effects that are still open.
-	// Calls that do not run again are left out of effects.
+	// Remember shows the world a step of the saved trace. [Resume] calls it for
+	// each step in order, before it calls Do with the effects that are still
+	// open. effects does not have the calls that do not run again.
 	Remember(in loop.Input, effects []loop.Effect)
 }
 
-// A DriftError says that a machine does not do what it did when the trace was
-// saved: its config, task, tools or version differ.
+// A DriftError says that a machine does not repeat the effects of a saved trace:
+// its config, task, tools or version differ.
 type DriftError struct {
-	Step      int // in the trace, counted from 1
+	Step      int // the first step that differs, from 1
 	Want, Got loop.Record
 }
 
@@ -56,16 +55,16 @@ func (e *DriftError) Error() string {
 // textLost is the result of a call that must not run twice.
 const textLost = "the session broke off while this call ran: it may have taken effect; it was not run again"
 
-// refolded is what a saved trace leaves open.
+// refolded holds the open effects of a saved trace.
 type refolded struct {
 	at      time.Duration     // the instant of the last step
-	waiting map[loop.Ref]bool // what no step answers
+	waiting map[loop.Ref]bool // the effects that no step answers
 	open    []loop.Effect     // for the world to carry out
 	lost    []loop.Input      // the results of calls that do not run again
 }
 
-// refold feeds m the inputs of t, compares the effects, and tells them to w if
-// it is a [Rememberer].
+// refold feeds the inputs of t to m and compares the effects. It shows the steps to
+// w if that is a [Rememberer].
 func refold(m *loop.Machine, w loop.World, t loop.Trace) (*refolded, error) {
 	r := &refolded{at: t[len(t)-1].In.At, waiting: unanswered(t)}
 	world, _ := w.(Rememberer)
@@ -76,17 +75,17 @@ func refold(m *loop.Machine, w loop.World, t loop.Trace) (*refolded, error) {
 		if got[0].String() != want.String() {
 			return nil, &DriftError{Step: i + 1, Want: want, Got: got[0]}
 		}
-		var told []loop.Effect
+		var shown []loop.Effect
 		for _, e := range effects {
 			if !r.waiting[e.Ref] {
-				told = append(told, e)
+				shown = append(shown, e)
 			} else if !r.loses(m, &e) {
-				told = append(told, e)
+				shown = append(shown, e)
 				r.hand(e, want.In.At)
 			}
 		}
 		if world != nil {
-			world.Remember(want.In, told)
+			world.Remember(want.In, shown)
 		}
 	}
 	if m.Halted() {
@@ -97,7 +96,7 @@ func refold(m *loop.Machine, w loop.World, t loop.Trace) (*refolded, error) {
 }
 
 // loses reports whether an effect belongs to a call that does not run again, and
-// notes the result of that call.
+// keeps the result of that call.
 func (r *refolded) loses(m *loop.Machine, e *loop.Effect) bool {
 	if e.Kind == loop.CallTool {
 		if spec, _ := m.Tool(e.Name); spec.Idempotent == loop.NotIdempotent {
@@ -108,12 +107,11 @@ func (r *refolded) loses(m *loop.Machine, e *loop.Effect) bool {
 	return e.Kind == loop.CancelTool && slices.ContainsFunc(r.lost, func(in loop.Input) bool { return in.Ref == e.Ref })
 }
 
-// hand keeps an effect for the world if the world has to carry it out. at is the
-// instant of its step.
+// hand keeps an effect if the world must carry it out. at is the instant of its step.
 func (r *refolded) hand(e loop.Effect, at time.Duration) {
 	switch e.Kind {
 	case loop.AskModel:
-		e.History = slices.Clone(e.History) // the machine's own is valid until the next step
+		e.History = slices.Clone(e.History) // the machine's own is only valid until the next step
 	case loop.CallTool:
 		if e.Budget > 0 {
 			e.Budget = max(e.Budget-(r.at-at), 1)
@@ -125,8 +123,7 @@ func (r *refolded) hand(e loop.Effect, at time.Duration) {
 	r.open = append(r.open, e)
 }
 
-// unanswered returns the numbers of what the steps of a trace ask for and none of
-// them answers.
+// unanswered returns the references of the effects that no step of a trace answers.
 func unanswered(t loop.Trace) map[loop.Ref]bool {
 	open := map[loop.Ref]bool{}
 	for i := range t {
@@ -158,7 +155,7 @@ func ignored(r *loop.Record) bool {
 	})
 }
 
-// resumed is a world in which some calls of the session have ended already.
+// resumed is a world that first returns the results of calls that do not run again.
 type resumed struct {
 	loop.World
 	lost []loop.Input

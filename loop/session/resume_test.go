@@ -133,7 +133,7 @@ func load(t testing.TB, store session.Store) loop.Trace {
 
 var errKilled = errors.New("killed")
 
-// A killed world ends the process that it stands for at the request at, before it
+// A killed world ends the process that it simulates at the request at, before it
 // does anything about it.
 type killed struct {
 	loop.World
@@ -157,7 +157,7 @@ func (k *killed) Next(ctx context.Context, wake time.Duration, armed bool) (loop
 	return k.World.Next(ctx, wake, armed)
 }
 
-// remembering gives a killed world the Remember of the fakes world in it.
+// remembering adds the Remember of the fakes world to a killed world.
 type remembering struct{ *killed }
 
 func (r remembering) Remember(in loop.Input, effects []loop.Effect) {
@@ -289,7 +289,7 @@ func (m *mortal) Next(ctx context.Context, wake time.Duration, armed bool) (loop
 }
 
 // A live session that is killed after any two numbers of steps has the trace and
-// the events of the unbroken one, but for clock times.
+// the events of the unbroken one, except for clock times.
 func TestResumeLive(t *testing.T) {
 	run := func(kills ...int) loop.Trace {
 		o := &office{paid: map[int]int{}, store: session.Memory()}
@@ -325,7 +325,7 @@ func TestResumeLive(t *testing.T) {
 	}
 }
 
-// eventsOf gives the events of a trace without their times.
+// eventsOf returns the events of a trace without their times.
 func eventsOf(trace loop.Trace) (out []events.Event) {
 	var r events.Reader
 	for _, rec := range trace {
@@ -339,7 +339,7 @@ func eventsOf(trace loop.Trace) (out []events.Event) {
 
 // A call that must not run twice is saved before it starts and runs once at
 // most, wherever the process is killed, although its error is one that may be
-// retried. If it has no result, the model is told so.
+// retried. If it has no result, the model reads that.
 func TestResumeNotIdempotent(t *testing.T) {
 	for steps := range 4*turns + 2 {
 		o := &office{pay: loop.NotIdempotent, paid: map[int]int{}, store: session.Memory()}
@@ -438,14 +438,14 @@ type heir struct {
 	at   time.Duration
 	kind loop.InputKind
 	got  string
-	told bool
+	seen bool
 }
 
 func (h *heir) Do(_ context.Context, in loop.Input, effects []loop.Effect) {
-	if h.told {
+	if h.seen {
 		return
 	}
-	h.told, h.at, h.kind = true, in.At, in.Kind
+	h.seen, h.at, h.kind = true, in.At, in.Kind
 	var lines []string
 	for _, line := range strings.Split(loop.Record{Effects: effects}.String(), "\n")[1:] {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "> halt") {

@@ -10,15 +10,14 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Saving wraps a world and saves the session in store while it goes on: each
-// step before w carries it out. So a call is saved before it starts, and its
-// result before the loop goes on. Pieces of a stream, and ticks that bring
-// nothing, are saved with the next step.
+// Saving returns a world that saves each step of the session in store before w
+// carries it out. So a call is saved before it starts, and its result before the
+// loop goes on. Pieces of a stream, and ticks without effects, are saved with the
+// next step.
 //
-// The first error of the store ends the session: w is not given the step, and
-// Next returns the error. To go on with a saved session, pass the result to
-// [Resume], which saves only what is new. The result is a [Rememberer] if w is
-// one.
+// The first error of the store ends the session: w does not get the step, and Next
+// returns the error. To continue a saved session, pass the returned world to
+// [Resume]; only new steps are saved then. The world is a [Rememberer] if w is one.
 func Saving(w loop.World, store Store, session string) loop.World {
 	s := &saving{World: w, store: store, session: session}
 	if r, ok := w.(Rememberer); ok {
@@ -39,7 +38,7 @@ type saving struct {
 }
 
 func (s *saving) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
-	if in.Kind != 0 { // else the effects of steps that are saved already
+	if in.Kind != 0 { // otherwise these are effects of saved steps
 		s.pending.Append(in, effects)
 		if !canWait(in, effects) {
 			s.save()
@@ -50,7 +49,7 @@ func (s *saving) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
 	}
 }
 
-// canWait reports whether a step changes nothing that a resumed session needs.
+// canWait reports whether a resumed session does not need the step.
 func canWait(in loop.Input, effects []loop.Effect) bool {
 	switch in.Kind {
 	case loop.ModelDelta:
@@ -61,6 +60,7 @@ func canWait(in loop.Input, effects []loop.Effect) bool {
 	return false
 }
 
+// save saves the pending steps.
 func (s *saving) save() {
 	if s.err == nil && len(s.pending) > 0 {
 		s.err = s.store.Append(s.session, s.pending)

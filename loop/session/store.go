@@ -11,18 +11,17 @@ import (
 // A Store keeps the traces of sessions. Its methods may be called by several
 // goroutines at once.
 type Store interface {
-	// Append adds records to the end of a session's trace, all of them or none.
-	// The first records begin the session; [ErrExists] if they begin a session
-	// that is there already.
+	// Append appends records to a session's trace, all of them or none. It
+	// returns [ErrExists] if they begin a session that the store already has.
 	Append(session string, records loop.Trace) error
-	// Load returns a session's trace; [ErrNotFound] if there is none.
+	// Load returns a session's trace, or [ErrNotFound] if there is none.
 	Load(session string) (loop.Trace, error)
 }
 
 var (
-	// ErrNotFound says that a store has no session of that name.
+	// ErrNotFound means that a store has no session of that name.
 	ErrNotFound = errors.New("no such session")
-	// ErrExists says that a new session has the name of a saved one.
+	// ErrExists means that a new session has the name of a saved one.
 	ErrExists = errors.New("the session exists already: load and resume it, or use another name")
 )
 
@@ -31,7 +30,7 @@ func begins(records loop.Trace) bool {
 	return len(records) > 0 && records[0].In.Kind == loop.Started && !ignored(&records[0])
 }
 
-// Memory returns a store that lasts as long as the process.
+// Memory returns a store in memory, which the process loses when it ends.
 func Memory() Store { return &memory{sessions: map[string]loop.Trace{}} }
 
 type memory struct {

@@ -40,7 +40,7 @@ func TestStores(t *testing.T) {
 	for name, store := range map[string]session.Store{"memory": session.Memory(), "dir": dir} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := store.Load("a"); !errors.Is(err, session.ErrNotFound) {
-				t.Errorf("an unknown session gives %v, want ErrNotFound", err)
+				t.Errorf("Load of an unknown session: got %v, want ErrNotFound", err)
 			}
 			trace := parsed(t, stored)
 			for _, r := range trace {
@@ -49,7 +49,7 @@ func TestStores(t *testing.T) {
 				}
 			}
 			if err := store.Append("a", trace[:1]); !errors.Is(err, session.ErrExists) {
-				t.Errorf("beginning it again gives %v, want ErrExists", err)
+				t.Errorf("beginning it again: got %v, want ErrExists", err)
 			}
 			got, err := store.Load("a")
 			if err != nil || got.String() != stored {
@@ -155,7 +155,7 @@ func TestFolderDamaged(t *testing.T) {
 	}
 }
 
-// A session belongs to the first store that uses it until that gives it back.
+// A session belongs to the first store that uses it until that releases it.
 // Other sessions of the folder do not.
 func TestFolderInUse(t *testing.T) {
 	path, trace := t.TempDir(), parsed(t, stored)
@@ -170,7 +170,7 @@ func TestFolderInUse(t *testing.T) {
 		t.Errorf("a second store appends to it with %v, want ErrInUse", err)
 	}
 	if err := b.Append("other", trace); err != nil {
-		t.Errorf("another session gives %v", err)
+		t.Errorf("another session: got %v", err)
 	}
 	if err := a.Release("s"); err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// syncFolder waits until the entries of a folder are on the disk. Not every file
-// system can do so.
+// syncFolder waits until the entries of a folder are on the disk. It does nothing on
+// a file system that cannot do so.
 func syncFolder(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
