@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentbench-go/agentbench/internal/infile"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -35,10 +35,10 @@ type source struct {
 	mistakes Mistakes
 }
 
-// An opener gives a file by its name: os.Open, or that of the embedded files.
+// An opener gives a file by its name: on disk, or an embedded one.
 type opener func(name string) (fs.File, error)
 
-func osOpen(name string) (fs.File, error) { return os.Open(name) }
+func osOpen(name string) (fs.File, error) { return infile.Open(name) }
 
 // read reads and parses a file. Without a root there are mistakes.
 func (open opener) read(name, shown string) *source {
@@ -59,9 +59,6 @@ func (open opener) text(name string) (string, error) {
 		return "", errors.New(text.Reason(err))
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.IsDir() {
-		return "", errors.New("is a folder, not a file")
-	}
 	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
 		return "", errors.New(text.Reason(err))

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/infile"
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
@@ -80,7 +80,7 @@ func named(name string) *format {
 
 // readFile returns the content of a file. Its errors leave out the path.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := infile.Open(path)
 	if err != nil {
 		return nil, errors.New(text.Reason(err))
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/infile"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -244,7 +245,7 @@ func trialNames(r *scenarios.Result) [3]string {
 
 // read gives the trial that is asked for.
 func (p *pick) read() (*scenarios.Result, error) {
-	file, err := os.Open(p.path)
+	file, err := infile.Open(p.path)
 	if err != nil {
 		return nil, misuse("agentbench run -o results.jsonl makes one", "cannot read %s: %s", p.path, text.Reason(err))
 	}
@@ -305,7 +306,7 @@ func completeTrial(_ *cobra.Command, args []string, start string) ([]string, cob
 	}
 	var names []string
 	p := &pick{path: args[0]}
-	if file, err := os.Open(p.path); err == nil {
+	if file, err := infile.Open(p.path); err == nil {
 		defer file.Close()
 		add := func(r *scenarios.Result) error {
 			names = append(names, text.Line(trialNames(r)[2]))

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/infile"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/goccy/go-yaml"
@@ -147,7 +148,7 @@ func readProject(path string, root *cobra.Command) (*project, error) {
 }
 
 func readCapped(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := infile.Open(path)
 	if err != nil {
 		return nil, err
 	}

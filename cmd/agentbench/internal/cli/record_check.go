@@ -154,6 +154,8 @@ func readGolden(path string) (*goldens.Golden, error) {
 		return nil, fmt.Errorf("there is no golden %s: agentbench record --check --update writes it", path)
 	case err != nil:
 		return nil, err
+	case !info.Mode().IsRegular(): // to open a pipe could take for ever
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	case info.Size() > maxGolden:
 		return nil, fmt.Errorf("%s is larger than %d MiB", path, maxGolden>>20)
 	}

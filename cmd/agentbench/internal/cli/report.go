@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/infile"
 	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports"
@@ -134,7 +135,7 @@ func readResults(fold *reports.Fold, paths []string) error {
 }
 
 func readResultsFile(fold *reports.Fold, path string) error {
-	file, err := os.Open(path)
+	file, err := infile.Open(path)
 	if err != nil {
 		return misuse("agentbench run -o results.jsonl makes one", "cannot read %s: %s", path, text.Reason(err))
 	}
