@@ -219,8 +219,12 @@ func (l *loader) scenario(s *source, suite string) {
 // variant gives a variant for a file, nil where it has reported a mistake. A
 // path is seen from the file.
 func (l *loader) variant(s *source, name string) *Variant {
-	if isPath(name) && !filepath.IsAbs(name) {
-		name = path.Join(path.Dir(s.file), name)
+	if isPath(name) {
+		file, inside := s.near("variant", name)
+		if !inside {
+			return nil
+		}
+		name = file
 	}
 	if v, ok := l.variants[name]; ok {
 		return v

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -80,7 +81,8 @@ func preset(name string, below []string) (Variant, error) {
 // A variantFile is one safety config: what it changes of another.
 type variantFile struct {
 	// Extends is the variant that this one changes: a preset, or the path of a
-	// file, seen from this one. The default is none, where everything is off.
+	// file in the project, seen from this one. The default is none, where
+	// everything is off.
 	Extends     string `yaml:"extends"`
 	loop.Config `yaml:",inline"`
 }
@@ -97,6 +99,63 @@ func readVariant(s *source, below []string) (loop.Config, error) {
 		s.distinct()
 	}
 	return f.Config, s.mistakes.err()
+}
+
+// near returns the path of a variant that the file names under a key. A file may
+// come with a repository that nobody has read, and what is wrong with a variant
+// is shown: so a variant outside the project is a mistake.
+func (s *source) near(key, name string) (file string, inside bool) {
+	file = name
+	if !filepath.IsAbs(name) {
+		file = path.Join(path.Dir(s.file), name)
+	}
+	switch {
+	case !within(projectOf(s.file), file):
+		s.failAt(key, quoted(name)+" lies outside the project", "a project is the nearest folder with an agentbench.yaml or a .git, else the folder above the file's; --variant takes every path")
+	case !isYAML(name):
+		s.failAt(key, "the name of a variant's file ends in .yaml, not "+quoted(name), "")
+	default:
+		return file, true
+	}
+	return "", false
+}
+
+// projectOf returns the folder of the project that a file belongs to: the nearest
+// one above it that holds an agentbench.yaml or a .git, else the folder above the
+// file's own.
+func projectOf(file string) string {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return ""
+	}
+	own := filepath.Dir(abs)
+	for dir := own; ; dir = filepath.Dir(dir) {
+		for _, mark := range []string{projectFile, ".git"} {
+			if _, err := os.Lstat(filepath.Join(dir, mark)); err == nil {
+				return dir
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return filepath.Dir(own)
+		}
+	}
+}
+
+// within reports whether a path lies in a folder when links are resolved. A file
+// that is not there is taken at its word.
+func within(folder, file string) bool {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+		if real, err := filepath.EvalSymlinks(folder); err == nil {
+			folder = real
+		}
+	}
+	near, err := filepath.Rel(folder, file)
+	return err == nil && filepath.IsLocal(near)
 }
 
 // base gives the config that a variant's file extends, if it can be read.
@@ -125,8 +184,11 @@ func (s *source) extended(name string, files []string) (loop.Config, error) {
 		return loop.Config{}, nil
 	case !isPath(name):
 		file = shownPreset(name)
-	case !filepath.IsAbs(name):
-		file = path.Join(path.Dir(s.file), name)
+	default:
+		var inside bool
+		if file, inside = s.near("extends", name); !inside {
+			return loop.Config{}, nil
+		}
 	}
 	if slices.Contains(files, file) {
 		s.failAt("extends", "variants extend each other in a circle: "+strings.Join(append(files, file), " → "), "")

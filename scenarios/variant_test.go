@@ -3,6 +3,8 @@ package scenarios
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -92,7 +94,7 @@ func TestVariantFile(t *testing.T) {
 	}
 	// The same with whole paths.
 	file = write(t, dir, "ci/strict.yaml", "extends: "+filepath.Join(dir, "base.yaml")+"\ntime: {tool: 5s}\ndetectors: []\n")
-	all, err := load(t, valid+"variant: "+file+"\n")
+	all, err := Load(write(t, dir, "ci/s.yaml", valid+"variant: "+file+"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,6 +178,43 @@ func TestScenarioVariant(t *testing.T) {
 	base.Limits.Turns = 8
 	if d := cmp.Diff(base, s.Config); d != "" {
 		t.Error(d)
+	}
+}
+
+// A file names variants of its project only: what is wrong with them is shown.
+func TestVariantOutsideTheProject(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "secret.yaml", "secret\n")
+	write(t, dir, "above/secret.yaml", "secret\n")
+	write(t, dir, "above/mine.yaml", "extends: ../../secret.yaml\n")
+	write(t, dir, "marked/agentbench.yaml", "")
+	write(t, dir, "marked/variants/mine.yaml", "limits: {turns: 3}\n")
+	for _, link := range [][2]string{{"../../secret.yaml", "above/suite/link.yaml"}, {"../variants/mine.yaml", "marked/suite/link.yaml"}} {
+		path := filepath.Join(dir, link[1])
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(filepath.FromSlash(link[0]), path)); err != nil {
+			t.Skip("no symbolic links here: ", err)
+		}
+	}
+	const no = `lies outside the project`
+	for _, tt := range []struct{ folder, variant, want string }{
+		{"above/suite", "/etc/passwd", `"/etc/passwd" ` + no},
+		{"above/suite", "../../../../../../../../etc/passwd", no},
+		{"above/suite", filepath.Join(dir, "secret.yaml"), no},
+		{"above/suite", "../../secret.yaml", no},
+		{"above/suite", "link.yaml", no},
+		{"above/suite", "../.netrc", `the name of a variant's file ends in .yaml, not "../.netrc"`},
+		{"above/suite", "../mine.yaml", `secret.yaml" ` + no}, // what it extends
+		{"above/suite", "../secret.yaml", "a variant must be a mapping"},
+		{"marked/suite/deep/er", "../../../variants/mine.yaml", ""},
+		{"marked/suite", "link.yaml", ""},
+		{"marked/suite", "../../secret.yaml", no},
+		{"marked/suite", "../../gone/none.yaml", no},
+		{"marked", "../secret.yaml", no},
+	} {
+		_, err := Load(write(t, dir, tt.folder+"/s.yaml", valid+"variant: "+tt.variant+"\n"))
+		if tt.want == "" && err != nil || !strings.Contains(fmt.Sprint(err), tt.want) {
+			t.Errorf("%s in %s: got %v, want %q", tt.variant, tt.folder, err, tt.want)
+		}
 	}
 }
 
