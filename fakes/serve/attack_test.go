@@ -230,10 +230,10 @@ func TestSlowConnections(t *testing.T) {
 			n     int
 			begin string
 		}{
-			{1000, ""},
-			{1000, header},
-			{1000, header + "Content-Length: 100\r\n\r\n{"},
-			{1000, header + "Transfer-Encoding: chunked\r\n\r\n20000\r\n{\""},
+			{300, ""},
+			{300, header},
+			{300, header + "Content-Length: 100\r\n\r\n{"},
+			{300, header + "Transfer-Encoding: chunked\r\n\r\n20000\r\n{\""},
 			{2 * largeBodies, header + "Transfer-Encoding: chunked\r\n\r\n20000\r\n{\"" + strings.Repeat("a", smallBody)},
 		}
 		for _, kind := range slow {
