@@ -3,10 +3,12 @@ package scenarios
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
@@ -154,7 +156,8 @@ func decodeLine(line []byte, v any) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("the line is no JSON: at byte %d: %s", syntax.Offset, text.Line(syntax.Error()))
 	case errors.As(err, &kind):
-		return fmt.Errorf("%s cannot be a %s", kind.Field, kind.Value)
+		field := strings.TrimPrefix(kind.Field, "Result.")
+		return fmt.Errorf("%s cannot be a JSON %s", cmp.Or(field, "the line"), kind.Value)
 	}
 	return err
 }
