@@ -74,14 +74,24 @@ type count int
 func (c *count) String() string { return strconv.Itoa(int(*c)) }
 func (c *count) Type() string   { return "N" }
 
-func (c *count) Set(s string) error {
+func (c *count) Set(s string) error { return c.set(s, 1e9) }
+
+func (c *count) set(s string, most int) error {
 	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > 1e9 {
+	switch {
+	case errors.Is(err, strconv.ErrRange) && s[0] != '-', n > most:
+		return fmt.Errorf("must be at most %s", text.Number(most))
+	case err != nil || n < 1:
 		return errors.New("must be a whole number of at least 1")
 	}
 	*c = count(n)
 	return nil
 }
+
+// A jobs is a flag that takes a number of workers. Each has memory of its own.
+type jobs struct{ count }
+
+func (j *jobs) Set(s string) error { return j.set(s, 10_000) }
 
 // A seed is a flag whose value seeds the random numbers: a whole number of at
 // least 0.
@@ -130,8 +140,11 @@ func invalidValue(what string, err error) error {
 		return misuse(usage.hint, "%s: %s", what, usage.problem)
 	}
 	var number *strconv.NumError
-	if errors.As(err, &number) {
-		err = fmt.Errorf("must be true or false")
+	switch {
+	case errors.As(err, &number):
+		err = errors.New("must be true or false")
+	case strings.HasPrefix(err.Error(), "time: "): // of time.ParseDuration
+		err = errors.New("must be a duration, such as 30s, 200ms or 1m30s")
 	}
 	return misuse("", "%s: %s", what, err)
 }
@@ -161,9 +174,34 @@ func flagsFromEnvironment(cmd *cobra.Command) error {
 	return first
 }
 
+// noteVariables names on stderr the variables that are nearly those of a flag.
+func noteVariables(cmd *cobra.Command) {
+	var known []string
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, strings.TrimPrefix(variable(f), variables)) })
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(cmd.Root())
+	slices.Sort(known)
+	known = slices.Compact(known)
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		name, ours := strings.CutPrefix(name, variables)
+		if near := text.Nearest(name, known); ours && !slices.Contains(known, name) && len(near) > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "note: the variable %s%s stands for no flag; did you mean %s%s?\n", variables, text.Line(name), variables, near[0])
+		}
+	}
+}
+
+// variables begins the names of all environment variables that stand for flags.
+const variables = "AGENTBENCH_"
+
 // variable returns the name of the environment variable that sets a flag.
 func variable(f *pflag.Flag) string {
-	return "AGENTBENCH_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+	return variables + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
 // asArgument reports whether a flag was set on the command line. The variables

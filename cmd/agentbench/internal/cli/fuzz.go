@@ -31,7 +31,7 @@ type fuzzFlags struct {
 	number  seed
 	variant string
 	save    string
-	jobs    count
+	jobs    jobs
 	files   []string
 	quiet   bool
 	ci      bool
@@ -148,7 +148,7 @@ func (f *fuzzFlags) saved(paths []string) ([]*scenarios.Scenario, error) {
 }
 
 func (f *fuzzFlags) options() fuzz.Options {
-	o := fuzz.Options{Seed: uint64(f.seed), Runs: int(f.runs), Variant: f.given, Workers: int(f.jobs)}
+	o := fuzz.Options{Seed: uint64(f.seed), Runs: int(f.runs), Variant: f.given, Workers: int(f.jobs.count)}
 	if f.time > 0 {
 		o.Runs = 0
 	}

@@ -128,6 +128,7 @@ variable, and a variable beats the file.`,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			noteVariables(cmd)
 			if err := flagsFromEnvironment(cmd); err != nil {
 				return err
 			}

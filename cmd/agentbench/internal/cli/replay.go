@@ -21,7 +21,7 @@ type replayFlags struct {
 	variants    []string
 	inputFormat string
 	toScenario  string
-	jobs        count
+	jobs        jobs
 }
 
 func newReplay() *cobra.Command {
@@ -108,7 +108,7 @@ func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory
 		return err
 	}
 	f.tellProblems(cmd.ErrOrStderr(), problems)
-	err = trajectories.Replay(cmd.Context(), runs, variants, int(f.jobs), out.add)
+	err = trajectories.Replay(cmd.Context(), runs, variants, int(f.jobs.count), out.add)
 	err = out.end(cmd.Context(), err)
 	interrupted := errors.Is(err, exitCode(exitInterrupted))
 	if err != nil && !interrupted {

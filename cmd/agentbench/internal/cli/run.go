@@ -36,7 +36,7 @@ type runFlags struct {
 	faults       faults
 	seeds        count
 	seed         seed
-	jobs         count
+	jobs         jobs
 	keep         keep
 	shard        shard
 	golden       goldenUse
@@ -93,7 +93,7 @@ func (f *runFlags) addTrials(cmd *cobra.Command) {
 	addChoice(cmd, &f.keep, "keep-traces", "which results keep the text of their trace: failed, all or none", keepFailed, keepAll, keepNone)
 }
 
-func addJobs(cmd *cobra.Command, jobs *count) {
+func addJobs(cmd *cobra.Command, jobs *jobs) {
 	cmd.Flags().VarP(jobs, "jobs", "j", "run `N` trials at once (default: one per processor); does not change the results")
 }
 
@@ -122,7 +122,7 @@ func collectSeldom() (restore func()) {
 
 // options loads the variants, the scenarios and the goldens of the trials.
 func (f *runFlags) options(cmd *cobra.Command, paths []string) (o scenarios.Options, err error) {
-	o = scenarios.Options{Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs), Keep: f.kept(), Faults: f.faults, Player: player(cmd)}
+	o = scenarios.Options{Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs.count), Keep: f.kept(), Faults: f.faults, Player: player(cmd)}
 	if last := o.Seed + uint64(o.Seeds) - 1; last < o.Seed {
 		return o, misuse("use a smaller --seed", "%d seeds from %d on go past the largest seed", o.Seeds, o.Seed)
 	}
