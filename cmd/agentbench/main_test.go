@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/agentbench-go/agentbench/fakes/serve"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -26,15 +28,19 @@ func TestMain(m *testing.M) {
 // they have
 //
 //	exitcode N COMMAND…       run the command, which must end with exactly N
+//	refused PATTERN COMMAND…  run the command, which must end with the code 2, say
+//	                          what fits the pattern, and nothing else than text
 //	interrupt COMMAND…        run the command, interrupt it when it has written its
 //	                          first trial; stdout and stderr are left in files
 //	                          of these names
 //	write FILE 'TEXT' TIMES   write a text, with the escapes of Go, so many times
 //	sparse FILE BYTES         make a file of that size that takes no room
+//	fifo FILE                 make a named pipe
 //	endpoint SCENARIO         serve the model of a scenario, and name it in the
 //	                          variable OPENAI_BASE_URL; endpoint off ends that
 //
-// and the condition [live]: the program has live models.
+// and the conditions [live], the program has live models, and [root], files of
+// every mode can be read.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -48,6 +54,8 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode":  exitCode,
+			"refused":   refused,
+			"fifo":      fifo,
 			"interrupt": interrupt,
 			"write":     write,
 			"sparse":    sparse,
@@ -55,8 +63,11 @@ func TestScripts(t *testing.T) {
 			"nopartial": noPartial,
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "live" {
+			switch cond {
+			case "live":
 				return built.Connect != nil, nil
+			case "root":
+				return os.Geteuid() == 0, nil
 			}
 			return false, fmt.Errorf("no such condition: %s", cond)
 		},
@@ -110,6 +121,33 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// refused is exitcode 2, stderr PATTERN and ! stdout . in one line; besides, no
+// stack of Go and no character that steers a terminal may be shown.
+func refused(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: refused PATTERN COMMAND…")
+	}
+	exitCode(ts, false, append([]string{"2"}, args[1:]...))
+	shown := ts.ReadFile("stderr")
+	switch {
+	case !regexp.MustCompile("(?m)" + args[0]).MatchString(shown):
+		ts.Fatalf("no match for %q", args[0])
+	case strings.Contains(shown, "goroutine "):
+		ts.Fatalf("a stack is shown")
+	case strings.ContainsFunc(shown, func(r rune) bool { return r != '\n' && text.Hidden(r) }):
+		ts.Fatalf("the message holds characters that do not show: %q", shown)
+	case ts.ReadFile("stdout") != "":
+		ts.Fatalf("there is something on the standard output")
+	}
+}
+
+func fifo(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: fifo FILE")
+	}
+	ts.Check(exec.Command("mkfifo", ts.MkAbs(args[0])).Run())
 }
 
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
