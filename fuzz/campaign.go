@@ -23,33 +23,33 @@ type Options struct {
 	Workers int
 }
 
-// A Breach is an invariant that a case breaks.
-type Breach struct {
+// A Violation is the invariant that a case breaks, and how.
+type Violation struct {
 	Invariant Invariant
 	Problem   string // in a sentence
 }
 
-// A Verdict is what came of one case.
-type Verdict struct {
-	Number int // of the case in its campaign
-	Case   *Case
-	Judged []bool  // by the order of [Invariants]: which said something about it
-	Breach *Breach // nil: it kept every invariant
+// A Checked is a case with the results of its checks.
+type Checked struct {
+	Number    int // of the case in its campaign
+	Case      *Case
+	Judged    []bool     // by the order of [Invariants]: which said something about it
+	Violation *Violation // nil: it kept every invariant
 }
 
 // Done reports whether the case is a recoverable one whose runs all ended as
 // DONE.
-func (v *Verdict) Done() bool {
-	return v.Case.Recoverable && v.Breach == nil
+func (v *Checked) Done() bool {
+	return v.Case.Recoverable && v.Violation == nil
 }
 
 // Check plays a case and checks every invariant, up to the first that it breaks.
-func Check(c *Case) (v *Verdict) {
-	v = &Verdict{Case: c, Judged: make([]bool, 1+len(rules))}
+func Check(c *Case) (v *Checked) {
+	v = &Checked{Case: c, Judged: make([]bool, 1+len(rules))}
 	v.Judged[0] = true
 	defer func() {
 		if r := recover(); r != nil {
-			v.Breach = &Breach{NoPanic, "panic: " + strings.TrimSpace(fmt.Sprint(r))}
+			v.Violation = &Violation{NoPanic, "panic: " + strings.TrimSpace(fmt.Sprint(r))}
 		}
 	}()
 	p := played(c)
@@ -57,7 +57,7 @@ func Check(c *Case) (v *Verdict) {
 		problem, judged := r.check(p)
 		v.Judged[i+1] = judged
 		if problem != "" {
-			v.Breach = &Breach{r.name, problem}
+			v.Violation = &Violation{r.name, problem}
 			break
 		}
 	}
@@ -67,12 +67,11 @@ func Check(c *Case) (v *Verdict) {
 // casesPerChunk is how many cases in a row a worker makes.
 const casesPerChunk = 32
 
-// Run makes and checks the cases of a campaign, and hands each verdict to each
-// in the order of the cases' numbers, from the calling goroutine. It stops at the
-// first error of each, and when ctx ends, and returns that error; what was handed
-// over by then stands.
-func Run(ctx context.Context, o Options, each func(*Verdict) error) error {
-	work := func(_ context.Context, n int) (*Verdict, error) {
+// Run generates and checks the cases of a campaign. It calls each with every checked
+// case, in the order of their numbers, from the calling goroutine. It stops at the
+// first error of each, or when ctx ends, and returns that error.
+func Run(ctx context.Context, o Options, each func(*Checked) error) error {
+	work := func(_ context.Context, n int) (*Checked, error) {
 		v := Check(Number(o.Seed, n, o))
 		v.Number = n
 		return v, nil

@@ -12,16 +12,16 @@ import (
 // Explain writes which invariant a case broke, the command that makes the case
 // again, the file that it was saved in if there is one, and the case made small
 // with its trace.
-func (v *Verdict) Explain(b *strings.Builder, small *Case, repeat, saved string) {
-	fmt.Fprintf(b, "FAIL %s: %s\n", v.Breach.Invariant, text.Line(v.Breach.Problem))
+func (v *Checked) Explain(b *strings.Builder, small *Case, repeat, saved string) {
+	fmt.Fprintf(b, "FAIL %s: %s\n", v.Violation.Invariant, text.Line(v.Violation.Problem))
 	fmt.Fprintf(b, "  repeat: %s\n", repeat)
 	if saved != "" {
 		fmt.Fprintf(b, "  saved: %s\n", text.Line(saved))
 	}
 	now := Check(small)
 	fmt.Fprintf(b, "  made small: %v", small.Size())
-	if now.Breach != nil && now.Breach.Invariant == v.Breach.Invariant && now.Breach.Problem != v.Breach.Problem {
-		fmt.Fprintf(b, ": %s", text.Line(now.Breach.Problem))
+	if now.Violation != nil && now.Violation.Invariant == v.Violation.Invariant && now.Violation.Problem != v.Violation.Problem {
+		fmt.Fprintf(b, ": %s", text.Line(now.Violation.Problem))
 	}
 	b.WriteByte('\n')
 	small.Describe(b)

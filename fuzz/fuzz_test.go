@@ -19,10 +19,10 @@ const cases = 1500
 // invariant has something to say about some of them.
 func TestLoop(t *testing.T) {
 	s := NewSummary()
-	err := Run(context.Background(), Options{Seed: 1, Runs: cases}, func(v *Verdict) error {
+	err := Run(context.Background(), Options{Seed: 1, Runs: cases}, func(v *Checked) error {
 		s.Add(v)
-		if v.Breach != nil {
-			t.Errorf("case %d of seed 1 breaks %s: %s", v.Number, v.Breach.Invariant, v.Breach.Problem)
+		if v.Violation != nil {
+			t.Errorf("case %d of seed 1 breaks %s: %s", v.Number, v.Violation.Invariant, v.Violation.Problem)
 		}
 		return nil
 	})
@@ -83,8 +83,8 @@ func TestVariant(t *testing.T) {
 		if c.Recoverable {
 			recoverable++
 		}
-		if verdict := Check(c); verdict.Breach != nil {
-			t.Errorf("case %d: %+v", n, verdict.Breach)
+		if v := Check(c); v.Violation != nil {
+			t.Errorf("case %d: %+v", n, v.Violation)
 		}
 	}
 	if recoverable == 0 {
@@ -92,15 +92,15 @@ func TestVariant(t *testing.T) {
 	}
 }
 
-// TestWorkers: the verdicts come in order, and are the same whatever the number
+// TestWorkers: the checked cases come in order, and are the same whatever the number
 // of workers is.
 func TestWorkers(t *testing.T) {
 	var want []string
 	for _, workers := range []int{1, 2, 7} {
 		var got []string
 		o := Options{Seed: 3, From: 10, Runs: 130, Workers: workers}
-		if err := Run(context.Background(), o, func(v *Verdict) error {
-			got = append(got, fmt.Sprint(v.Number, v.Judged, v.Breach))
+		if err := Run(context.Background(), o, func(v *Checked) error {
+			got = append(got, fmt.Sprint(v.Number, v.Judged, v.Violation))
 			return nil
 		}); err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestWorkers(t *testing.T) {
 			want = got
 		}
 		if len(got) != 130 || !slices.Equal(got, want) {
-			t.Errorf("%d workers: %d verdicts, and not those of one worker", workers, len(got))
+			t.Errorf("%d workers: %d cases, and not those of one worker", workers, len(got))
 		}
 	}
 }
@@ -119,22 +119,22 @@ func TestWorkers(t *testing.T) {
 func TestRunStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
-	err := Run(ctx, Options{Seed: 1}, func(*Verdict) error {
+	err := Run(ctx, Options{Seed: 1}, func(*Checked) error {
 		if n++; n == 50 {
 			cancel()
 		}
 		return nil
 	})
 	if !errors.Is(err, context.Canceled) || n != 50 {
-		t.Errorf("got %v after %d verdicts, want the cancel after 50", err, n)
+		t.Errorf("got %v after %d cases, want the cancel after 50", err, n)
 	}
 	full := errors.New("full")
-	if err := Run(context.Background(), Options{Seed: 1}, func(*Verdict) error { return full }); err != full {
+	if err := Run(context.Background(), Options{Seed: 1}, func(*Checked) error { return full }); err != full {
 		t.Errorf("got %v, want %v", err, full)
 	}
 	done, stop := context.WithTimeout(context.Background(), time.Hour)
 	defer stop()
-	if err := Run(done, Options{Seed: 1, Runs: 1}, func(*Verdict) error { return nil }); err != nil {
+	if err := Run(done, Options{Seed: 1, Runs: 1}, func(*Checked) error { return nil }); err != nil {
 		t.Errorf("got %v, want no error", err)
 	}
 }
@@ -148,8 +148,8 @@ func TestRegressions(t *testing.T) {
 	}
 	for _, s := range all {
 		for seed := range uint64(20) { // which step a session is resumed after depends on it
-			if v := Check(FromScenario(s, seed)); v.Breach != nil {
-				t.Errorf("%s with seed %d breaks %+v", s.File, seed, *v.Breach)
+			if v := Check(FromScenario(s, seed)); v.Violation != nil {
+				t.Errorf("%s with seed %d breaks %+v", s.File, seed, *v.Violation)
 			}
 		}
 		trial := scenarios.Trial{Scenario: s, Variant: s.Variant, Seed: 1}

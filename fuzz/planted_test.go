@@ -125,12 +125,12 @@ func TestHunt(t *testing.T) {
 		t.Skip("TestPlanted calls it, with a bug in the loop")
 	}
 	enough := errors.New("enough")
-	err := Run(context.Background(), Options{Seed: 1, Runs: huntRuns}, func(v *Verdict) error {
-		if v.Breach == nil {
+	err := Run(context.Background(), Options{Seed: 1, Runs: huntRuns}, func(v *Checked) error {
+		if v.Violation == nil {
 			return nil
 		}
-		small := Shrink(v.Case, v.Breach.Invariant)
-		p := prey{v.Breach.Invariant, v.Number + 1, small.Size(), string(small.YAML("planted", "a planted bug", v.Breach.Problem))}
+		small := Shrink(v.Case, v.Violation.Invariant)
+		p := prey{v.Violation.Invariant, v.Number + 1, small.Size(), string(small.YAML("planted", "a planted bug", v.Violation.Problem))}
 		line, err := json.Marshal(p)
 		t.Logf("found %s", line)
 		return errors.Join(enough, err)

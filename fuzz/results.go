@@ -55,7 +55,7 @@ func (s *Summary) WriteResults(w io.Writer, h scenarios.Header, scenario func(i 
 		lines = append(lines, invariantLine{"fuzz-invariant", string(name), s.Judged[name], s.Broken[name]})
 	}
 	for i, v := range s.Failures {
-		lines = append(lines, failureLine{"fuzz-failure", string(v.Breach.Invariant), v.Number, v.Breach.Problem, string(scenario(i))})
+		lines = append(lines, failureLine{"fuzz-failure", string(v.Violation.Invariant), v.Number, v.Violation.Problem, string(scenario(i))})
 	}
 	if interrupted {
 		lines = append(lines, interruptedLine{"interrupted", s.All.Runs})

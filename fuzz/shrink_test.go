@@ -148,7 +148,7 @@ func TestSaved(t *testing.T) {
 	if r, _ := trial.Run(t.Context()); r.Verdict == scenarios.Fail {
 		t.Errorf("the scenario fails: %+v", r.Findings)
 	}
-	if v := Check(FromScenario(all[0], 1)); v.Breach != nil {
-		t.Errorf("played as a case it breaks %+v", v.Breach)
+	if v := Check(FromScenario(all[0], 1)); v.Violation != nil {
+		t.Errorf("played as a case it breaks %+v", v.Violation)
 	}
 }

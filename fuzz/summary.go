@@ -8,9 +8,9 @@ type Tally struct {
 	Done        int // of these, that reached DONE
 }
 
-func (t *Tally) add(v *Verdict) {
+func (t *Tally) add(v *Checked) {
 	t.Runs++
-	if v.Breach == nil {
+	if v.Violation == nil {
 		t.Survived++
 	}
 	if v.Case.Recoverable {
@@ -21,7 +21,7 @@ func (t *Tally) add(v *Verdict) {
 	}
 }
 
-// A Summary folds the verdicts of a campaign.
+// A Summary counts the checked cases of a campaign.
 type Summary struct {
 	All     Tally
 	Attacks map[Attack]*Tally // a run counts for each of its attacks
@@ -30,7 +30,7 @@ type Summary struct {
 	Broken  map[Invariant]int // runs that broke it as the first
 	// Failures are the first runs that broke each invariant, in the order in
 	// which they came.
-	Failures []*Verdict
+	Failures []*Checked
 }
 
 // NewSummary makes a summary without a run.
@@ -42,8 +42,8 @@ func NewSummary() *Summary {
 	return s
 }
 
-// Add takes one verdict.
-func (s *Summary) Add(v *Verdict) {
+// Add counts one case.
+func (s *Summary) Add(v *Checked) {
 	s.All.add(v)
 	for _, a := range v.Case.Attacks {
 		s.Attacks[a].add(v)
@@ -56,13 +56,13 @@ func (s *Summary) Add(v *Verdict) {
 			s.Judged[name]++
 		}
 	}
-	if v.Breach == nil {
+	if v.Violation == nil {
 		return
 	}
-	if s.Broken[v.Breach.Invariant] == 0 {
+	if s.Broken[v.Violation.Invariant] == 0 {
 		s.Failures = append(s.Failures, v)
 	}
-	s.Broken[v.Breach.Invariant]++
+	s.Broken[v.Violation.Invariant]++
 }
 
 // A KindTally counts the runs with an attack, without any ("none"), or "all".

@@ -163,17 +163,17 @@ func (f *fuzzFlags) one(cmd *cobra.Command) error {
 	fmt.Fprintf(&b, "case %d of seed %d: %s\n", f.number, f.seed, v.Case.AttackNames())
 	v.Case.Describe(&b)
 	fmt.Fprintf(&b, "\nThe trace\n%s\n", text.Lines(v.Case.Trace().String()))
-	if v.Breach == nil {
+	if v.Violation == nil {
 		b.WriteString("It keeps every invariant.\n")
 	} else {
-		v.Explain(&b, fuzz.Shrink(v.Case, v.Breach.Invariant), f.repeat(v), "")
+		v.Explain(&b, fuzz.Shrink(v.Case, v.Violation.Invariant), f.repeat(v), "")
 	}
 	if !f.quiet {
 		if _, err := io.WriteString(cmd.OutOrStdout(), b.String()); err != nil {
 			return err
 		}
 	}
-	if v.Breach != nil {
+	if v.Violation != nil {
 		return exitCode(exitFailed)
 	}
 	return nil
@@ -192,7 +192,7 @@ func (c *fuzzed) generate(cmd *cobra.Command) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, c.time, errTimeUp)
 		defer cancel()
 	}
-	err := fuzz.Run(ctx, c.options(), func(v *fuzz.Verdict) error {
+	err := fuzz.Run(ctx, c.options(), func(v *fuzz.Checked) error {
 		c.Add(v)
 		c.bar.show(c.All.Runs)
 		return nil
@@ -208,8 +208,8 @@ func (c *fuzzed) regressions(saved []*scenarios.Scenario) {
 	for _, s := range saved {
 		v := fuzz.Check(fuzz.FromScenario(s, uint64(c.seed)))
 		c.checked++
-		if v.Breach != nil {
-			c.again = append(c.again, regression{s.File, v.Breach})
+		if v.Violation != nil {
+			c.again = append(c.again, regression{s.File, v.Violation})
 		}
 	}
 }
@@ -268,25 +268,25 @@ func (c *fuzzed) keep(stderr io.Writer, small []*fuzz.Case) error {
 }
 
 // path is the file that a failure is saved in.
-func (c *fuzzed) path(v *fuzz.Verdict) string {
+func (c *fuzzed) path(v *fuzz.Checked) string {
 	return filepath.Join(c.save, c.name(v)+".yaml")
 }
 
-func (f *fuzzFlags) name(v *fuzz.Verdict) string {
-	return fmt.Sprintf("%s-%d-%d", v.Breach.Invariant, f.seed, v.Number)
+func (f *fuzzFlags) name(v *fuzz.Checked) string {
+	return fmt.Sprintf("%s-%d-%d", v.Violation.Invariant, f.seed, v.Number)
 }
 
 // scenario is the text of a failure's file.
-func (f *fuzzFlags) scenario(v *fuzz.Verdict, small *fuzz.Case) []byte {
-	comment := fmt.Sprintf("It broke %s: %s\nFound by: %s", v.Breach.Invariant, v.Breach.Problem, f.repeat(v))
+func (f *fuzzFlags) scenario(v *fuzz.Checked, small *fuzz.Case) []byte {
+	comment := fmt.Sprintf("It broke %s: %s\nFound by: %s", v.Violation.Invariant, v.Violation.Problem, f.repeat(v))
 	if unsaid := small.Unsaid(); len(unsaid) > 0 {
 		comment += "\nNot said here, as scenarios have no words for it: " + strings.Join(unsaid, ", ")
 	}
-	return small.YAML(f.name(v), fmt.Sprintf("A generated world that broke the invariant %s.", v.Breach.Invariant), comment)
+	return small.YAML(f.name(v), fmt.Sprintf("A generated world that broke the invariant %s.", v.Violation.Invariant), comment)
 }
 
 // repeat is the command that makes a case again.
-func (f *fuzzFlags) repeat(v *fuzz.Verdict) string {
+func (f *fuzzFlags) repeat(v *fuzz.Checked) string {
 	args := []string{"agentbench", "fuzz", "--seed", fmt.Sprint(f.seed), "--case", fmt.Sprint(v.Number)}
 	if f.variant != "" {
 		args = append(args, "--variant", f.variant)

@@ -30,8 +30,8 @@ type fuzzed struct {
 
 // A regression is a saved case that breaks an invariant.
 type regression struct {
-	file   string
-	breach *fuzz.Breach
+	file      string
+	violation *fuzz.Violation
 }
 
 // begin makes the files, so that nothing is computed for a file that cannot be.
@@ -64,7 +64,7 @@ func (c *fuzzed) discard() {
 func (c *fuzzed) shrunk() []*fuzz.Case {
 	small := make([]*fuzz.Case, len(c.Failures))
 	for i, v := range c.Failures {
-		small[i] = fuzz.Shrink(v.Case, v.Breach.Invariant)
+		small[i] = fuzz.Shrink(v.Case, v.Violation.Invariant)
 	}
 	return small
 }
@@ -129,7 +129,7 @@ func (c *fuzzed) show(w io.Writer, small []*fuzz.Case) error {
 	}
 	for _, r := range c.again {
 		file := text.Line(r.file)
-		fmt.Fprintf(&b, "\nFAIL %s breaks %s: %s\n  repeat: %s\n", file, r.breach.Invariant, text.Line(r.breach.Problem),
+		fmt.Fprintf(&b, "\nFAIL %s breaks %s: %s\n  repeat: %s\n", file, r.violation.Invariant, text.Line(r.violation.Problem),
 			shellWords([]string{"agentbench", "fuzz", file}))
 	}
 	for i, v := range c.Failures {

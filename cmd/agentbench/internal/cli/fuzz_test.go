@@ -17,7 +17,7 @@ func broken(t *testing.T, f *fuzzFlags) (*fuzzed, []*fuzz.Case) {
 	t.Helper()
 	c := &fuzzed{fuzzFlags: f, Summary: fuzz.NewSummary()}
 	v := fuzz.Check(fuzz.Number(1, 12, fuzz.Options{}))
-	v.Number, v.Breach = 12, &fuzz.Breach{Invariant: fuzz.OneResult, Problem: "the call c1 has no result"}
+	v.Number, v.Violation = 12, &fuzz.Violation{Invariant: fuzz.OneResult, Problem: "the call c1 has no result"}
 	c.Add(v)
 	for n := range 39 {
 		c.Add(fuzz.Check(fuzz.Number(1, n, fuzz.Options{})))
@@ -77,9 +77,9 @@ func TestFuzzGate(t *testing.T) {
 	}{{0, true}, {2, true}, {3, false}} { // 38 of 40 are 95 %, 37 are 92.5 %
 		s := fuzz.NewSummary()
 		for n := range 40 {
-			v := &fuzz.Verdict{Case: &fuzz.Case{Recoverable: true}, Judged: make([]bool, len(fuzz.Invariants()))}
+			v := &fuzz.Checked{Case: &fuzz.Case{Recoverable: true}, Judged: make([]bool, len(fuzz.Invariants()))}
 			if n < c.stuck {
-				v.Breach = &fuzz.Breach{Invariant: fuzz.Recovers}
+				v.Violation = &fuzz.Violation{Invariant: fuzz.Recovers}
 			}
 			s.Add(v)
 		}
