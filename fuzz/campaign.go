@@ -45,7 +45,7 @@ func (v *Checked) Done() bool {
 
 // Check plays a case and checks every invariant, up to the first that it breaks.
 func Check(c *Case) (v *Checked) {
-	v = &Checked{Case: c, Judged: make([]bool, 1+len(rules))}
+	v = &Checked{Case: c, Judged: make([]bool, 1+len(checkers))}
 	v.Judged[0] = true
 	defer func() {
 		if r := recover(); r != nil {
@@ -53,11 +53,11 @@ func Check(c *Case) (v *Checked) {
 		}
 	}()
 	p := played(c)
-	for i, r := range rules {
-		problem, judged := r.check(p)
+	for i, ch := range checkers {
+		problem, judged := ch.check(p)
 		v.Judged[i+1] = judged
 		if problem != "" {
-			v.Violation = &Violation{r.name, problem}
+			v.Violation = &Violation{ch.name, problem}
 			break
 		}
 	}

@@ -40,17 +40,17 @@ const (
 	KeyOrder           Invariant = "key-order"
 )
 
-// A rule is an invariant at work. check gives what is wrong, "" if nothing is;
-// judged is false where the invariant says nothing about the case.
-type rule struct {
+// A checker checks an invariant. check returns the problem, "" if there is none;
+// judged is false if the invariant does not apply to the case.
+type checker struct {
 	name  Invariant
 	check func(*play) (problem string, judged bool)
 }
 
-// rules are the invariants, in the order in which they are checked and shown.
-// What the first ones find makes the later ones meaningless, so that the first
-// problem is the one that is told.
-var rules = []rule{
+// checkers are the invariants in the order in which they are checked and shown. A
+// problem of an early one makes the later ones meaningless, so only the first
+// problem is reported.
+var checkers = []checker{
 	{Ends, checkEnds},
 	{EndState, checkEndState},
 	{History, checkHistory},
@@ -78,7 +78,7 @@ var rules = []rule{
 // Invariants lists every invariant, in the order in which they are checked.
 func Invariants() []Invariant {
 	all := []Invariant{NoPanic}
-	for _, r := range rules {
+	for _, r := range checkers {
 		all = append(all, r.name)
 	}
 	return all

@@ -73,7 +73,7 @@ func breaksIt(c *Case, breaks Invariant) (broken bool) {
 	if p.machine == nil || errors.As(p.err, &dry) || p.err != nil && breaks != Ends {
 		return false
 	}
-	for _, r := range rules {
+	for _, r := range checkers {
 		if r.name != breaks && breaks != NoPanic {
 			continue
 		}

@@ -16,10 +16,10 @@ import (
 // breaking makes every case that is so break an invariant of its own.
 func breaking(t *testing.T, is func(*Case) bool) Invariant {
 	t.Helper()
-	old := rules
-	t.Cleanup(func() { rules = old })
+	old := checkers
+	t.Cleanup(func() { checkers = old })
 	const name Invariant = "of-this-test"
-	rules = []rule{{name, func(p *play) (string, bool) {
+	checkers = []checker{{name, func(p *play) (string, bool) {
 		if is(p.Case) {
 			return "it is so", true
 		}
@@ -97,9 +97,9 @@ func TestShrinkMerges(t *testing.T) {
 // TestShrinkRecovers: of a recoverable case nothing changes but what happens in
 // it: its config is what makes it recoverable.
 func TestShrinkRecovers(t *testing.T) {
-	old := rules
-	t.Cleanup(func() { rules = old })
-	rules = []rule{{Recovers, func(p *play) (string, bool) { return "not done", true }}}
+	old := checkers
+	t.Cleanup(func() { checkers = old })
+	checkers = []checker{{Recovers, func(p *play) (string, bool) { return "not done", true }}}
 	c := Number(1, 3, Options{})
 	small := Shrink(c, Recovers)
 	if !reflect.DeepEqual(small.Config, c.Config) || small.Hooks != c.Hooks {
