@@ -142,7 +142,7 @@ func TestInterruptKeepsTheResultsSoFar(t *testing.T) {
 	if len(lines) != 5 || lines[4] != `{"type":"interrupted","trials":3,"of":100}` {
 		t.Errorf("want a header, three trials and the interruption, got\n%s", kept)
 	}
-	want := "interrupted after 3 trials of 100\n" + file + " holds them; its last line says that it is not whole\n"
+	want := "interrupted after 3 trials of 100\n" + file + " has them; its last line says that it is not whole\n"
 	if !strings.HasSuffix(stderr.String(), want) {
 		t.Errorf("stderr %q, want it to end with %q", stderr.String(), want)
 	}

@@ -21,19 +21,19 @@ func newCompare() *cobra.Command {
 	f := &compareFlags{runFlags: runFlags{seeds: 1, seed: 1, keep: keepNone}}
 	cmd := &cobra.Command{
 		Use:   "compare [PATH…]",
-		Short: "Compare variants: what each catches, what it breaks, what it costs",
-		Long: `Try every scenario under every variant and set the variants against one of them,
-the reference: runaways caught, healthy runs stopped, what a run took before its
-stop, and who is not yet stopped after 2, 4, 8 and 16 calls. A PATH is a scenario
-file or a folder of them; without one the embedded suites run. Where a PATH ends
-in .jsonl all are results files, of run, compare or replay, and nothing is run.
+		Short: "Compare variants: what each one catches, breaks and costs",
+		Long: `Run every scenario under every variant, and compare the variants with one of
+them, the reference: runaways caught, healthy runs stopped, what runs cost until
+they stopped, and the share still running after 2, 4, 8 and 16 calls. A PATH is a
+scenario file or a folder of them; without a PATH the embedded suites run. If the
+PATHs end in .jsonl they are results files of run, compare or replay, and nothing
+runs.
 
-Each variant is tried as it is: what a scenario changes in the variant that it is
-meant for does not apply. What counts is scenarios: the trials of one are averaged, so that more seeds make
-its share more exact and are no further evidence. A scenario that draws no random
-number runs once. p values are of the exact sign test on scenarios, corrected for
-the number of variants. compare reports and does not judge: it ends with 0, or
-with 2 for bad input.`,
+Each variant runs as it is, without the scenario's own config. The unit is the
+scenario: its trials are averaged, so more seeds make its share more exact but
+add no evidence. A scenario that draws no random numbers runs once. The p values
+are from the exact sign test on scenarios, corrected for the number of variants.
+compare reports and does not judge: its exit code is 0, or 2 for bad input.`,
 		Example: `  agentbench compare --variant hpd-agent --variant none
   agentbench compare --all-presets --seeds 50 -o compare.html
   agentbench compare my-scenarios/ --variant now.yaml --variant next.yaml --reference now.yaml
@@ -41,8 +41,8 @@ with 2 for bad input.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.addTrials(cmd)
-	addVariants(cmd, &f.variants, "compare this `VARIANT`: a preset or a YAML file; can be repeated")
-	cmd.Flags().BoolVar(&f.allPresets, "all-presets", false, "compare every preset, beside the variants that are named")
+	addVariants(cmd, &f.variants, "compare this `VARIANT`, a preset or a YAML file; can be repeated")
+	cmd.Flags().BoolVar(&f.allPresets, "all-presets", false, "compare every preset and the variants of --variant")
 	addReference(cmd, &f.reference)
 	f.outputFlags.add(cmd)
 	return cmd
@@ -79,11 +79,10 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.compare(cmd, o)
 }
 
-// isResults reports whether a path is that of a results file.
+// isResults reports whether a path names a results file.
 func isResults(path string) bool { return filepath.Ext(path) == ".jsonl" }
 
-// chooseVariants adds the presets and the reference to the variants that are
-// named.
+// chooseVariants adds the presets and the reference to the variants of --variant.
 func (f *compareFlags) chooseVariants() error {
 	add := func(name string) {
 		if !slices.Contains(f.variants, name) {
@@ -100,12 +99,12 @@ func (f *compareFlags) chooseVariants() error {
 		f.variants = append([]string{f.reference}, f.variants...)
 	}
 	if len(f.variants) < 2 {
-		return misuse("agentbench compare --variant hpd-agent --variant none, say, or --all-presets", "compare needs two variants")
+		return misuse("such as --variant hpd-agent --variant none, or --all-presets", "compare needs two variants")
 	}
 	return nil
 }
 
-// compare makes the trials and shows what they come to.
+// compare runs the trials and shows the comparison.
 func (f *compareFlags) compare(cmd *cobra.Command, o scenarios.Options) error {
 	f.repeatTrial, f.reported = func(r *scenarios.Result) string { return asCompared(r, f.repeat(r)) }, true
 	out, err := f.open(cmd, f.header(&o))
@@ -127,21 +126,21 @@ func (f *compareFlags) compare(cmd *cobra.Command, o scenarios.Options) error {
 		return err
 	}
 	if interrupted {
-		out.tellInterrupt(cmd.ErrOrStderr())
+		out.printInterrupt(cmd.ErrOrStderr())
 	}
 	return err
 }
 
-// plain gives a scenario that is meant for no variant: what it changes in its
-// own, and expects there, applies to none.
+// plain returns a copy of s that is not meant for any variant, so its own config
+// and expectations never apply.
 func plain(s *scenarios.Scenario) *scenarios.Scenario {
 	p := *s
 	p.Variant = scenarios.Variant{}
 	return &p
 }
 
-// asCompared adds to the command that makes a trial again that compare made it,
-// which a result shows by not being judged.
+// asCompared adds --plain to the command that repeats a trial, if the trial is
+// from compare. Such a result is unjudged.
 func asCompared(r *scenarios.Result, command string) string {
 	if r.Verdict == scenarios.Unjudged {
 		return command + " --plain"
@@ -149,11 +148,11 @@ func asCompared(r *scenarios.Result, command string) string {
 	return command
 }
 
-// compareFiles shows what results files come to.
+// compareFiles shows the comparison of results files.
 func (f *compareFlags) compareFiles(cmd *cobra.Command, paths []string) error {
 	for _, path := range paths {
 		if !isResults(path) {
-			return misuse("make results of the scenarios first: agentbench compare … -o results.jsonl", "%s is no results file, but others are", path)
+			return misuse("make results of the scenarios first: agentbench compare … -o results.jsonl", "%s is not a results file, but others are", path)
 		}
 	}
 	if len(f.suites) > 0 || f.filter != "" {
@@ -162,11 +161,12 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, paths []string) error {
 	return f.reportFiles(cmd, paths, f.variants)
 }
 
-// shownDifferences is how many scenarios are shown that differ between variants
-// unless all are asked for.
+// shownDifferences is how many scenarios that differ between variants are shown
+// without --ci or --verbose.
 const shownDifferences = 10
 
-// showReport writes a report's tables.
+// showReport prints a report's tables, or one line to standard error if the
+// results are printed.
 func (f *outputFlags) showReport(cmd *cobra.Command, r *reports.Report) error {
 	stdout := cmd.OutOrStdout()
 	switch {
@@ -183,9 +183,8 @@ func (f *outputFlags) showReport(cmd *cobra.Command, r *reports.Report) error {
 	return t.Write(stdout, r)
 }
 
-// repeatResult is the command that shows a trial of a results file: what is
-// known of it is its scenario's file, and what the headers say of its variant and
-// of faults.
+// repeatResult returns the command that repeats a trial of a results file. It
+// knows only the file of the scenario, and the variant and faults of the headers.
 func repeatResult(fold *reports.Fold, r *scenarios.Result) string {
 	variant := cmp.Or(fold.VariantFile(r.Variant), r.Variant)
 	if fold.Kind() == reports.KindReplay {

@@ -28,17 +28,17 @@ func newGate() *cobra.Command {
 	f.minimum = count(f.limits.MinTrials)
 	cmd := &cobra.Command{
 		Use:   "gate [RESULTS…|PATH…]",
-		Short: "Give one verdict over results: pass, fail or inconclusive",
-		Long: `Judge results files, such as the shards of a run, those of a replay and those of
-fuzz, by rules, and give one verdict. Without a results file gate makes the trials
-that run would make of the same arguments.
+		Short: "Judge results by rules, with one verdict: pass, fail or inconclusive",
+		Long: `Judge results files by the gate's rules and return one verdict. The files may be
+the shards of a run, and results of replay and fuzz. Without a results file, gate
+runs the trials that agentbench run would run with the same arguments.
 
-With --baseline, the results file of an earlier state, rates must not be worse by
-more than --max-regression and by the sign test on scenarios (p < .05), and the
-curve of healthy runs at 16 calls must not be below the baseline's band. --bless
-writes the results at hand as the new baseline. What the loop must never do (break
-a limit, leave a history that an API would refuse, panic) fails without any margin;
-what could not be judged makes the verdict inconclusive.
+--baseline compares with the results file of an earlier state. A rate fails if it
+is worse by more than --max-regression and by the sign test on scenarios (p < .05);
+the curve of healthy runs fails if it is below the baseline's band at 16 calls.
+--bless writes the current results as the new baseline. If the loop breaks a limit,
+leaves a history that an API would refuse, or panics, the gate fails without any
+margin. A trial that could not be judged makes the verdict inconclusive.
 
 Exit codes: 0 passed, 1 failed, 3 inconclusive, 2 bad usage or bad input.`,
 		Example: `  agentbench gate
@@ -50,21 +50,21 @@ Exit codes: 0 passed, 1 failed, 3 inconclusive, 2 bad usage or bad input.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.baseline, "baseline", "", "compare with the results in `FILE`.jsonl")
 	fs.BoolVar(&f.bless, "bless", false, "write the results to the file of --baseline instead of comparing with it")
-	fs.Var((*percentage)(&f.limits.PassRate), "pass-rate", "so many of the trials must pass, averaged over scenarios")
-	fs.Var((*percentage)(&f.limits.MaxRegression), "max-regression", "so much worse than the baseline a rate may be whatever a test says")
-	fs.Var((*percentage)(&f.limits.FuzzSurvival), "fuzz-survival", "so many of the fuzz runs must survive")
-	fs.Var((*limit)(&f.limits.P95Tool), "p95-tool", "the 95th percentile of tool latency may be so long, in results of record and replay (default: any)")
-	fs.Var(&f.minimum, "min-trials", "fewer trials are inconclusive")
-	addChoice(cmd, &f.limits.OnNew, "on-new", "when scenarios are not in the baseline: allow, warn or fail", reports.Allow, reports.Warn, reports.Forbid)
-	addChoice(cmd, &f.limits.OnRemoved, "on-removed", "when scenarios are in the baseline only: allow, warn or fail", reports.Allow, reports.Warn, reports.Forbid)
+	fs.Var((*percentage)(&f.limits.PassRate), "pass-rate", "the `SHARE` of trials that must pass, averaged over scenarios")
+	fs.Var((*percentage)(&f.limits.MaxRegression), "max-regression", "a rate may be worse than the baseline by this `SHARE`, whatever the sign test says")
+	fs.Var((*percentage)(&f.limits.FuzzSurvival), "fuzz-survival", "the `SHARE` of fuzz runs that must survive")
+	fs.Var((*limit)(&f.limits.P95Tool), "p95-tool", "the longest 95th percentile of tool latency, in results of record and replay (default: any)")
+	fs.Var(&f.minimum, "min-trials", "with fewer than `N` trials the verdict is inconclusive")
+	addChoice(cmd, &f.limits.OnNew, "on-new", "for scenarios that are not in the baseline: allow, warn or fail", reports.Allow, reports.Warn, reports.Forbid)
+	addChoice(cmd, &f.limits.OnRemoved, "on-removed", "for scenarios that are only in the baseline: allow, warn or fail", reports.Allow, reports.Warn, reports.Forbid)
 	addReference(cmd, &f.reference)
-	addVariants(cmd, &f.variants, "judge this `VARIANT` only: of results files its name, else a preset or a YAML file; can be repeated")
+	addVariants(cmd, &f.variants, "judge only this `VARIANT`: a name from the results files, or else a preset or a YAML file; can be repeated")
 	f.addTrials(cmd)
 	f.outputFlags.add(cmd)
 	return cmd
 }
 
-// A percentage is a flag that takes a share: 0.95 or 95%.
+// A percentage is a flag whose value is a share: 0.95 or 95%.
 type percentage float64
 
 func (p *percentage) String() string {
@@ -85,7 +85,7 @@ func (p *percentage) Set(s string) error {
 	return nil
 }
 
-// A limit is a flag that takes a duration above 0.
+// A limit is a flag whose value is a duration above 0.
 type limit time.Duration
 
 func (l *limit) String() string {
@@ -119,8 +119,8 @@ func (f *gateFlags) run(cmd *cobra.Command, paths []string) error {
 		discardExports(exports)
 		return err
 	}
-	writeExports(exports, r, cmd.ErrOrStderr()) // which tells, and changes no exit code
-	f.tellActions(r, cmd.ErrOrStderr())
+	writeExports(exports, r, cmd.ErrOrStderr()) // it prints its errors; they do not change the exit code
+	f.writeActions(r, cmd.ErrOrStderr())
 	if err := f.show(cmd, r); err != nil {
 		return err
 	}
@@ -135,16 +135,17 @@ func (f *gateFlags) run(cmd *cobra.Command, paths []string) error {
 func (f *gateFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.bless && f.ci:
-		return misuse("bless where a person looks at what changed, and commit the file", "--bless and --ci contradict each other: a baseline is never written by a machine")
+		return misuse("bless on your machine, read what changed, and commit the file", "--bless and --ci contradict each other: a person writes the baseline, not CI")
 	case f.bless && f.baseline == "":
-		return misuse("agentbench gate --baseline baseline.jsonl --bless", "--bless needs --baseline: the file to write")
+		return misuse("agentbench gate --baseline baseline.jsonl --bless", "--bless needs --baseline, which names the file to write")
 	case f.baseline != "" && !isResults(f.baseline):
 		return misuse("a baseline is a results file, written by --bless or by run -o", "--baseline %s does not end in .jsonl", f.baseline)
 	}
 	return f.runFlags.check(cmd)
 }
 
-// judge reads or makes the results and gives their report, with the verdict.
+// judge reads the results, or runs the trials, and returns their report with the
+// verdict.
 func (f *gateFlags) judge(cmd *cobra.Command, paths []string, keep bool) (*reports.Report, error) {
 	base, err := f.readBaseline()
 	if err != nil {
@@ -173,7 +174,7 @@ func (f *gateFlags) judge(cmd *cobra.Command, paths []string, keep bool) (*repor
 	return r, nil
 }
 
-// readBaseline folds the baseline; nil = none is to be compared with.
+// readBaseline reads the baseline; nil = there is nothing to compare with.
 func (f *gateFlags) readBaseline() (*reports.Fold, error) {
 	if f.baseline == "" || f.bless {
 		return nil, nil
@@ -185,7 +186,7 @@ func (f *gateFlags) readBaseline() (*reports.Fold, error) {
 	return base, readResults(base, []string{f.baseline})
 }
 
-// makeResults makes the trials that run would make.
+// makeResults runs the trials that agentbench run would run.
 func (f *gateFlags) makeResults(cmd *cobra.Command, paths []string, fold *reports.Fold) error {
 	defer collectSeldom()()
 	o, err := f.options(cmd, paths)
@@ -204,7 +205,7 @@ func (f *gateFlags) makeResults(cmd *cobra.Command, paths []string, fold *report
 	return err
 }
 
-// show writes the rules, and the failures behind them.
+// show prints the rules of the gate and the failures that they found.
 func (f *gateFlags) show(cmd *cobra.Command, r *reports.Report) error {
 	stdout := cmd.OutOrStdout()
 	switch {
@@ -216,8 +217,8 @@ func (f *gateFlags) show(cmd *cobra.Command, r *reports.Report) error {
 	return f.printReport(cmd, r)
 }
 
-// writeBaseline writes the results as the baseline. Results that are not whole,
-// or that hold what could not be judged, are nothing to compare with.
+// writeBaseline writes the results as the baseline. It refuses inconclusive
+// results: later ones cannot be compared with them.
 func (f *gateFlags) writeBaseline(cmd *cobra.Command, r *reports.Report) error {
 	if r.Gate.Verdict == scenarios.Inconclusive {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s is not written: the results are inconclusive\n", text.Line(f.baseline))
@@ -234,11 +235,11 @@ func (f *gateFlags) writeBaseline(cmd *cobra.Command, r *reports.Report) error {
 	if err := file.Commit(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s holds %s now\n", f.baseline, text.Count(r.Trials, "trial"))
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s now has %s\n", f.baseline, text.Count(r.Trials, "trial"))
 	return err
 }
 
-// gateCode is the exit code of a gate's verdict.
+// gateCode returns the exit code of a gate's verdict.
 func gateCode(g *reports.Gate) error {
 	switch g.Verdict {
 	case scenarios.Fail:

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A format is what a command writes to its standard output.
+// A format is what a command writes to the standard output.
 type format string
 
 const (
@@ -30,7 +30,7 @@ const (
 	jsonWhole format = "json"
 )
 
-// outputFlags say what a command that makes results writes, and where.
+// outputFlags say what a command with results writes, and where.
 type outputFlags struct {
 	files   []string
 	format  format
@@ -39,28 +39,28 @@ type outputFlags struct {
 	ci      bool
 	noColor bool
 
-	// repeatTrial gives the command that makes a trial again; nil = none.
+	// repeatTrial returns the command that runs a trial again; nil = none.
 	repeatTrial func(*scenarios.Result) string
-	// reference is the variant that reports compare others with; "" = the first.
+	// reference is the variant that reports compare the others with; "" = the first.
 	reference string
-	// folded says that the command needs the fold whatever is written, and reported
-	// that it needs the report, too.
+	// folded means that the command itself needs the fold, and reported that it
+	// needs the report, even if neither is written.
 	folded, reported bool
 }
 
 func (f *outputFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringArrayVarP(&f.files, "output", "o", nil, "write the results to `FILE`.jsonl as well, or a report in the format of another ending ("+strings.Join(extensions(), " ")+"); - is --format jsonl; can be repeated")
+	fs.StringArrayVarP(&f.files, "output", "o", nil, "also write the results to `FILE`, in the format of its ending ("+strings.Join(extensions(), " ")+"); - means --format jsonl; can be repeated")
 	f.format = table
-	addChoice(cmd, &f.format, "format", "what stands on the standard output: table, jsonl (the results) or json (a report)", table, jsonl, jsonWhole)
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "write no table, no failures and no progress: the exit code tells")
-	fs.BoolVarP(&f.verbose, "verbose", "v", false, "tell each trial on standard error as it is made")
-	fs.BoolVar(&f.ci, "ci", false, "write for a log: no colour and no progress, and nothing left out")
+	addChoice(cmd, &f.format, "format", "what to print: table, jsonl (the results) or json (a report)", table, jsonl, jsonWhole)
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print no table, failures or progress; the exit code has the verdict")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "print a line for each trial on standard error, and leave nothing out")
+	fs.BoolVar(&f.ci, "ci", false, "print for a log: no colour, no progress, nothing left out")
 	addNoColor(cmd, &f.noColor)
 }
 
 func addNoColor(cmd *cobra.Command, noColor *bool) {
-	cmd.Flags().BoolVar(noColor, "no-color", false, "write no colour; the variable NO_COLOR says the same")
+	cmd.Flags().BoolVar(noColor, "no-color", false, "print no colour, as with the variable NO_COLOR")
 }
 
 // check reports flags that contradict each other, before anything is written.
@@ -72,12 +72,12 @@ func (f *outputFlags) check(cmd *cobra.Command) error {
 	for _, name := range f.files {
 		switch {
 		case name == "-" && f.format == table && cmd.Flags().Changed("format"):
-			return misuse("leave one of them out", "-o - writes the results in place of the table: it contradicts --format table")
+			return misuse("leave one of them out", "-o - and --format table contradict each other")
 		case name == "-":
 			f.format = jsonl
 			continue
 		case exporters[filepath.Ext(name)].write == nil:
-			return misuse("the format is that of the name's ending: "+text.AnyOf(extensions()), "cannot write %q: no format has that ending", name)
+			return misuse("the ending of the name chooses the format: "+text.AnyOf(extensions()), "cannot write %q: no format has that ending", name)
 		case slices.ContainsFunc(files, func(other string) bool { return samePath(other, name) }):
 			return misuse("", "-o %s is given twice", name)
 		}
@@ -87,7 +87,8 @@ func (f *outputFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// samePath reports whether two paths name one file, whether it is there or not.
+// samePath reports whether two paths name one file, even if it does not exist
+// yet.
 func samePath(a, b string) bool {
 	if filepath.Clean(a) == filepath.Clean(b) {
 		return true
@@ -102,11 +103,13 @@ func samePath(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }
 
-// colour says whether w is to be painted.
+// colour returns whether to print colour to w.
 func (f *outputFlags) colour(w io.Writer) reports.Colour {
 	return colour(w, f.noColor || f.ci)
 }
 
+// colour returns whether to print colour to w: never if never is set, and
+// otherwise on a terminal unless NO_COLOR or TERM=dumb is set.
 func colour(w io.Writer, never bool) reports.Colour {
 	return reports.Colour(!never && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w))
 }
@@ -116,25 +119,25 @@ func isTerminal(w io.Writer) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// results takes the results of a command as they come, to the files, the
+// results passes the results of a command on as they come: to the files, the
 // standard output and the terminal.
 type results struct {
 	files  []*resultFile
 	stream *scenarios.ResultWriter // on the standard output, nil = none
 	stdout io.Writer
 	bar    *bar
-	log    io.Writer // what --verbose tells, nil = nothing
+	log    io.Writer // the lines of --verbose, nil = none
 	done   int
 	of     int
 
 	flags   *outputFlags
 	stderr  io.Writer
 	exports []export
-	fold    *reports.Fold   // nil if nobody asks for it
-	report  *reports.Report // made at the end, if anybody asks for one
+	fold    *reports.Fold   // nil if nothing needs it
+	report  *reports.Report // made at the end, if something needs it
 }
 
-// open makes the files. When it fails it leaves none.
+// open creates the files. If it fails it leaves none behind.
 func (f *outputFlags) open(cmd *cobra.Command, h scenarios.Header) (_ *results, err error) {
 	r := &results{stdout: cmd.OutOrStdout(), of: h.Trials, flags: f, stderr: cmd.ErrOrStderr()}
 	defer func() {
@@ -159,7 +162,7 @@ func (f *outputFlags) open(cmd *cobra.Command, h scenarios.Header) (_ *results, 
 	return r, nil
 }
 
-// create begins the files, and the report if anybody asks for one.
+// create creates the files, and the fold if something needs it.
 func (r *results) create(stderr io.Writer, h scenarios.Header) error {
 	var others []string
 	for _, name := range r.flags.files {
@@ -184,12 +187,12 @@ func (r *results) create(stderr io.Writer, h scenarios.Header) error {
 	return r.fold.Header(&h)
 }
 
-// reported reports whether anybody asks for the report.
+// reported reports whether something needs the report.
 func (r *results) reported() bool {
 	return r.flags.reported || len(r.exports) > 0 || r.flags.format == jsonWhole || r.flags.inActions()
 }
 
-// add takes one result.
+// add writes one result everywhere.
 func (r *results) add(res *scenarios.Result) error {
 	r.done++
 	if r.fold != nil {
@@ -215,10 +218,9 @@ func (r *results) add(res *scenarios.Result) error {
 	return nil
 }
 
-// end completes the files. err is what ended the work, nil where nothing broke
-// it off: after an interrupt the files keep the results so far, with a last
-// line that says so, and the error is the exit code; after anything else they
-// are removed.
+// end completes the files. err is the error that ended the work, nil if the work
+// is done. After an interrupt the files keep the results so far, their last line
+// says so, and end returns the exit code. After any other error end removes them.
 func (r *results) end(ctx context.Context, err error) error {
 	r.bar.clear()
 	interrupted := ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err()))
@@ -242,7 +244,7 @@ func (r *results) end(ctx context.Context, err error) error {
 			return err
 		}
 	}
-	if err := r.tell(); err != nil {
+	if err := r.writeReport(); err != nil {
 		return err
 	}
 	if interrupted {
@@ -251,8 +253,8 @@ func (r *results) end(ctx context.Context, err error) error {
 	return nil
 }
 
-// tell makes the report and hands it to all who asked for it.
-func (r *results) tell() (err error) {
+// writeReport makes the report and writes it everywhere that needs it.
+func (r *results) writeReport() (err error) {
 	if !r.reported() {
 		return nil
 	}
@@ -260,16 +262,16 @@ func (r *results) tell() (err error) {
 		discardExports(r.exports)
 		return err
 	}
-	writeExports(r.exports, r.report, r.stderr) // which tells, and changes no exit code
-	r.flags.tellActions(r.report, r.stderr)
+	writeExports(r.exports, r.report, r.stderr) // it prints its errors; they do not change the exit code
+	r.flags.writeActions(r.report, r.stderr)
 	if r.flags.format == jsonWhole && !r.flags.quiet {
 		return reports.WriteJSON(r.stdout, r.report)
 	}
 	return nil
 }
 
-// interruption is the last line of results that are not whole. Readers skip it
-// as they skip every line of a type that they do not know.
+// interruption returns the last line of results that are not whole. Readers skip
+// lines whose type they do not know, so they skip this one.
 func (r *results) interruption() string {
 	return fmt.Sprintf("{\"type\":\"interrupted\",\"trials\":%d,\"of\":%d}\n", r.done, r.of)
 }
@@ -281,22 +283,22 @@ func (r *results) discard() {
 	discardExports(r.exports)
 }
 
-// tellInterrupt says where the results of an interrupted command are.
-func (r *results) tellInterrupt(stderr io.Writer) {
+// printInterrupt says where the results of an interrupted command are.
+func (r *results) printInterrupt(stderr io.Writer) {
 	fmt.Fprintf(stderr, "interrupted after %s of %d\n", text.Count(r.done, "trial"), r.of)
 	for _, f := range r.files {
-		fmt.Fprintf(stderr, "%s holds them; its last line says that it is not whole\n", text.Line(f.Path()))
+		fmt.Fprintf(stderr, "%s has them; its last line says that it is not whole\n", text.Line(f.Path()))
 	}
 }
 
-// createFile begins a file, and names on stderr the temporary files of the same
-// path that an earlier run left. The error is one of bad usage where the path
-// cannot be meant.
+// createFile creates a file that gets its name when it is committed. It also
+// prints to stderr the temporary files that earlier runs left beside it. A path
+// that cannot be written is bad usage.
 func createFile(stderr io.Writer, path string) (*outfile.File, error) {
 	return createMode(stderr, path, 0o666)
 }
 
-// createMode is createFile with the mode of a new file.
+// createMode is like createFile. A new file gets this mode.
 func createMode(stderr io.Writer, path string, mode fs.FileMode) (*outfile.File, error) {
 	file, err := outfile.Create(path, mode)
 	switch {
@@ -306,18 +308,18 @@ func createMode(stderr io.Writer, path string, mode fs.FileMode) (*outfile.File,
 		return nil, misuse("-o takes the path of a file in a folder that you may write to", "cannot write %s: %s", path, text.Reason(err))
 	}
 	for _, name := range file.Stale() {
-		fmt.Fprintf(stderr, "note: %s was left by a run that was killed, or another run is writing it; if none is, remove it\n", text.Line(name))
+		fmt.Fprintf(stderr, "note: %s is from a run that was killed or is still writing it; if no run is writing it, remove it\n", text.Line(name))
 	}
 	return file, nil
 }
 
-// A resultFile is a results file on its way.
+// A resultFile is a results file that is being written.
 type resultFile struct {
 	*outfile.File
 	results *scenarios.ResultWriter
 }
 
-// createResults begins a results file.
+// createResults creates a results file and writes its header.
 func createResults(stderr io.Writer, path string, mode fs.FileMode, h scenarios.Header) (*resultFile, error) {
 	file, err := createMode(stderr, path, mode)
 	if err != nil {
@@ -331,7 +333,7 @@ func createResults(stderr io.Writer, path string, mode fs.FileMode, h scenarios.
 	return f, nil
 }
 
-// complete writes the last line, if there is one, and gives the file its name.
+// complete writes the last line, if there is one, and commits the file.
 func (f *resultFile) complete(last string) error {
 	if _, err := f.WriteString(last); err != nil {
 		return fmt.Errorf("cannot write %s: %w", f.Path(), err)
@@ -348,11 +350,11 @@ func redactor() *secrets.Redactor {
 	return r
 }
 
-// A bar shows on a terminal how far the work is. A nil bar shows nothing.
+// A bar shows progress on a terminal. A nil bar shows nothing.
 type bar struct {
 	w     io.Writer
 	of    int
-	drawn time.Time // last, or when the work began: what is done at once needs no bar
+	drawn time.Time // when it was last drawn, at first when the work began: short work needs no bar
 	shown bool
 }
 
@@ -361,7 +363,7 @@ const (
 	barEvery = 100 * time.Millisecond
 )
 
-// show draws the bar, unless it has just been drawn.
+// show draws the bar, unless it was drawn less than barEvery ago.
 func (b *bar) show(done int) {
 	if b == nil || b.of == 0 || time.Since(b.drawn) < barEvery {
 		return
@@ -371,15 +373,15 @@ func (b *bar) show(done int) {
 	fmt.Fprintf(b.w, "\r\x1b[K%s%s %d of %d", strings.Repeat("█", full), strings.Repeat("░", barWidth-full), done, b.of)
 }
 
-// clear takes the bar off the terminal.
+// clear erases the bar.
 func (b *bar) clear() {
 	if b != nil && b.shown {
 		fmt.Fprint(b.w, "\r\x1b[K")
 	}
 }
 
-// A shown output keeps the first error of writing to it, which who writes many
-// lines looks at once, at the end.
+// A shownOutput keeps the first error of writing to it, so that a caller that
+// writes many lines checks only once, at the end.
 type shownOutput struct {
 	io.Writer
 	err error

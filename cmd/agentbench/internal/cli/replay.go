@@ -28,20 +28,19 @@ func newReplay() *cobra.Command {
 	f := &replayFlags{}
 	cmd := &cobra.Command{
 		Use:   "replay PATH…",
-		Short: "Ask what a variant would have done to recorded runs",
-		Long: `Feed the replies and results of recorded runs to the loop and see which runs
-each variant would have stopped. A PATH is a file, a folder or a glob; a folder
-stands for its files in these formats: ` + strings.Join(trajectories.Formats(), ", ") + `.
+		Short: "Show what variants would have done to recorded runs",
+		Long: `Feed the replies and results of recorded runs to the loop, and show which runs
+each variant would have stopped. A PATH is a file, a folder or a glob. A folder
+means all files in it that have one of these formats: ` + strings.Join(trajectories.Formats(), ", ") + `.
 Recorded HTTP traffic with an LLM API is read as the conversations in it.
 
-The recorded next reply follows whatever the variant did before, and recorded
-errors are final, so nothing is retried and nothing times out. A replay reports
-and does not judge. The exit code is 2 if a record could not be read; the others
-are replayed all the same. A file with nothing to replay, such as embeddings, is
-named and is not an error.
+The next recorded reply follows whatever the variant did, and recorded errors are
+final: nothing is retried, nothing times out. replay reports and does not judge.
+If a record cannot be read, the others are still replayed and the exit code is 2.
+A file with nothing to replay, such as embeddings, is named and is not an error.
 
-With --to-scenario a recorded run becomes a scenario, for agentbench run and
-agentbench golden, that plays as the run was replayed under the variant.`,
+With --to-scenario, replay writes one recorded run as a scenario for agentbench
+run and agentbench golden. It plays as the run was replayed under the variant.`,
 		Example: `  agentbench replay runs/
   agentbench replay 'logs/*.jsonl' --variant hpd-agent --variant my-limits.yaml
   agentbench replay testdata/cassettes/ --verbose
@@ -50,9 +49,9 @@ agentbench golden, that plays as the run was replayed under the variant.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	addVariants(cmd, &f.variants, "replay under this `VARIANT`: a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
+	addVariants(cmd, &f.variants, "replay under this `VARIANT`, a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
 	addChoice(cmd, &f.inputFormat, "input-format", "read the files as "+text.AnyOf(trajectories.Formats())+" (default: by their content)", trajectories.Formats()...)
-	cmd.Flags().StringVar(&f.toScenario, "to-scenario", "", "write the recorded run of this `NAME` as a scenario, to the -o file or the standard output")
+	cmd.Flags().StringVar(&f.toScenario, "to-scenario", "", "write the recorded run called `NAME` as a scenario, to the file of -o or the standard output")
 	addJobs(cmd, &f.jobs)
 	f.outputFlags.add(cmd)
 	return cmd
@@ -79,11 +78,11 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	runs, problems := f.read(paths)
 	if len(runs) == 0 {
-		f.tellProblems(cmd.ErrOrStderr(), problems)
+		f.printProblems(cmd.ErrOrStderr(), problems)
 		return exitCode(exitUsage)
 	}
 	if f.toScenario != "" {
-		f.tellProblems(cmd.ErrOrStderr(), problems)
+		f.printProblems(cmd.ErrOrStderr(), problems)
 		return f.writeScenario(cmd, runs, variants[0])
 	}
 	return f.trials(cmd, runs, variants, problems)
@@ -99,7 +98,7 @@ func (f *replayFlags) read(paths []string) (runs []*trajectories.Trajectory, pro
 	return runs, problems
 }
 
-// trials makes the replays, writes their results and shows the counts.
+// trials replays the runs, writes their results and shows the counts.
 func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory, variants []scenarios.Variant, problems []*trajectories.Problem) error {
 	skipped := countBroken(problems)
 	f.folded = true
@@ -107,7 +106,7 @@ func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory
 	if err != nil {
 		return err
 	}
-	f.tellProblems(cmd.ErrOrStderr(), problems)
+	f.printProblems(cmd.ErrOrStderr(), problems)
 	err = trajectories.Replay(cmd.Context(), runs, variants, int(f.jobs.count), out.add)
 	err = out.end(cmd.Context(), err)
 	interrupted := errors.Is(err, exitCode(exitInterrupted))
@@ -120,7 +119,7 @@ func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory
 	}
 	switch {
 	case interrupted:
-		out.tellInterrupt(cmd.ErrOrStderr())
+		out.printInterrupt(cmd.ErrOrStderr())
 		return err
 	case skipped > 0:
 		return exitCode(exitUsage)
@@ -137,7 +136,7 @@ func replayHeader(runs, skipped int, variants []scenarios.Variant) scenarios.Hea
 	return h
 }
 
-// show writes the table.
+// show prints the table, or one line to standard error if the results are printed.
 func (f *replayFlags) show(cmd *cobra.Command, replay *reports.Replay) error {
 	switch {
 	case f.quiet:
@@ -149,7 +148,7 @@ func (f *replayFlags) show(cmd *cobra.Command, replay *reports.Replay) error {
 	return replay.Write(cmd.OutOrStdout())
 }
 
-// shownProblems is how many problems are shown unless all are asked for.
+// shownProblems is how many problems are shown without --ci or --verbose.
 const shownProblems = 20
 
 func countBroken(problems []*trajectories.Problem) int {
@@ -162,9 +161,9 @@ func countBroken(problems []*trajectories.Problem) int {
 	return n
 }
 
-// tellProblems writes what could not be read and which files hold nothing to
-// replay. With --verbose it also writes what was left out of the other files.
-func (f *replayFlags) tellProblems(stderr io.Writer, problems []*trajectories.Problem) {
+// printProblems prints what could not be read and which files have nothing to
+// replay. With --verbose it also prints what was left out of the other files.
+func (f *replayFlags) printProblems(stderr io.Writer, problems []*trajectories.Problem) {
 	if !f.verbose {
 		left := func(p *trajectories.Problem) bool { return p.Kind == trajectories.Partly }
 		problems = slices.DeleteFunc(slices.Clone(problems), left)
@@ -188,13 +187,13 @@ func (f *replayFlags) tellProblems(stderr io.Writer, problems []*trajectories.Pr
 func (f *replayFlags) checkScenario(cmd *cobra.Command) error {
 	switch {
 	case len(f.variants) > 1:
-		return misuse("its config becomes that of the scenario", "--to-scenario takes one --variant, not %d", len(f.variants))
+		return misuse("the scenario gets the config of this variant", "--to-scenario takes one --variant, not %d", len(f.variants))
 	case len(f.files) > 1:
 		return misuse("", "--to-scenario writes one file, not %d", len(f.files))
 	case len(f.files) == 1 && f.files[0] != "-" && !isScenarioFile(f.files[0]):
 		return misuse("a scenario is a .yaml file", "cannot write a scenario to %q", f.files[0])
 	case cmd.Flags().Changed("format"):
-		return misuse("leave one of them out", "--format is for results: --to-scenario makes none")
+		return misuse("leave one of them out", "--format and --to-scenario contradict each other: a scenario is YAML")
 	}
 	return nil
 }
@@ -213,7 +212,7 @@ func (f *replayFlags) writeScenario(cmd *cobra.Command, runs []*trajectories.Tra
 	redactor := redactor()
 	s, err := r.Map(redactor.Text).Scenario(v.Config)
 	if err != nil {
-		return misuse("", "no scenario of %s: %v", r.ID(), err)
+		return misuse("", "%s cannot become a scenario: %v", r.ID(), err)
 	}
 	s.Name = scenarioName(r.Name)
 	if to := f.scenarioFile(); to != "" {
@@ -267,12 +266,12 @@ func (f *replayFlags) chosen(runs []*trajectories.Trajectory) (*trajectories.Tra
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, misuse(cmp.Or(text.DidYouMean(f.toScenario, names), "the results of a replay name the runs: -o -"), "there is no recorded run %q", f.toScenario)
+		return nil, misuse(cmp.Or(text.DidYouMean(f.toScenario, names), "-o - lists the runs by name, in the results"), "there is no recorded run %q", f.toScenario)
 	}
-	return nil, misuse("say which: "+found[0].ID()+" or "+found[1].ID(), "%d recorded runs are named %q", len(found), f.toScenario)
+	return nil, misuse("name one of them: "+found[0].ID()+" or "+found[1].ID(), "%d recorded runs are called %q", len(found), f.toScenario)
 }
 
-// scenarioName turns a name into one that a scenario may have.
+// scenarioName turns a name into a valid name of a scenario.
 func scenarioName(name string) string {
 	fit := strings.Map(func(c rune) rune {
 		switch {

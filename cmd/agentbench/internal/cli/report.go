@@ -28,13 +28,13 @@ func newReport() *cobra.Command {
 	f := &reportFlags{}
 	cmd := &cobra.Command{
 		Use:   "report RESULTS…",
-		Short: "Make a report of results files",
-		Long: `Read results files, of run, compare or replay, and show what they come to, or write
-it to a file with -o: its ending says the format. Several files are counted
-together, such as the shards of a run; the same trial twice is an error. Written
-to a file that ends in .jsonl, shards become the results of one run.
+		Short: "Make a report from results files",
+		Long: `Make a report from results files of run, compare or replay, and print it or write
+it with -o to a file, whose ending chooses the format. Several files, such as the
+shards of a run, are counted together; it is an error if a trial is in them twice.
+-o FILE.jsonl merges shards into the results of one run.
 
-report does not judge: it ends with 0, or with 2 for bad input.`,
+report does not judge: its exit code is 0, or 2 for bad input.`,
 		Example: `  agentbench report results.jsonl -o report.html -o report.md
   agentbench report shard-*.jsonl -o whole.jsonl -o junit.xml
   agentbench report results.jsonl --format json`,
@@ -53,8 +53,8 @@ func (f *reportFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.reportFiles(cmd, paths, f.variants)
 }
 
-// reportFiles writes and shows the report of results files, of some variants or
-// of all.
+// reportFiles writes and prints the report of results files. No variants means
+// all of them.
 func (f *outputFlags) reportFiles(cmd *cobra.Command, paths, variants []string) error {
 	exports, err := createExports(cmd.ErrOrStderr(), f.files)
 	if err != nil {
@@ -68,11 +68,11 @@ func (f *outputFlags) reportFiles(cmd *cobra.Command, paths, variants []string) 
 	if err := writeExports(exports, r, cmd.ErrOrStderr()); err != nil {
 		return exitCode(exitInconclusive)
 	}
-	f.tellActions(r, cmd.ErrOrStderr())
+	f.writeActions(r, cmd.ErrOrStderr())
 	return f.printReport(cmd, r)
 }
 
-// printReport writes a report to the standard output.
+// printReport prints a report in the format of --format.
 func (f *outputFlags) printReport(cmd *cobra.Command, r *reports.Report) error {
 	stdout := cmd.OutOrStdout()
 	switch {
@@ -86,7 +86,8 @@ func (f *outputFlags) printReport(cmd *cobra.Command, r *reports.Report) error {
 	return f.showReport(cmd, r)
 }
 
-// readReport folds results files, of some variants or of all.
+// readReport makes the report of results files. No variants means all of them;
+// keep keeps the results themselves.
 func (f *outputFlags) readReport(paths, variants []string, keep bool) (*reports.Report, error) {
 	fold := f.newFold(keep)
 	fold.Only = variants
@@ -100,8 +101,8 @@ func (f *outputFlags) readReport(paths, variants []string, keep bool) (*reports.
 	return r, hasVariants(r, variants, fold.Variants())
 }
 
-// hasVariants reports a variant that was asked for and has no results. all are
-// the variants of the files, whose names may be anything.
+// hasVariants returns an error if a variant in asked has no results. all are the
+// variants of the files. Their names are untrusted.
 func hasVariants(r *reports.Report, asked, all []string) error {
 	for i := range all {
 		all[i] = text.Line(all[i])
@@ -114,14 +115,14 @@ func hasVariants(r *reports.Report, asked, all []string) error {
 	return nil
 }
 
-// newFold makes a fold of results files.
+// newFold returns a fold for results files.
 func (f *outputFlags) newFold(keep bool) *reports.Fold {
 	fold := &reports.Fold{Reference: f.reference, Keep: keep}
 	fold.Repeat = func(r *scenarios.Result) string { return repeatResult(fold, r) }
 	return fold
 }
 
-// readResults folds results files.
+// readResults reads results files into a fold.
 func readResults(fold *reports.Fold, paths []string) error {
 	if len(paths) == 0 {
 		return misuse("agentbench run -o results.jsonl makes one", "there is no results file to read")
@@ -146,11 +147,11 @@ func readResultsFile(fold *reports.Fold, path string) error {
 // An exporter writes a report in one format.
 type exporter struct {
 	write   func(io.Writer, *reports.Report) error
-	results bool // it needs Report.Results
+	results bool // write needs Report.Results
 }
 
-// exporters are the formats of -o, by the extension of the file. Commands that
-// make results write .jsonl themselves, line by line.
+// exporters are the formats of -o, by the ending of the file's name. Commands
+// that make results write .jsonl themselves, line by line.
 var exporters = map[string]exporter{
 	".jsonl": {write: reports.WriteResults, results: true},
 	".json":  {write: reports.WriteJSON},
@@ -162,16 +163,16 @@ var exporters = map[string]exporter{
 	".svg":   {write: reports.WriteSVG},
 }
 
-// extensions lists what a file's name may end in.
+// extensions returns the endings that a file's name may have.
 func extensions() []string { return slices.Sorted(maps.Keys(exporters)) }
 
-// An export is a report on its way to a file.
+// An export is a file that a report is written to.
 type export struct {
 	*outfile.File
 	exporter
 }
 
-// createExports begins the files of reports. When it fails it leaves none.
+// createExports creates the files of reports. If it fails it leaves none behind.
 func createExports(stderr io.Writer, paths []string) (all []export, err error) {
 	for _, path := range paths {
 		file, err := createFile(stderr, path)
@@ -190,13 +191,14 @@ func discardExports(all []export) {
 	}
 }
 
-// needResults reports whether one of the files needs the results themselves.
+// needResults reports whether the format of one of the files needs the results
+// themselves.
 func needResults(all []export) bool {
 	return slices.ContainsFunc(all, func(e export) bool { return e.results })
 }
 
-// writeExports writes a report to all files. What goes wrong is told on stderr
-// and returned, for a command that does nothing else.
+// writeExports writes a report to all files. It prints every error to stderr and
+// returns the last one.
 func writeExports(all []export, r *reports.Report, stderr io.Writer) (failed error) {
 	for _, e := range all {
 		err := e.write(e, r)
@@ -214,17 +216,17 @@ func writeExports(all []export, r *reports.Report, stderr io.Writer) (failed err
 	return failed
 }
 
-// inActions reports whether GitHub Actions is to be told of a report: its step
-// has a summary, or reads annotations from a log.
+// inActions reports whether GitHub Actions gets the report: as a step summary, or
+// as annotations in the log.
 func (f *outputFlags) inActions() bool {
 	return os.Getenv("GITHUB_STEP_SUMMARY") != "" || f.annotates()
 }
 
 func (f *outputFlags) annotates() bool { return f.ci && os.Getenv("GITHUB_ACTIONS") == "true" }
 
-// tellActions adds a report to the summary of the step, and writes what was
-// found wrong as annotations. That it cannot is told, and changes nothing.
-func (f *outputFlags) tellActions(r *reports.Report, stderr io.Writer) {
+// writeActions adds a report to the step summary of GitHub Actions and prints its
+// failures as annotations. An error is printed and changes nothing else.
+func (f *outputFlags) writeActions(r *reports.Report, stderr io.Writer) {
 	if path := os.Getenv("GITHUB_STEP_SUMMARY"); path != "" {
 		if err := addMarkdown(path, r); err != nil {
 			fmt.Fprintf(stderr, "warning: cannot write the step summary %s: %v\n", path, text.Reason(err))
@@ -237,7 +239,7 @@ func (f *outputFlags) tellActions(r *reports.Report, stderr io.Writer) {
 	}
 }
 
-// addMarkdown adds a report in Markdown to the end of a file.
+// addMarkdown appends a report in Markdown to a file.
 func addMarkdown(path string, r *reports.Report) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {

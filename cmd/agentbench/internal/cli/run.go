@@ -31,7 +31,7 @@ const (
 type runFlags struct {
 	selectFlags
 	outputFlags
-	tellFlags
+	telemetryFlags
 	variants     []string
 	faults       faults
 	seeds        count
@@ -78,7 +78,7 @@ agentbench golden --help.`,
 	cmd.Flags().Var(&f.shard, "shard", "run only part `I/N` of the trials, such as 2/4; report and gate put the parts together")
 	addChoice(cmd, &f.golden, "golden", "check traces against the goldens, update the goldens (the changes are shown first), or off", goldenCheck, goldenUpdating, goldenOff)
 	f.outputFlags.add(cmd)
-	f.tellFlags.add(cmd)
+	f.telemetryFlags.add(cmd)
 	cmd.Flags().BoolVar(&f.failuresOnly, "failures-only", false, "print the failures without the table")
 	return cmd
 }
@@ -221,11 +221,11 @@ func (f *runFlags) kept() scenarios.Keep {
 // as an exit code.
 func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 	f.repeatTrial = f.repeat
-	teller, err := f.tellFlags.begin(cmd, &o)
+	sender, err := f.telemetryFlags.begin(cmd, &o)
 	if err != nil {
 		return err
 	}
-	if teller != nil {
+	if sender != nil {
 		o.Keep = scenarios.KeepAll
 	}
 	out, err := f.outputFlags.open(cmd, f.header(&o))
@@ -240,8 +240,8 @@ func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 	err = scenarios.Run(cmd.Context(), o, func(r *scenarios.Result) error {
 		summary.Add(r)
 		failures.Add(r)
-		if teller != nil {
-			if err := teller.tell(r); err != nil {
+		if sender != nil {
+			if err := sender.send(r); err != nil {
 				return err
 			}
 		}
@@ -251,8 +251,8 @@ func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 		return out.add(r)
 	})
 	err = out.end(cmd.Context(), err)
-	if teller != nil {
-		err = teller.end(err)
+	if sender != nil {
+		err = sender.end(err)
 	}
 	interrupted := errors.Is(err, exitCode(exitInterrupted))
 	if err != nil && !interrupted {
@@ -262,7 +262,7 @@ func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 		return err
 	}
 	if interrupted {
-		out.tellInterrupt(cmd.ErrOrStderr())
+		out.printInterrupt(cmd.ErrOrStderr())
 		return err
 	}
 	if err := f.endGoldens(cmd.ErrOrStderr()); err != nil {
@@ -271,7 +271,8 @@ func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 	return verdict(summary)
 }
 
-// show writes the table and the failures.
+// show prints the table and the failures, or one line to standard error if the
+// results are printed.
 func (f *runFlags) show(cmd *cobra.Command, summary *reports.Summary, failures *reports.Failures) error {
 	stdout := cmd.OutOrStdout()
 	switch {
