@@ -11,15 +11,15 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// isObject reports whether text is a JSON object as the loop takes it: no key
-// stands twice in one object, and nothing is nested deeper than 1,000 levels.
+// isObject reports whether text is a JSON object as the loop accepts it: no object
+// has a key twice, and nothing is nested deeper than 1,000 levels.
 func isObject(text string) bool {
 	_, ok := appendObject(nil, text)
 	return ok
 }
 
-// appendObject appends one spelling of such an object to dst: with sorted keys, no
-// white space, and one spelling of each number.
+// appendObject appends the one spelling of such an object to dst: with sorted keys,
+// without white space, and with one spelling of each number.
 func appendObject(dst []byte, text string) (plain []byte, ok bool) {
 	text = strings.Trim(text, " \t\r\n")
 	if !strings.HasPrefix(text, "{") || !json.Valid([]byte(text)) {
@@ -30,14 +30,14 @@ func appendObject(dst []byte, text string) (plain []byte, ok bool) {
 	return r.out, !r.bad
 }
 
-// A jsonReader reads a valid JSON text and writes it plainly.
+// A jsonReader reads a valid JSON text and writes it in the spelling of appendObject.
 type jsonReader struct {
 	rest string
 	out  []byte
-	bad  bool // a key stands twice, or a value is nested too deep
+	bad  bool // an object has a key twice, or a value is nested too deep
 }
 
-// value reads a value that is nested so deep.
+// value reads a value. level is 1 for the outermost one.
 func (r *jsonReader) value(level int) {
 	r.rest = strings.TrimLeft(r.rest, " \t\r\n")
 	switch r.rest[0] {
@@ -58,7 +58,7 @@ func (r *jsonReader) value(level int) {
 	r.out = append(r.out, word...)
 }
 
-// A member is an entry of an object, and where it is in what was written.
+// A member is a key of an object, and the offsets of the member in out.
 type member struct {
 	key      string
 	from, to int
@@ -98,7 +98,7 @@ func (r *jsonReader) list(level int) {
 	}
 }
 
-// sort sorts the members of an object that were written from an offset on.
+// sort sorts the members of an object, which begin at offset from in out.
 func (r *jsonReader) sort(members []member, from int) {
 	byKey := func(a, b member) int { return strings.Compare(a.key, b.key) }
 	if !slices.IsSortedFunc(members, byKey) {
@@ -131,25 +131,26 @@ func (r *jsonReader) text() string {
 	return unquoted(quoted)
 }
 
+// unquoted returns the string of a JSON string.
 func unquoted(quoted string) (s string) {
 	json.Unmarshal([]byte(quoted), &s)
 	return s
 }
 
-// clearJSON reports whether readers of JSON agree on a text: they differ over
+// clearJSON reports whether all readers of JSON agree on a text. They disagree about
 // broken characters.
 func clearJSON(text string) bool {
 	return utf8.ValidString(text) && !strings.Contains(text, `\ud`) && !strings.Contains(text, `\uD`)
 }
 
-// sameCall returns a text that is the same for two calls of the same tool with
-// the same arguments, however they are written.
+// sameCall returns a text that is equal for two calls of one tool with equal
+// arguments, however these are written.
 func sameCall(name, args string) string {
 	plain, object := appendObject(nil, args)
 	return sameAs(name, args, plain, object)
 }
 
-// sameAs returns that text for arguments that were read already.
+// sameAs is sameCall for arguments that appendObject has read.
 func sameAs(name, args string, plain []byte, object bool) string {
 	if object {
 		return name + "\x00json\x00" + string(plain)
@@ -188,8 +189,8 @@ func plainNumber(s string) string {
 const longestWait = 10 * 365 * 24 * time.Hour
 
 // waitRange returns the shortest and the longest wait before retry n that a backoff
-// formula allows. before is the wait before the last retry, or -1 if it did not
-// come from the formula.
+// formula allows. before is the wait before the last retry, or -1 if the formula did
+// not determine it.
 func waitRange(f loop.Backoff, base, limit time.Duration, n int, before time.Duration) (lo, hi time.Duration) {
 	if limit <= 0 || limit > longestWait {
 		limit = longestWait
@@ -214,7 +215,7 @@ func waitRange(f loop.Backoff, base, limit time.Duration, n int, before time.Dur
 	return hi, hi
 }
 
-// multiplied multiplies d by a factor several times, up to the limit.
+// multiplied returns d multiplied times times by a factor, at most limit.
 func multiplied(d time.Duration, factor, times int, limit time.Duration) time.Duration {
 	for ; times > 0 && d > 0 && d <= limit; times-- {
 		if d > limit/time.Duration(factor) {

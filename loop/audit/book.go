@@ -7,10 +7,10 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// An audit sorts a trace into runs, requests, replies, calls, gates and tries.
-// This file holds their types.
+// An audit divides a trace into runs, requests, replies, calls, gates and tries. This
+// file has their types.
 
-// A place is a position in a trace. The zero place is nowhere.
+// A place is a position in a trace. The zero place means not found.
 type place struct {
 	rec  int // index of the record
 	line int // 1-based line in the text form
@@ -19,7 +19,7 @@ type place struct {
 
 func (p place) found() bool { return p.line > 0 }
 
-// by reports whether the place is found, in record rec or before it.
+// by reports whether the place is in record rec or before it.
 func (p place) by(rec int) bool { return p.found() && p.rec <= rec }
 
 // An item is one line of a trace: an input or an effect.
@@ -30,9 +30,10 @@ type item struct {
 	in    *loop.Input
 	eff   *loop.Effect
 	taken bool // of an input: the machine did not ignore it
-	user  int  // of an input: the number of its user message, or 0
+	user  int  // of an input: the number of the user message that it adds, or 0
 }
 
+// A run is a run of the loop.
 type run struct {
 	begin    place
 	from, to int // its items
@@ -42,26 +43,27 @@ type run struct {
 	replies  []*reply
 	gates    []*gate
 	asks     []*pause // the questions
-	pauses   []*pause // gates and questions, as they opened
+	pauses   []*pause // gates and questions, in the order in which they opened
 	tries    []*try
 	cancels  []item
 	notes    []*item
 	extended []time.Duration // the deadline after each pause, see [book.deadline]
 
-	// The recount fills these in.
-	broke     place // the cancel or run deadline that broke it off
+	// The recount sets these.
+	broke     place // the cancel or run deadline that broke off the run
 	brokeBy   loop.Stop
 	decisions []decision
 }
 
-// broken reports whether a cancel or the run deadline had broken the run off
-// by the end of record rec.
+// broken reports whether a cancel or the run deadline has broken off the run by the
+// end of record rec.
 func (r *run) broken(rec int) bool { return r.broke.by(rec) }
 
+// A request is a model request.
 type request struct {
 	run   *run
 	tries []*ask
-	first [1]*ask // the memory of one try
+	first [1]*ask // memory for one try
 }
 
 // An ending is how a try of a model request ended.
@@ -74,6 +76,7 @@ const (
 	askGivenUp // by a cancel effect
 )
 
+// An ask is a try of a model request.
 type ask struct {
 	ref    loop.Ref
 	run    *run
@@ -85,7 +88,7 @@ type ask struct {
 	in     *loop.Input // the reply or failure
 }
 
-// A replySort is what a reply is to the loop.
+// A replySort says how the loop treats a reply.
 type replySort uint8
 
 const (
@@ -93,57 +96,59 @@ const (
 	cutReply                      // no calls, cut off by the length limit
 	badReply                      // a planner's reply that is not an action
 	summaryReply                  // a summary
-	answerReply                   // no calls
+	answerReply                   // the answer: text without calls
 	actionReply                   // a planner's action other than a call
-	batchReply                    // calls
+	batchReply                    // a reply with calls
 )
 
+// A reply is a reply of the model.
 type reply struct {
 	place
 	ref   loop.Ref
 	run   *run
 	in    *loop.Input
 	sort  replySort
-	last  bool // it is the last word, which a limit or detector asked for
+	last  bool // a limit or detector asked for it as the last word
 	calls []*call
-	first [1]*call // the memory of one call
+	first [1]*call // memory for one call
 	open  int      // the index of the call that [book.batchWaits] last found open
 	ready int      // the result of [book.gatesDone]; 0 = not computed yet
 }
 
+// A call is a call that the model asked for.
 type call struct {
 	n       int
 	reply   *reply
 	asked   loop.AskedCall
-	name    string // without white space round it
-	args    string // "{}" where the model wrote nothing
-	id      string // as in the history
-	planned bool   // a planner wrote it as text
+	name    string // without white space around it
+	args    string // "{}" if the model wrote nothing
+	id      string // the id in the history
+	planned bool   // it is in the text of a planner's reply
 	gates   []*gate
 	tries   []*try
 	puts    []*item
-	first   struct { // the memory of one each
+	first   struct { // memory for one of each
 		try [1]*try
 		put [1]*item
 	}
 	spec *loop.ToolSpec
 
-	// The recount fills these in.
-	page    int      // the page that it reads, of an answer in pages
-	standIn string   // the fallback that its first try calls already, or ""
-	object  bool     // its arguments are an object
-	same    string   // equal for calls that detectors take for identical; "" unless streaks are counted
+	// The recount sets these.
+	page    int      // the page of a paged answer that it reads
+	standIn string   // the fallback that already its first try calls, or ""
+	object  bool     // its arguments are a JSON object
+	same    string   // equal for calls that are identical for detectors; "" unless streaks are counted
 	fault   loop.Why // Unknown or InvalidArgs
 	fixed   string   // the arguments after repair
-	sent    string   // the arguments that a hook gave, or fixed
-	loose   bool     // whether it can be executed is up to the tool
-	block   loop.Why // what keeps it from being executed, before any gate
-	rule    string   // the rule that block comes from
-	denied  place    // the answer of the gate that keeps it from being executed
+	sent    string   // the arguments of a hook, or fixed
+	loose   bool     // whether it can be executed is not known
+	block   loop.Why // why it is not executed, before any gate
+	rule    string   // the rule of block
+	denied  place    // the answer of the gate that denies it
 	deny    loop.Why // Denied, or Vetoed by a hook
-	hooked  bool     // a hook gave sent
-	// The first and the last record in which its result may become final. ok
-	// reports whether the trace gets that far.
+	hooked  bool     // sent is from a hook
+	// The first and the last record in which its result may become final. ok says
+	// that the trace reaches them.
 	final span
 }
 
@@ -153,6 +158,7 @@ type span struct {
 	ok     bool
 }
 
+// last returns the last try, or nil.
 func (c *call) last() *try {
 	if len(c.tries) == 0 {
 		return nil
@@ -160,12 +166,13 @@ func (c *call) last() *try {
 	return c.tries[len(c.tries)-1]
 }
 
+// A try is a try of a call.
 type try struct {
-	n         int // the session's n-th
+	n         int // it is the n-th of the session
 	ref       loop.Ref
 	call      *call
-	name      string         // of the tool that was called
-	spec      *loop.ToolSpec // its tool, or an empty one
+	name      string         // the name of the tool that was called
+	spec      *loop.ToolSpec // the tool, or an empty spec
 	started   place
 	cancels   []place
 	ended     place
@@ -173,6 +180,7 @@ type try struct {
 	in        *loop.Input // the result
 }
 
+// cancelledAt reports whether a line cancels the try.
 func (t *try) cancelledAt(line int) bool {
 	for _, p := range t.cancels {
 		if p.line == line {
@@ -191,6 +199,7 @@ type pause struct {
 	allow    bool
 }
 
+// A gate is a gate of the loop.
 type gate struct {
 	pause
 	at loop.GateKind
@@ -198,6 +207,7 @@ type gate struct {
 	in *loop.Input // the answer
 }
 
+// A book holds a trace in parts, and the violations found so far.
 type book struct {
 	*storage
 	cfg      loop.Config
@@ -207,26 +217,26 @@ type book struct {
 	runs     []*run
 	replies  []*reply
 	calls    []*call // by number, from 1
-	tries    []*try  // as they started
+	tries    []*try  // in the order in which they started
 	requests map[int]*request
 	gates    map[int]*gate
 	asks     map[int]*pause
 	schemas  map[string]loop.Schema
-	states   map[string]*toolState // by the tools' names
-	users    int
+	states   map[string]*toolState // by the name of the tool
+	users    int                   // user messages so far
 
-	plain     bool            // every detector only counts identical calls and stops
-	streaks   bool            // plain, and there is a detector: streaks are counted
+	plain     bool            // every detector only counts identical calls and stops, see [onlyCounts]
+	streaks   bool            // streaks are counted: plain is true and there is a detector
 	dropped   bool            // the trace has a drop
-	lengths   []historyLength // what [book.checkHistory] finds for [book.checkAskedWith]
-	distinct  bool            // [book.checkCallIDs] found an id of its own at every call
-	backwards bool            // time goes back somewhere
-	rule      string
+	lengths   []historyLength // found by [book.checkHistory] for [book.checkAskedWith]
+	distinct  bool            // [book.checkCallIDs] found that all ids are unique
+	backwards bool            // the time decreases somewhere
+	rule      string          // the name of the current rule
 	found     []Violation
 }
 
-// ask returns the latest try of a model request with that number, or nil. A
-// reference without a try is to the first.
+// ask returns the latest try of a model request with this reference, or nil. A
+// reference without a try means the first one.
 func (b *book) ask(r loop.Ref) *ask {
 	q := b.requests[r.N]
 	if r.Kind != loop.RefModel || q == nil {
@@ -240,6 +250,7 @@ func (b *book) ask(r loop.Ref) *ask {
 	return nil
 }
 
+// call returns the call with this reference, or nil.
 func (b *book) call(r loop.Ref) *call {
 	if r.Kind != loop.RefCall || r.N < 1 || r.N > len(b.calls) {
 		return nil
@@ -247,6 +258,7 @@ func (b *book) call(r loop.Ref) *call {
 	return b.calls[r.N-1]
 }
 
+// try returns the latest try of a call with this reference, or nil.
 func (b *book) try(r loop.Ref) *try {
 	c := b.call(r)
 	if c == nil {
@@ -260,6 +272,7 @@ func (b *book) try(r loop.Ref) *try {
 	return nil
 }
 
+// gate returns the gate with this reference, or nil.
 func (b *book) gate(r loop.Ref) *gate {
 	if r.Kind != loop.RefGate {
 		return nil
@@ -267,6 +280,7 @@ func (b *book) gate(r loop.Ref) *gate {
 	return b.gates[r.N]
 }
 
+// question returns the question with this reference, or nil.
 func (b *book) question(r loop.Ref) *pause {
 	if r.Kind != loop.RefQuestion {
 		return nil

@@ -12,7 +12,7 @@ import (
 // This file recounts how runs begin, and how a cancel or the run deadline breaks
 // them off.
 
-// breakOff finds out when a cancel or the run deadline broke a run off.
+// breakOff finds the record in which a cancel or the run deadline broke off a run.
 func (b *book) breakOff(r *run) {
 	for _, c := range r.cancels {
 		if !r.broke.found() {
@@ -60,10 +60,10 @@ func (b *book) deadline(r *run, rec int) (at time.Duration, limited bool) {
 	return at, at != endless
 }
 
-// endless is the deadline of a run that waits for the user for ever.
+// endless is the deadline of a run that waits for a user who does not answer.
 const endless = time.Duration(math.MinInt64)
 
-// extend computes how far each pause moves the deadline that it comes before.
+// extend computes the deadline after each pause. at is the one before the first pause.
 func (r *run) extend(at time.Duration) {
 	r.extended = append(r.extended, at)
 	for _, p := range r.pauses {
@@ -79,8 +79,8 @@ func (r *run) extend(at time.Duration) {
 	}
 }
 
-// beginRun decides whether a run begins: a hook may forbid it, and so may a turn
-// limit that an earlier run reached.
+// beginRun decides whether a run asks the model at all. A hook may deny it, and an
+// earlier run may have reached the turn limit.
 func (b *book) beginRun(r *run, n *counts) {
 	rec := r.begin.rec
 	for _, g := range r.gates {
@@ -110,8 +110,8 @@ func (b *book) checkCancel() {
 	b.checkBreak(func(s loop.Stop) bool { return s != loop.StopRunDeadline })
 }
 
-// checkBreak checks that after a cancel or the run deadline nothing starts, what
-// runs is cancelled, and the run ends in time.
+// checkBreak checks that after a cancel or the run deadline nothing starts, open
+// requests and tries are cancelled, and the run halts in time.
 func (b *book) checkBreak(by func(loop.Stop) bool) {
 	for _, r := range b.runs {
 		if r.broke.found() && by(r.brokeBy) {

@@ -12,7 +12,7 @@ import (
 
 // The rules on calls: what may run, and in which order.
 
-// ran reports the calls that were executed although a rule blocked them.
+// ran reports the calls that were executed although this rule blocked them.
 func (b *book) ran(rule string) {
 	for _, c := range b.calls {
 		if c.rule == rule && len(c.tries) > 0 {
@@ -23,8 +23,7 @@ func (b *book) ran(rule string) {
 
 func (b *book) checkExecutable() { b.ran("executable") }
 
-// checkWhy compares the reason that results give for not executing their call with
-// the recount.
+// checkWhy compares the why of each result with the recount.
 func (b *book) checkWhy() {
 	for _, c := range b.calls {
 		if len(c.puts) == 0 {
@@ -38,7 +37,7 @@ func (b *book) checkWhy() {
 	}
 }
 
-// whys appends the reasons that a call's result may give.
+// whys appends the values that the why of a call's result may have.
 func (b *book) whys(whys []loop.Why, c *call) []loop.Why {
 	switch {
 	case len(c.tries) > 0:
@@ -88,8 +87,8 @@ func (b *book) checkResultCode() {
 	}
 }
 
-// codes appends the codes that a call may have ended with; none where the rules
-// leave it open.
+// codes appends the codes with which a call may have ended. It appends none if any
+// code is allowed.
 func (b *book) codes(codes []loop.Code, c *call) []loop.Code {
 	t := c.last()
 	switch {
@@ -112,7 +111,7 @@ func (b *book) codes(codes []loop.Code, c *call) []loop.Code {
 	case cut && t.in != nil && !code.Failed():
 		codes = append(codes, code)
 	case cut && t.in != nil && !t.in.Code.Failed():
-		codes = append(codes, loop.Cancelled, code) // it succeeds, and breaks its contract
+		codes = append(codes, loop.Cancelled, code) // a success whose result breaks the schema
 	case cut:
 		codes = append(codes, loop.Cancelled)
 	case b.timedOut(t):
@@ -133,8 +132,8 @@ func codeNames(codes ...loop.Code) string {
 	return strings.Join(names, " or ")
 }
 
-// checkParallel checks when each call's first try starts: no more calls run than
-// places exist, calls start in request order, and none waits while a place is free.
+// checkParallel checks when the first try of each call starts: not more calls run than
+// there are places, calls start in request order, and none waits while a place is free.
 func (b *book) checkParallel() {
 	for _, r := range b.replies {
 		b.checkPlaces(r)
@@ -150,8 +149,8 @@ func (b *book) checkPlaces(r *reply) {
 		places = len(r.calls)
 	}
 	ready, jumped := b.gatesDone(r), r.jumped()
-	var running []*call // they run for sure
-	var left []*call    // they may have run when the record came in
+	var running []*call // calls that certainly run
+	var left []*call    // calls that may have run when the record came in
 	rec, earlier := -1, 0
 	for i, c := range started {
 		p := c.tries[0].started
@@ -175,10 +174,10 @@ func (b *book) checkPlaces(r *reply) {
 	}
 }
 
-// jumped returns the calls of a batch that started before one that may run and was
-// asked for earlier.
+// jumped returns the calls of a batch that started before an earlier call that may
+// run.
 func (r *reply) jumped() (jumped []*call) {
-	last := 0 // by this line all that may run have started
+	last := 0 // all calls so far that may run have started by this line
 	for _, c := range r.calls {
 		line := math.MaxInt
 		if len(c.tries) > 0 {
@@ -194,8 +193,8 @@ func (r *reply) jumped() (jumped []*call) {
 	return jumped
 }
 
-// checkToolDeadline checks that a try is cancelled when time.tool is over, and only
-// then or with the whole run.
+// checkToolDeadline checks that a try is cancelled when its time runs out, and at no
+// other time except with the whole run.
 func (b *book) checkToolDeadline() {
 	for _, t := range b.tries {
 		limit := b.toolTime(t)
@@ -225,7 +224,7 @@ func dueName(limit, due time.Duration) string {
 	return "at " + due.String()
 }
 
-// checkAbandoned checks that a cancelled try is abandoned when time.grace is over,
+// checkAbandoned checks that a cancelled try is abandoned when time.grace runs out,
 // and only then.
 func (b *book) checkAbandoned() {
 	grace := b.cfg.Time.Grace
@@ -244,8 +243,8 @@ func (b *book) checkAbandoned() {
 	}
 }
 
-// checkGrace checks the end of a cancelled try. Its grace ends at first, or at
-// last if it was cancelled again with the whole run.
+// checkGrace checks the end of a cancelled try. Its grace ends at first, or at last if
+// it was cancelled again together with the run.
 func (b *book) checkGrace(t *try, first, last time.Duration) {
 	over := b.next(t.cancels[0].rec, last+1)
 	switch {

@@ -10,6 +10,8 @@ import (
 
 // This file recounts the detectors.
 
+// checkDetectors counts the calls of a reply for each detector, and blocks them if one
+// fires.
 func (b *book) checkDetectors(r *reply, n *counts) {
 	switch {
 	case !b.plain:
@@ -34,15 +36,15 @@ func (b *book) checkDetectors(r *reply, n *counts) {
 	}
 }
 
-// repeats adds a turn to the streaks, and returns the longest streak of its calls:
-// over consecutive turns, and over calls next to each other.
+// repeats adds a turn to the streaks, and returns the longest streak of its calls, over
+// consecutive turns and over consecutive calls.
 func (n *counts) repeats(r *reply) (turn, next int) {
 	n.before = n.streakCount
 	return n.count(r, func(*call) bool { return true })
 }
 
-// forgetVetoed counts a turn once more without the calls that a detector or a hook
-// vetoed: they are not equal to any other.
+// forgetVetoed counts a turn anew without the calls that a detector or a hook vetoed.
+// Those are not equal to any other call.
 func (n *counts) forgetVetoed(r *reply) {
 	vetoed := func(c *call) bool { return c.block == loop.Vetoed || c.deny == loop.Vetoed }
 	if slices.ContainsFunc(r.calls, vetoed) {
@@ -51,16 +53,16 @@ func (n *counts) forgetVetoed(r *reply) {
 	}
 }
 
-// A streakCount is what detectors count: how often each call came in consecutive
+// A streakCount holds the counts of detectors: how often each call came in consecutive
 // turns, and how often the last call came in a row.
 type streakCount struct {
 	streaks map[string]int
 	same    string
-	times   int // 0 = the last one is not equal to any other
+	times   int // 0 if the last call is not equal to any other
 }
 
-// count adds those calls of a turn that count. It replaces the map and leaves the
-// old one as it is.
+// count adds the calls of a turn for which counts returns true. It replaces the map and
+// does not change the old one.
 func (s *streakCount) count(r *reply, counts func(*call) bool) (turn, next int) {
 	turns := map[string]int{}
 	for _, c := range r.calls {
@@ -83,8 +85,8 @@ func (s *streakCount) count(r *reply, counts func(*call) bool) (turn, next int) 
 	return turn, next
 }
 
-// onlyCounts reports whether a detector does nothing but count identical calls in a
-// row, by turns or by calls, and stop the run.
+// onlyCounts reports whether a detector only counts identical calls in a row, by turns
+// or by calls, and stops the run.
 func onlyCounts(d detect.Detector) bool {
 	for _, g := range d.Do {
 		if g.Act != detect.Stop {
@@ -107,8 +109,8 @@ func countsAll(d detect.Detector) bool {
 		!slices.ContainsFunc(d.Counts, func(c detect.Class) bool { return c != detect.All })
 }
 
-// trustVetoes accepts the vetoes of detectors as the trace has them. In a batch
-// without results, each call at which nothing has begun may be vetoed.
+// trustVetoes accepts the vetoes of detectors that the trace has. In a batch without
+// results, every call for which nothing has begun may be vetoed.
 func (r *reply) trustVetoes() {
 	for _, c := range r.calls {
 		idle := len(c.puts) == 0 && len(c.tries) == 0

@@ -15,8 +15,8 @@ type event struct {
 	must  bool
 }
 
-// checkEvents compares the notes of replies, requests and results with what
-// the trace calls for.
+// checkEvents compares the notes on replies, requests and results with the events of
+// the trace.
 func (b *book) checkEvents() {
 	want := slices.Concat(b.replyEvents(), b.requestEvents(), b.resultEvents(), b.trimEvents())
 	open := map[event][]int{} // the indices of the events without a note so far
@@ -37,20 +37,20 @@ func (b *book) checkEvents() {
 			}
 		}
 		if i < 0 {
-			b.report(it.place, "nothing", string(it.eff.Event), "nothing in the trace calls for this note")
+			b.report(it.place, "nothing", string(it.eff.Event), "this note has no reason in the trace")
 			continue
 		}
 		met[i] = true
 	}
 	for i, w := range want {
 		if w.must && !met[i] {
-			b.report(b.input(w.rec), "the note "+string(w.event)+" "+w.ref.String(), "none", "something goes unsaid")
+			b.report(b.input(w.rec), "the note "+string(w.event)+" "+w.ref.String(), "none", "a note is missing")
 		}
 	}
 }
 
-// key returns what a note must match. A note on a call that may be missing may also
-// come later.
+// key returns the event that a note must match. A note on a call that may be missing
+// may also come in a later record.
 func (w event) key() event {
 	if w.ref.Kind == loop.RefCall && !w.must {
 		return w.later()
@@ -58,8 +58,10 @@ func (w event) key() event {
 	return event{event: w.event, ref: w.ref, rec: w.rec}
 }
 
+// later returns the event without its record.
 func (w event) later() event { return event{event: w.event, ref: w.ref, rec: -1} }
 
+// replyEvents returns the events of replies.
 func (b *book) replyEvents() []event {
 	var want []event
 	for _, r := range b.replies {
@@ -86,6 +88,7 @@ func (b *book) replyEvents() []event {
 	return want
 }
 
+// requestEvents returns the events of model requests.
 func (b *book) requestEvents() []event {
 	var want []event
 	for _, r := range b.runs {
@@ -104,14 +107,15 @@ func (b *book) requestEvents() []event {
 	return want
 }
 
-// givesUp reports whether the loop does not try a model request again after its
-// n-th try only because the wait is too long.
+// givesUp reports whether a model request is not retried after its n-th try only
+// because the wait would be too long.
 func (b *book) givesUp(q *request, n int) bool {
 	patient := *b
 	patient.cfg.Time.Run, patient.cfg.ModelRetry.MaxWait = 0, 0
 	return patient.modelRetry(q, n).must && !b.modelRetry(q, n).may
 }
 
+// trimEvents returns the events of dropped messages.
 func (b *book) trimEvents() []event {
 	if !b.dropped {
 		return nil
@@ -121,7 +125,7 @@ func (b *book) trimEvents() []event {
 	for i := range b.items {
 		it := &b.items[i]
 		if it.eff != nil && it.eff.Kind == loop.Put && it.eff.To > 0 && len(want) > 0 && last == it.rec {
-			want, last = want[:len(want)-1], -1 // a summary takes their place
+			want, last = want[:len(want)-1], -1 // a summary replaces them
 		}
 		if it.run != nil && it.eff != nil && it.eff.Kind == loop.Drop && it.rec != last && !b.dropsEmpty(it.rec, it.eff) {
 			want = append(want, event{it.rec, loop.EventTrimmed, loop.Ref{}, true})
@@ -131,6 +135,7 @@ func (b *book) trimEvents() []event {
 	return want
 }
 
+// resultEvents returns the events of results.
 func (b *book) resultEvents() []event {
 	var want []event
 	for _, c := range b.calls {

@@ -12,7 +12,7 @@ import (
 
 // This file recounts when tries are repeated and when results are final.
 
-// kept reports whether the try limit forbade a try of a call, and between which
+// kept reports whether limits.tries kept a call from another try, and between which
 // records.
 func (b *book) kept(c *call) (from, until int, ok bool) {
 	spent, ok := b.spent(c.reply.run)
@@ -59,12 +59,12 @@ func (b *book) finality(c *call) span {
 	case limited:
 		return span{ready, max(ready, spent), ready < len(b.trace)}
 	case len(c.puts) > 0 && c.puts[0].eff.Why != loop.Executed && c.puts[0].eff.Why != loop.NotStarted:
-		return span{reply, max(reply, ready), ready < len(b.trace)} // another rule judges the reason
+		return span{reply, max(reply, ready), ready < len(b.trace)} // another rule checks the why
 	}
 	return span{}
 }
 
-// tryFinality returns the same for a call whose last try is t.
+// tryFinality is finality for a call whose last try is t.
 func (b *book) tryFinality(c *call, t *try) span {
 	run, ended := c.reply.run, t.ended.rec
 	retry := b.toolRetry(c, len(c.tries))
@@ -85,7 +85,7 @@ func (b *book) tryFinality(c *call, t *try) span {
 	return span
 }
 
-// A retry says whether another try may, or must, follow a try, and between which
+// A retry says whether another try may or must follow a try, and between which
 // instants.
 type retry struct {
 	may, must bool
@@ -110,7 +110,7 @@ func (b *book) toolRetry(c *call, n int) retry {
 		r.may = code.Failed() && slices.Contains(cfg.Codes, code) && !b.lost(t, code)
 		r.must = r.may && (code != loop.Timeout || cfg.Timeouts)
 		if b.cfg.Policy.OnFailure == loop.FailureTable && code != loop.Timeout && code != loop.RateLimited && code != loop.RetryableServer {
-			return retry{} // the table tries these again and no others
+			return retry{} // the table retries only these three
 		}
 	}
 	before := time.Duration(-1)
@@ -125,8 +125,8 @@ func (b *book) toolRetry(c *call, n int) retry {
 	return r
 }
 
-// timedOut reports whether a try was cancelled because its own time was over, and
-// not only with the whole run.
+// timedOut reports whether a try was cancelled because its own time ran out, and not
+// only together with the run.
 func (b *book) timedOut(t *try) bool {
 	limit, broke := b.toolTime(t), t.call.reply.run.broke
 	return slices.ContainsFunc(t.cancels, func(p place) bool {
@@ -165,7 +165,7 @@ func (b *book) modelRetry(q *request, n int) retry {
 }
 
 // waitBefore returns the wait before the n-th try of a model request, or -1 if the
-// server named it.
+// server asked for it.
 func (b *book) waitBefore(q *request, n int) time.Duration {
 	if n < 2 || q.tries[n-2].in != nil && q.tries[n-2].in.RetryAfter > 0 {
 		return -1
@@ -195,7 +195,7 @@ func (b *book) batchFinal(r *reply) span {
 	return span
 }
 
-// toolTime returns the time that a try may take; 0 = no limit.
+// toolTime returns the time that a try may take; 0 means no limit.
 func (b *book) toolTime(t *try) time.Duration {
 	return cmp.Or(t.spec.Timeout, b.cfg.Time.Tool)
 }
@@ -203,8 +203,8 @@ func (b *book) toolTime(t *try) time.Duration {
 // retries returns how often a call may repeat a try of this tool.
 func (b *book) retries(t *try) int { return cmp.Or(t.spec.Retries, b.cfg.Retry.Max) }
 
-// since returns the index of the first try in the row of tries of one tool that
-// ends with try n, counted from 1.
+// since returns the index of the first of the consecutive tries of one tool that end
+// with the n-th try.
 func (c *call) since(n int) int {
 	first := n - 1
 	for first > 0 && c.tries[first-1].name == c.tries[n-1].name {
@@ -229,8 +229,8 @@ func (b *book) fallsBack(c *call, n int) bool {
 	return true
 }
 
-// replaceable reports whether a fallback may help after a try: not if another tool
-// would not understand the call either, or the policy table forbids it.
+// replaceable reports whether a fallback may follow a try: not if the arguments are
+// invalid for another tool too, or the policy table forbids it.
 func (b *book) replaceable(t *try) bool {
 	_, code := b.result(t)
 	if b.timedOut(t) {
@@ -245,14 +245,13 @@ func (b *book) replaceable(t *try) bool {
 	return code.Failed() && code != loop.InvalidInput
 }
 
-// lost reports whether a try of a tool that is not idempotent may have taken effect
-// by the code that it ended with: then nothing may run it again.
+// lost reports whether a try of a tool that is not idempotent ended with a code after
+// which it may have taken effect. Then nothing may run it again.
 func (b *book) lost(t *try, code loop.Code) bool {
 	return code == loop.Cancelled && t.spec.Idempotent == loop.NotIdempotent
 }
 
-// result returns what a try ended with: its text, repaired where the tool's schema
-// asks for it, and its code.
+// result returns the text of a try, repaired for the tool's schema, and its code.
 func (b *book) result(t *try) (string, loop.Code) {
 	if t.in == nil {
 		return "", loop.Cancelled

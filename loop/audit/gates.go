@@ -8,8 +8,8 @@ import (
 
 // The rules on gates, which are permissions and hooks.
 
-// gates returns the gates of a batch as they opened: those before its calls, or the
-// hooks after them.
+// gates returns the gates of a batch in the order in which they opened: those before
+// its calls, or if after is true the hooks after them.
 func (r *reply) gates(after bool) []*gate {
 	var gates []*gate
 	for _, c := range r.calls {
@@ -72,8 +72,8 @@ func (b *book) gatesDone(r *reply) int {
 	return r.ready
 }
 
-// hooked returns the records in which the results of a batch enter the history:
-// after the last hook, or as soon as the batch is final if there is none.
+// hooked returns the records in which the results of a batch may enter the history:
+// after the last hook, or if there is none as soon as the batch is final.
 func (b *book) hooked(r *reply, final span) span {
 	gates := r.gates(true)
 	if len(gates) == 0 || !final.ok {
@@ -89,8 +89,8 @@ func (b *book) hooked(r *reply, final span) span {
 	return span{}
 }
 
-// checkPermission compares the gates with those that tools and hooks ask for:
-// one after another, and nothing before its gate's answer.
+// checkPermission compares the gates with those that tools and hooks require. They
+// must open one after another, and nothing may run before its gate's answer.
 func (b *book) checkPermission() {
 	for _, r := range b.runs {
 		b.checkRunHooks(r)
@@ -127,7 +127,7 @@ func (l *gateQueue) take(b *book, at loop.GateKind, c *call) bool {
 		b.report(g.opened, gateName(at, c), gateName(g.at, g.of), "another gate should open")
 		return false
 	case g.opened.rec != l.ready:
-		b.report(g.opened, "right after what comes before", "at another time", "gates open one after another")
+		b.report(g.opened, "right after the answer before", "at another time", "gates open one after another")
 		return false
 	}
 	l.gates, l.ready = l.gates[1:], g.answered.rec
@@ -161,8 +161,8 @@ func (b *book) checkGates(r *reply) {
 	}
 }
 
-// gated returns the gates that open for a call. For a call that was denied together
-// with another, the hook may open or not.
+// gated returns the gates that open for a call. If the call was denied together with
+// another one, its hook may open or not.
 func (b *book) gated(c *call, asked map[string]bool, left gateQueue) []loop.GateKind {
 	if c.block != loop.Executed || c.spec == nil {
 		return nil
@@ -189,14 +189,14 @@ func (b *book) checkUnasked(r *reply, want string) {
 	}
 }
 
-// checkAfterCalls checks the hooks after calls: in request order, once the batch
-// is final, for what was executed.
+// checkAfterCalls checks that the hooks after calls open for every executed call, in
+// request order, once the batch is final.
 func (b *book) checkAfterCalls(r *reply) {
 	left := gateQueue{r.gates(true), 0}
 	if len(left.gates) > 0 {
 		left.ready = left.gates[0].opened.rec
 		if span := b.batchFinal(r); !b.task.Hooks.AfterCall || !span.ok || left.ready < span.lo || left.ready > span.hi {
-			b.report(left.gates[0].opened, "no hook here", left.gates[0].ref.String(), "the batch is not just final")
+			b.report(left.gates[0].opened, "no hook here", left.gates[0].ref.String(), "the batch has not just become final")
 			return
 		}
 	}
@@ -250,13 +250,13 @@ func (b *book) checkRunHooks(r *run) {
 func (b *book) checkWaits(r *run, g *gate) {
 	for _, q := range r.requests {
 		if a := q.tries[0].asked; !g.answered.by(a.rec) || !g.allow {
-			b.report(a, "nothing before the hook allows it", "a request", "the hook before the run holds it up")
+			b.report(a, "nothing before the hook allows it", "a request", "the hook before the run has not allowed it")
 			return
 		}
 	}
 }
 
-// refused reports whether a hook forbids a run.
+// refused reports whether the hook before a run denied it.
 func (b *book) refused(r *run) bool {
 	return slices.ContainsFunc(r.gates, func(g *gate) bool {
 		return g.at == loop.GateBeforeRun && g.answered.found() && !g.allow

@@ -10,12 +10,11 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// CheckHistory returns what is wrong with a history by the contract of chat
-// APIs, in the order of the messages; nil if nothing is. Every call of an
-// assistant message is answered by exactly one tool message, directly after it
-// and in its order, under an id that is not empty and used once; no tool
-// message stands elsewhere; no assistant message is without text and calls. A
-// user message may stand anywhere else.
+// CheckHistory returns the problems for which chat APIs would refuse a history, in the
+// order of the messages, or nil if there are none. Exactly one tool message must answer
+// each call of an assistant message, directly after it and in request order, under an
+// id that is not empty and used once. There must be no other tool messages, and no
+// assistant message without text and calls. User messages may be anywhere else.
 func CheckHistory(h []loop.Message) []string {
 	messages := make([]*loop.Message, len(h))
 	for i := range h {
@@ -27,15 +26,15 @@ func CheckHistory(h []loop.Message) []string {
 
 // A historyCheck checks a history that grows, without reading a message twice.
 type historyCheck struct {
-	n        int // the message, counted from 1
+	n        int // the number of the message, from 1
 	ref      loop.Ref
-	open     []loop.Call     // still without result
-	ids      map[string]bool // nil where ids are known to be unique
+	open     []loop.Call     // calls without a result so far
+	ids      map[string]bool // nil if ids are known to be unique
 	problems []string
 }
 
-// check reads the messages that are new, and returns what is wrong with them and
-// with a history that ends here.
+// check reads the new messages, and returns the problems in them and those of a
+// history that ends here.
 func (c *historyCheck) check(h []*loop.Message) []string {
 	for _, m := range h[c.n:] {
 		c.n, c.ref = c.n+1, m.Ref
@@ -68,7 +67,7 @@ func (c *historyCheck) message(m *loop.Message) {
 	case m.Role == loop.Assistant:
 		c.assistant(m)
 	case m.Role != loop.User:
-		c.add("there is no role %d", m.Role)
+		c.add("role %d does not exist", m.Role)
 	case len(m.Calls) > 0:
 		c.add("a user message has calls")
 	}
@@ -222,7 +221,7 @@ func (b *book) checkHistory() {
 		switch it.eff.Kind {
 		case loop.Put, loop.Drop:
 			if changes(it.eff, h) < c.n {
-				c = begin() // a message that it has read changes
+				c = begin() // a message that it has read has changed
 			}
 		case loop.AskModel, loop.Halt:
 			if it.eff.Kind == loop.AskModel && it.eff.For != loop.ForSummary && it.eff.To != len(h) {
@@ -239,13 +238,13 @@ func (b *book) checkHistory() {
 	})
 }
 
-// A historyLength is the length of the history at a request that states another.
+// A historyLength is the length of the history at a request whose to= differs.
 type historyLength struct {
 	ask    *item
 	length int
 }
 
-// checkAskedWith reports what [book.checkHistory] found.
+// checkAskedWith reports the lengths that [book.checkHistory] found.
 func (b *book) checkAskedWith() {
 	for _, l := range b.lengths {
 		b.report(l.ask.place, "to="+strconv.Itoa(l.length), "to="+strconv.Itoa(l.ask.eff.To), "the history has another length")
@@ -265,7 +264,7 @@ func (b *book) checkCallIDs() {
 			b.report(c.reply.place, "a new id", strconv.Quote(c.id), "the id of call c%d was used before", c.n)
 		case usable && c.id != c.asked.ID:
 			b.report(c.reply.place, strconv.Quote(c.asked.ID), strconv.Quote(c.id),
-				"the id of call c%d could have stayed", c.n)
+				"call c%d could have kept its id", c.n)
 		}
 		used[c.id] = true
 	}

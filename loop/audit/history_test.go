@@ -50,7 +50,7 @@ func TestCheckHistory(t *testing.T) {
 		{"no id", []loop.Message{asks(""), result("")}, []string{"message 1 (m1): call c1 has no id"}},
 		{"an empty reply", []loop.Message{user, {Role: loop.Assistant}}, []string{"message 2: an assistant message has neither text nor calls"}},
 		{"a blank reply", []loop.Message{user, {Role: loop.Assistant, Text: " \n"}}, []string{"message 2: an assistant message has neither text nor calls"}},
-		{"no role", []loop.Message{{}}, []string{"message 1: there is no role 0"}},
+		{"no role", []loop.Message{{}}, []string{"message 1: role 0 does not exist"}},
 		{"a user with calls", []loop.Message{{Role: loop.User, Calls: asks("a").Calls}}, []string{"message 1: a user message has calls"}},
 		{"a user with an answer", []loop.Message{{Role: loop.User, CallID: "a"}}, []string{`message 1: only a tool message answers a call id, here "a"`}},
 		{"an orphan with calls", []loop.Message{{Role: loop.ToolRole, CallID: "a", Calls: asks("b").Calls}},

@@ -11,7 +11,7 @@ import (
 
 // This file recounts the limits.
 
-// judgeText counts a reply without calls.
+// judgeText counts a reply without calls, and decides whether it stops the run.
 func (b *book) judgeText(r *reply, n *counts) {
 	if r.sort != answerReply && r.sort != actionReply {
 		b.checkSpending(r, n, rankTokens)
@@ -43,7 +43,7 @@ func (b *book) judgeAction(r *reply, n *counts) {
 	}
 }
 
-// judgeLast blocks all calls of a last word.
+// judgeLast blocks the calls of a last word.
 func (b *book) judgeLast(r *reply) {
 	for _, c := range r.calls {
 		c.stop(loop.Refused, "last-word")
@@ -70,7 +70,7 @@ func (b *book) checkSpending(r *reply, n *counts, rank int) {
 	if limit := b.cfg.Limits.Tokens; limit > 0 && n.tokens > limit {
 		over(loop.StopTokenLimit, rank, "token-limit")
 	}
-	if limit := b.cfg.Limits.CostUSD; limit > 0 && float64(n.cost) > limit*1e9*(1+1e-12) { // the last factor covers 0.1 and its like
+	if limit := b.cfg.Limits.CostUSD; limit > 0 && float64(n.cost) > limit*1e9*(1+1e-12) { // the last factor allows for fractions such as 0.1, which are not exact
 		over(loop.StopCostLimit, rank+1<<20, "cost-limit")
 	}
 }
@@ -88,8 +88,8 @@ func (b *book) checkSteps(r *reply, n *counts) {
 	}
 }
 
-// checkCallLimits refuses calls, one after another. It returns the first call that
-// limits.calls refuses, or nil.
+// checkCallLimits applies the call limits to one call after another. It returns the
+// first call that limits.calls refuses, or nil.
 func (b *book) checkCallLimits(r *reply, n *counts) (full *call) {
 	inTurn, limits := 0, b.cfg.Limits
 	for i, c := range r.calls {
@@ -113,7 +113,7 @@ func (b *book) checkCallLimits(r *reply, n *counts) (full *call) {
 			c.stop(loop.Refused, "call-limit")
 			full = cmp.Or(full, c)
 			if rec, ok := b.spent(r.run); ok && rec <= c.puts[0].rec {
-				r.run.perhaps(loop.StopTryLimit, max(rec, r.rec)) // it may be that which refused the call
+				r.run.perhaps(loop.StopTryLimit, max(rec, r.rec)) // the try limit may have refused the call
 			}
 		default:
 			inTurn++
@@ -158,8 +158,8 @@ func (b *book) decideTurns(r *run, n *counts, rec int) {
 	}
 }
 
-// afterQuestion returns the record in which a run goes on that would go on in record
-// rec: that of the answer if a question opened there, or -1 if the user did not
+// afterQuestion returns the record in which a run goes on after record rec. If a
+// question opened there it is the record of the answer, or -1 if the user did not
 // allow it.
 func (b *book) afterQuestion(r *run, rec int) int {
 	for _, q := range r.asksFrom(rec) {
@@ -180,10 +180,10 @@ func (r *run) asksFrom(rec int) []*pause {
 	return r.asks[sort.Search(len(r.asks), func(i int) bool { return r.asks[i].opened.rec >= rec }):]
 }
 
-// askAtLimit applies what the user answers at the limits that a run reached in
-// record rec. A question that is pending comes before that of the turn limit; to go
-// on sets the limit's count to 0. Where it is not clear which question is about
-// which limit, the audit accepts what the trace says.
+// askAtLimit applies the user's answer at the limits that a run reached in record rec.
+// A pending question comes before that of the turn limit. Going on sets the limit's
+// count to 0. If it is not clear which question is about which limit, the audit
+// accepts the trace.
 func (b *book) askAtLimit(r *run, n *counts, full bool, rec int) {
 	turns := b.turnsUsed(n) || b.stepsUsed(n)
 	if rec < 0 || !full && !turns {
@@ -217,7 +217,7 @@ func (b *book) askAtLimit(r *run, n *counts, full bool, rec int) {
 	}
 }
 
-// questions returns the questions that follow each other from record rec on.
+// questions returns the questions that opened one after another from record rec on.
 func (r *run) questions(rec int) []*pause {
 	var chain []*pause
 	for _, q := range r.asksFrom(rec) {
@@ -235,7 +235,7 @@ func (r *run) questions(rec int) []*pause {
 	return chain
 }
 
-// onlyLimitsAsk reports whether limits alone ask the user.
+// onlyLimitsAsk reports whether only limits can ask the user.
 func (b *book) onlyLimitsAsk() bool {
 	return b.plain && !b.cfg.Policy.AskMissing && b.cfg.Policy.OnFailure != loop.FailureTable && b.task.Planner != loop.PlannerJSON
 }

@@ -38,7 +38,7 @@ func (b *book) checkTime() {
 	}
 }
 
-// numbers are the numbers that a session has used up.
+// numbers holds the last number used of each kind, and the messages in the history.
 type numbers struct {
 	request, gate, question, user int
 	history                       map[loop.Ref]bool
@@ -63,15 +63,15 @@ func (b *book) checkNumbers() {
 	}
 }
 
-// adds remembers a message of the history, where drops have to be checked.
+// adds remembers a message of the history if drops must be checked.
 func (b *book) adds(n *numbers, ref loop.Ref) {
 	if b.dropped {
 		n.history[ref] = true
 	}
 }
 
-// numbered reports whether the number of an effect is right. want and what say what
-// it should be: a number, and what it must be the number of.
+// numbered reports whether the number of an effect is right. want is the number that
+// it should have, if there is only one, and what describes it.
 func (b *book) numbered(it *item, n *numbers) (want loop.Ref, what string, ok bool) {
 	ref := it.eff.Ref
 	switch it.eff.Kind {
@@ -142,8 +142,8 @@ func (b *book) tryNumbered(it *item) (want loop.Ref, what string, ok bool) {
 	return want, "", false
 }
 
-// pending reports whether a call was asked for before a place and has its result
-// after it.
+// pending reports whether a call was asked for before a place and has its result after
+// it or not at all.
 func (c *call) pending(p place) bool {
 	return c.reply.line < p.line && (len(c.puts) == 0 || c.puts[0].line > p.line)
 }
@@ -180,7 +180,7 @@ func (b *book) checkAsked() {
 	}
 }
 
-// carries reports whether these are the arguments that a call should have.
+// carries reports whether args are the arguments that a call should have.
 func (c *call) carries(args string, hooked bool) bool {
 	if hooked {
 		return args == c.sent
@@ -206,8 +206,8 @@ func (b *book) fellBack(c *call, try int) bool {
 	return false
 }
 
-// checkIgnored compares the inputs that the machine took with what was open. At the
-// instant that closes its number an input may be taken or ignored.
+// checkIgnored checks that the machine took the inputs whose numbers were open and
+// ignored the others. In the record that closes its number an input may be either.
 func (b *book) checkIgnored() {
 	for i := range b.trace {
 		rec := &b.trace[i]
@@ -229,7 +229,7 @@ func (b *book) checkIgnored() {
 	}
 }
 
-// runAt returns the run that was running when record rec came in, or nil.
+// runAt returns the run that was under way before record rec, or nil.
 func (b *book) runAt(rec int) *run {
 	begun := sort.Search(len(b.runs), func(i int) bool { return b.runs[i].begin.rec >= rec })
 	if begun == 0 {
@@ -241,8 +241,8 @@ func (b *book) runAt(rec int) *run {
 	return nil
 }
 
-// open reports whether an input answers something that was open before its record,
-// and whether something else in the record itself closed that.
+// open reports whether an input answers something that was open before its record.
+// closing reports whether the record itself closes that in another way.
 func (b *book) open(run *run, rec int, in *loop.Input) (open, closing bool) {
 	between := func(opened, ended place) bool {
 		return opened.rec < rec && !(ended.found() && ended.rec < rec)
@@ -267,8 +267,8 @@ func (b *book) open(run *run, rec int, in *loop.Input) (open, closing bool) {
 	return false, false
 }
 
-// due reports whether something was due at a record, which may then have effects
-// beside those of its input.
+// due reports whether a timer was due at a record, which may then have other effects
+// than those of its input.
 func (b *book) due(run *run, rec int) bool {
 	at := b.trace[rec].In.At
 	if run.broke.found() && run.broke.rec == rec {
@@ -302,8 +302,8 @@ func (b *book) due(run *run, rec int) bool {
 	return false
 }
 
-// requestBy returns the last request that was first asked in record rec or before
-// it, or nil.
+// requestBy returns the last request whose first try is in record rec or before it, or
+// nil.
 func (r *run) requestBy(rec int) *request {
 	n := sort.Search(len(r.requests), func(i int) bool { return r.requests[i].tries[0].asked.rec > rec })
 	if n == 0 {
@@ -355,8 +355,8 @@ func (b *book) checkAfterHalt() {
 	}
 }
 
-// checkProgress reports the first record of a run after which the machine would
-// wait for ever.
+// checkProgress reports the first record of a run after which the machine would wait
+// for ever.
 func (b *book) checkProgress() {
 	for _, r := range b.runs {
 		asks := r.open()
@@ -369,8 +369,8 @@ func (b *book) checkProgress() {
 	}
 }
 
-// open returns a function that reports whether a gate or question was open after
-// a record. It is asked for one record after another.
+// open returns a function that reports whether a gate or question was open after a
+// record. The function must be called for records in rising order.
 func (r *run) open() func(rec int) bool {
 	opened, until := 0, 0 // the pauses so far, and the record in which the last of them is answered
 	return func(rec int) bool {
@@ -402,8 +402,8 @@ func (b *book) waits(run *run, rec int) bool {
 	return b.batchWaits(run, rec)
 }
 
-// batchWaits reports whether a call of the last batch was open after a record. It
-// begins with the call that it found open the last time.
+// batchWaits reports whether a call of the last batch was open after a record. It looks
+// first at the call that was open the last time.
 func (b *book) batchWaits(run *run, rec int) bool {
 	r := run.replyBy(rec)
 	if r == nil {

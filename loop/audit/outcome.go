@@ -7,7 +7,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// checkOutcome recounts an outcome.
+// checkOutcome compares each outcome with the recount.
 func (b *book) checkOutcome() {
 	for _, r := range b.runs {
 		if r.outcome == nil {
@@ -91,7 +91,7 @@ func (b *book) count(r *run) loop.Outcome {
 	return o
 }
 
-// noted counts the notes on an event in a run.
+// noted returns the number of notes on an event in a run.
 func (r *run) noted(event loop.Event) int {
 	n := 0
 	for _, it := range r.notes {
@@ -102,6 +102,7 @@ func (r *run) noted(event loop.Event) int {
 	return n
 }
 
+// countCall adds a call to the figures.
 func (b *book) countCall(o *loop.Outcome, c *call) {
 	switch {
 	case len(c.tries) > 0:

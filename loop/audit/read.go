@@ -9,8 +9,9 @@ import (
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-// This file reads a trace as it is. The rules check what it says.
+// This file reads a trace without judging it. The rules check it afterwards.
 
+// read returns the book of a trace.
 func read(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace) *book {
 	b := &book{storage: storages.Get().(*storage), cfg: cfg, task: task, trace: trace,
 		tools: map[string]*loop.ToolSpec{}, requests: map[int]*request{}, gates: map[int]*gate{}, asks: map[int]*pause{}, schemas: map[string]loop.Schema{}, states: map[string]*toolState{}}
@@ -41,9 +42,9 @@ func (b *book) running() *run {
 	return nil
 }
 
-// readRecord reads the effects of what was due, then the input, then all effects.
-// What is due at an instant comes before that instant's input, and only effects of
-// it cancel or abandon what was open before.
+// readRecord reads the effects of timers, then the input, then all effects. Timers that
+// are due at an instant come before that instant's input, and only their effects cancel
+// or abandon what was open before.
 func (b *book) readRecord(p place, rec *loop.Record) {
 	it := item{place: p, in: &rec.In, taken: !ignores(rec)}
 	begins := rec.In.Kind == loop.UserMessage || len(b.runs) == 0 && rec.In.Kind != loop.Tick
@@ -70,7 +71,7 @@ func (b *book) readRecord(p place, rec *loop.Record) {
 	}
 }
 
-// add adds an item, also to the lists of its kind, and returns it in its place.
+// add adds an item to the book and to the lists of its kind, and returns it.
 func (b *book) add(new item) *item {
 	b.items = append(b.items, new)
 	it := &b.items[len(b.items)-1]
@@ -91,6 +92,7 @@ func (b *book) add(new item) *item {
 	return it
 }
 
+// ignores reports whether the machine ignored the input of a record.
 func ignores(rec *loop.Record) bool {
 	for i := range rec.Effects {
 		if rec.Effects[i].Kind == loop.Note && rec.Effects[i].Event == loop.EventIgnored {
@@ -206,8 +208,8 @@ func (b *book) readReply(a *ask, it *item) {
 	b.replies = append(b.replies, r)
 }
 
-// readAction reads the call in a planner's reply. The trace shows that there is
-// one: the call has no id, so the loop gives it one and notes that.
+// readAction reads the call in a planner's reply. A note in the trace shows whether
+// there is one: the call has no id, so the loop sets one and notes that.
 func (b *book) readAction(it *item) []loop.AskedCall {
 	ref := loop.Ref{Kind: loop.RefCall, N: len(b.calls) + 1}
 	if !b.has(it.rec, func(e *loop.Effect) bool {

@@ -8,16 +8,16 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// This file recounts what blocks each call, when a run is broken off, and which
-// rules decide that it stops.
+// This file recounts why each call is blocked, when a run is broken off, and which
+// rules stop it.
 
-// A decision is a rule's decision that a run stops. Where the rules leave open when
-// exactly it falls, it falls in one of the records lo to hi.
+// A decision is a rule's decision to stop a run. It is made in one of the records lo to
+// hi; the rules do not always say exactly in which.
 type decision struct {
 	stop   loop.Stop
 	lo, hi int
-	rank   int  // which comes first at one instant (decision D20)
-	maybe  bool // the recount does not know whether it fell
+	rank   int  // of several decisions at one instant, the lowest rank comes first
+	maybe  bool // it is not known whether it was made
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 	rankCost
 	rankSteps
 	rankDetectors
-	rankCalls // and the index of the call
+	rankCalls // plus the index of the call
 	rankTryLimit
 	rankHook
 	rankErrorLimit
@@ -44,11 +44,12 @@ func (d decision) before(e decision) bool {
 	return !d.maybe && (d.hi < e.lo || d.hi == e.lo && d.rank < e.rank)
 }
 
+// decide adds a decision.
 func (r *run) decide(stop loop.Stop, rank, lo, hi int) {
 	r.decisions = append(r.decisions, decision{stop: stop, rank: rank, lo: lo, hi: hi})
 }
 
-// perhaps adds a decision that may have fallen at any time from lo on.
+// perhaps adds a decision that may have been made in any record from lo on.
 func (r *run) perhaps(stop loop.Stop, lo int) {
 	for _, d := range r.decisions {
 		if d.maybe && d.stop == stop {
@@ -58,7 +59,7 @@ func (r *run) perhaps(stop loop.Stop, lo int) {
 	r.decisions = append(r.decisions, decision{stop: stop, lo: lo, hi: math.MaxInt, maybe: true})
 }
 
-// obeyed reports whether the run did not ask the model for another turn after the
+// obeyed reports whether the run asked the model for no further turn after the
 // decision.
 func (r *run) obeyed(d decision) bool {
 	return !r.disobeyed(d).found()
@@ -77,20 +78,21 @@ func (r *run) disobeyed(d decision) (first place) {
 	return first
 }
 
-// counts holds what limits and detectors count.
+// counts holds the counts of limits and detectors.
 type counts struct {
 	turns, calls, steps, row, spawns int
 	tokens, cost                     int64
-	open                             bool // calls is not known: the user allowed a question that may have been about it
+	open                             bool // calls is not known: the user allowed a question that may have reset it
 
-	// Failing turns in a row, if a turn that started nothing breaks the row, and if
-	// it does not: the documentation leaves that open.
+	// Failing turns in a row: errors if a turn of which nothing started ends the
+	// row, errorsKept if it does not. The audit allows both.
 	errors, errorsKept int
 
 	streakCount
-	before streakCount // those before the last turn
+	before streakCount // the counts before the last turn
 }
 
+// recount decides for every call why it is blocked, and for every run why it stops.
 func (b *book) recount() {
 	b.readCalls()
 	n := counts{}
@@ -98,7 +100,7 @@ func (b *book) recount() {
 		if b.cfg.Scope != loop.ScopeSession {
 			n = counts{}
 		}
-		n.row = 0 // the loop asks again within one run only
+		n.row = 0 // unusable replies are counted per run
 		b.breakOff(r)
 		b.beginRun(r, &n)
 		b.trust(r)
@@ -110,7 +112,7 @@ func (b *book) recount() {
 	}
 }
 
-// readCalls reads the arguments of the calls, those of repeated calls once.
+// readCalls reads the arguments of the calls. It reads those of repeated calls once.
 func (b *book) readCalls() {
 	type read struct {
 		same   string
@@ -126,7 +128,7 @@ func (b *book) readCalls() {
 			if b.streaks {
 				r.same = sameAs(c.name, c.args, plain, r.object)
 			}
-			if len(seen) < 1000 { // what has not been repeated by then will hardly be
+			if len(seen) < 1000 { // later calls are rarely repeated
 				seen[w] = r
 			}
 		}
@@ -135,10 +137,11 @@ func (b *book) readCalls() {
 	}
 }
 
+// written is a call as the model wrote it.
 type written struct{ name, args string }
 
-// trust accepts the stops that are not recounted: those of detectors that do more
-// than stop, and of questions to the user that are not about a limit.
+// trust accepts the stops that are not recounted: those of detectors if one of them does
+// more than count and stop, and of questions to the user that are not about a limit.
 func (b *book) trust(r *run) {
 	for _, d := range b.cfg.Detectors {
 		if !b.plain {
@@ -173,14 +176,14 @@ func (b *book) readFault(c *call) {
 		}
 	}
 	if c.loose && len(c.puts) > 0 {
-		c.fault = c.puts[0].eff.Why // as the trace says
+		c.fault = c.puts[0].eff.Why // accepted from the trace
 		if c.fault != loop.Unknown && c.fault != loop.InvalidArgs {
 			c.fault = loop.Executed
 		}
 	}
 }
 
-// judge counts a reply, and decides what blocks its calls and what stops the run.
+// judge counts a reply, and decides why its calls are blocked and the run stops.
 func (b *book) judge(r *reply, n *counts) {
 	n.tokens += r.in.TokensIn + r.in.TokensOut
 	n.cost += r.in.Cost
@@ -233,7 +236,7 @@ func (b *book) decidePolicy(r *reply, rec int) {
 	}
 }
 
-// rollUp adds what the sub-runs of a batch used.
+// rollUp adds the tokens, cost and calls of the sub-runs of a batch.
 func (b *book) rollUp(r *reply, n *counts, rec int) {
 	used := false
 	for _, c := range r.calls {
@@ -253,14 +256,14 @@ func (b *book) rollUp(r *reply, n *counts, rec int) {
 	}
 }
 
-// stop blocks a call if nothing has blocked it before.
+// stop blocks a call unless it is blocked already.
 func (c *call) stop(why loop.Why, rule string) {
 	if c.block == loop.Executed && why != loop.Executed {
 		c.block, c.rule = why, rule
 	}
 }
 
-// countRow counts the replies in a row that cannot be used.
+// countRow counts unusable replies in a row.
 func (b *book) countRow(r *reply, n *counts) {
 	cut := r.in.Finish == loop.FinishLength
 	if r.sort == answerReply || r.sort == actionReply || r.sort == batchReply && !(cut && r.faulty()) {
@@ -328,7 +331,7 @@ func (b *book) trips(count int) bool {
 	return limit > 0 && (count > limit || count == limit && b.cfg.Errors.Trip != loop.TripExceeded)
 }
 
-// errorKind returns the kind of error that a result is; "" = none.
+// errorKind returns the kind of error of a result; "" for none.
 func (b *book) errorKind(c *call, put *loop.Effect) loop.ErrorKind {
 	switch put.Why {
 	case loop.Unknown:
@@ -358,7 +361,7 @@ func (b *book) errorText(c *call) bool {
 	return strings.HasPrefix(b.heard(c, t), prefix)
 }
 
-// decideRequests adds the stops of model requests that failed for good.
+// decideRequests adds the stops of model requests whose last try failed.
 func (b *book) decideRequests(r *run) {
 	for _, q := range r.requests {
 		a := q.tries[len(q.tries)-1]
@@ -383,8 +386,8 @@ func (b *book) decideRequests(r *run) {
 	}
 }
 
-// decideTries adds the stops of tries that the try limit forbade. The earliest of a
-// batch decides, which need not be that of the first call.
+// decideTries adds the stops of the try limit. The earliest try that it forbade in a
+// batch decides; it may be that of any call.
 func (b *book) decideTries(r *run) {
 	for _, reply := range r.replies {
 		lo, hi := math.MaxInt, math.MaxInt

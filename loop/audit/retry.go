@@ -7,10 +7,9 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// The rules on tries after the first, of calls and of model requests.
+// The rules on retries of calls and model requests, and on unusable replies.
 
-// checkRetry checks that tries are repeated where they must be, and not where they
-// may not be.
+// checkRetry checks that calls are retried if they must be, and only if they may be.
 func (b *book) checkRetry() {
 	for _, c := range b.calls {
 		for k, t := range c.tries {
@@ -19,7 +18,7 @@ func (b *book) checkRetry() {
 				if c.tries[k+1].name != t.name {
 					b.checkFallback(c, k)
 				} else if !retry.may && t.ended.found() {
-					b.report(c.tries[k+1].started, "no try", c.tries[k+1].ref.String(), "the try %s may not be made again", t.ref)
+					b.report(c.tries[k+1].started, "no try", c.tries[k+1].ref.String(), "the try %s must not be retried", t.ref)
 				}
 				continue
 			}
@@ -30,7 +29,7 @@ func (b *book) checkRetry() {
 	}
 }
 
-// checkFallback checks a try that calls another tool than the try before.
+// checkFallback checks a try that calls another tool than the try before it.
 func (b *book) checkFallback(c *call, k int) {
 	t, next := c.tries[k], c.tries[k+1]
 	switch {
@@ -55,7 +54,7 @@ func (b *book) checkRetryMissing(c *call, t *try, retry retry) {
 	default:
 		return
 	}
-	b.report(p, "a retry by "+retry.hi.String(), "none", "the try %s must be made again", t.ref)
+	b.report(p, "a retry by "+retry.hi.String(), "none", "the try %s must be retried", t.ref)
 }
 
 func (b *book) checkRetryWait() {
@@ -94,8 +93,8 @@ func (b *book) checkTryLimit() {
 	b.goesOn(loop.StopTryLimit)
 }
 
-// expires returns the instant at which a model request runs into one of its
-// timeouts, if it is not answered before.
+// expires returns the instant at which the first timeout of a model request runs out,
+// if there is no answer before.
 func (b *book) expires(a *ask) (at time.Duration, limited bool) {
 	limits := b.cfg.Time
 	earliest := func(from, limit time.Duration) {
@@ -121,8 +120,8 @@ func (b *book) expires(a *ask) (at time.Duration, limited bool) {
 	return at, limited
 }
 
-// checkModelDeadline checks that a model request is given up when one of its
-// timeouts is over, and only then or with the whole run.
+// checkModelDeadline checks that a model request is cancelled when one of its timeouts
+// runs out, and at no other time except with the whole run.
 func (b *book) checkModelDeadline() {
 	for _, r := range b.runs {
 		for _, q := range r.requests {
@@ -149,8 +148,8 @@ func (b *book) checkExpiry(r *run, a *ask) {
 	b.report(b.input(over), "given up at "+due.String(), "not given up", "the time of the request %s is over", a.ref)
 }
 
-// checkModelRetry checks that model requests are repeated where they must be, and
-// not where they may not be.
+// checkModelRetry checks that model requests are retried if they must be, and only if
+// they may be.
 func (b *book) checkModelRetry() {
 	for _, r := range b.runs {
 		for _, q := range r.requests {
@@ -159,10 +158,10 @@ func (b *book) checkModelRetry() {
 				switch over := b.next(a.ended.rec-1, retry.hi); {
 				case k+1 < len(q.tries):
 					if !retry.may && a.ended.found() {
-						b.report(q.tries[k+1].asked, "no try", q.tries[k+1].ref.String(), "the request %s may not be made again", a.ref)
+						b.report(q.tries[k+1].asked, "no try", q.tries[k+1].ref.String(), "the request %s must not be retried", a.ref)
 					}
 				case retry.must && over < len(b.trace) && b.trace[over].In.At > retry.hi && !r.broken(over) && !r.halt.by(over):
-					b.report(b.input(over), "a retry by "+retry.hi.String(), "none", "the request %s must be made again", a.ref)
+					b.report(b.input(over), "a retry by "+retry.hi.String(), "none", "the request %s must be retried", a.ref)
 				}
 			}
 		}
@@ -180,8 +179,8 @@ func (b *book) checkModelRetryWait() {
 	}
 }
 
-// checkEmptyReply checks that empty replies are dropped, and asked for again no more
-// often than allowed.
+// checkEmptyReply checks that empty replies are dropped, and that the model is not
+// asked again too often.
 func (b *book) checkEmptyReply() {
 	for _, r := range b.replies {
 		if r.sort == emptyReply && !b.has(r.rec, func(e *loop.Effect) bool { return e.Kind == loop.Drop && e.Ref == r.ref }) {
@@ -191,8 +190,8 @@ func (b *book) checkEmptyReply() {
 	b.goesOn(loop.StopEmptyReply)
 }
 
-// checkCutReply checks that replies that were cut off are kept, followed by a
-// message of the loop, and asked for again no more often than allowed.
+// checkCutReply checks that replies that were cut off are kept and followed by a user
+// message of the loop, and that the model is not asked again too often.
 func (b *book) checkCutReply() {
 	for _, r := range b.replies {
 		again := b.has(r.rec, asksModel)
@@ -212,7 +211,7 @@ func (b *book) checkCutReply() {
 // cut reports whether a reply without calls was cut off.
 func (r *reply) cut() bool { return r.sort != batchReply && r.in.Finish == loop.FinishLength }
 
-// hints reports whether a record has another reason for a message of the loop: a
+// hints reports whether a record has another reason for a user message of the loop: a
 // nudge, a hint, the last word, or an answer of the user.
 func (b *book) hints(rec int) bool {
 	for i := rec; i >= 0 && (i == rec || !b.has(i, asksModel)); i-- {
@@ -226,9 +225,9 @@ func (b *book) hints(rec int) bool {
 	}) || b.task.Planner == loop.PlannerJSON
 }
 
-// steered reports whether a message of the loop passes on what the user said in
-// mid-run. That waits until the loop goes on, however often a request is repeated
-// before.
+// steered reports whether a message of the loop passes on a text of the user during
+// the run. The text waits for the next request, however often the current one is
+// retried.
 func (b *book) steered(it *item) bool {
 	for i := it.rec; i >= it.run.begin.rec; i-- {
 		in := &b.trace[i].In
@@ -239,11 +238,13 @@ func (b *book) steered(it *item) bool {
 	return false
 }
 
+// asksModel reports whether an effect is a model request.
 func asksModel(e *loop.Effect) bool { return e.Kind == loop.AskModel }
 
+// speaks reports whether an effect adds a user message of the loop.
 func speaks(e *loop.Effect) bool { return e.Kind == loop.Put && e.Ref.Kind == loop.RefMessage }
 
-// has reports whether is reports true for one of a record's effects.
+// has reports whether is returns true for one of a record's effects.
 func (b *book) has(rec int, is func(e *loop.Effect) bool) bool {
 	effects := b.trace[rec].Effects
 	for i := range effects {

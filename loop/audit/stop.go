@@ -10,8 +10,8 @@ import (
 
 // The rules on limits, and on how runs end.
 
-// goesOn reports the requests that a run makes after one of these stops was
-// decided on.
+// goesOn reports the requests for another turn after the decision for one of these
+// stops.
 func (b *book) goesOn(stops ...loop.Stop) {
 	for _, r := range b.runs {
 		for _, d := range r.decisions {
@@ -19,8 +19,8 @@ func (b *book) goesOn(stops ...loop.Stop) {
 				continue
 			}
 			p := r.disobeyed(d)
-			told := slices.ContainsFunc(b.found, func(v Violation) bool { return v.Rule == b.rule && v.Line == p.line })
-			if p.found() && !told {
+			known := slices.ContainsFunc(b.found, func(v Violation) bool { return v.Rule == b.rule && v.Line == p.line })
+			if p.found() && !known {
 				b.report(p, "the stop "+string(d.stop), "another request", "the run goes on")
 			}
 		}
@@ -41,8 +41,8 @@ func (b *book) checkTurnLimit() {
 	b.goesOn(loop.StopTurnLimit)
 }
 
-// checkLastWord checks that a run asks for a last word where a limit or a
-// detector says so, once, and does not run the calls in it.
+// checkLastWord checks that a run asks for a last word if a limit or a detector
+// requires one, only once, and does not run its calls.
 func (b *book) checkLastWord() {
 	b.ran("last-word")
 	for _, r := range b.runs {
@@ -57,7 +57,7 @@ func (b *book) checkLastWord() {
 				b.report(a.asked, "one", strconv.Itoa(words), "one last word too many")
 			}
 			if !b.lastWordDue(r, a) {
-				b.report(a.asked, "for=reply", "for="+string(a.to), "nothing asks for a last word here")
+				b.report(a.asked, "for=reply", "for="+string(a.to), "no rule requires a last word here")
 			}
 		}
 		if r.outcome == nil || r.broke.found() || words > 0 || b.purpose() == loop.ForReply || r.answered() {
@@ -72,7 +72,7 @@ func (b *book) checkLastWord() {
 func (b *book) checkQuestions(r *run) {
 	for _, q := range r.asks {
 		if b.cfg.Limits.AtLimit != loop.LimitAsk && b.onlyLimitsAsk() {
-			b.report(q.opened, "no question", q.ref.String(), "nothing says that the user is asked here")
+			b.report(q.opened, "no question", q.ref.String(), "no rule asks the user here")
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (r *run) answered() bool {
 	return last.sort == answerReply || last.sort == actionReply && strings.Contains(last.in.Text, `"`+loop.ActionStop+`"`)
 }
 
-// purpose returns what the model is asked for at a limit.
+// purpose returns the purpose of the request at a limit.
 func (b *book) purpose() loop.Purpose {
 	switch b.cfg.Limits.AtLimit {
 	case loop.LimitFinal:
@@ -131,8 +131,8 @@ func (b *book) checkDetector() {
 	}
 }
 
-// first returns the decisions that may have been the first of a run, without those
-// that it disobeyed, which other rules report.
+// first returns the decisions that may have been the first of a run. It leaves out those
+// that the run disobeyed, which other rules report.
 func (r *run) first() []decision {
 	var standing, first []decision
 	for _, d := range r.decisions {
@@ -166,7 +166,7 @@ func (b *book) checkStop() {
 			if want == nil {
 				want = []string{"no stop"}
 			}
-			b.report(r.halt, strings.Join(want, " or "), string(r.outcome.Stop), "the trace does not decide on this stop")
+			b.report(r.halt, strings.Join(want, " or "), string(r.outcome.Stop), "the trace leads to another stop")
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (b *book) checkEndState() {
 	}
 }
 
-// endStateOf returns the end state of a stop; the name of a detector is a stop too.
+// endStateOf returns the end state of a stop, which may be the name of a detector.
 func endStateOf(s loop.Stop) loop.EndState {
 	if end, ok := endStates[s]; ok {
 		return end
@@ -202,9 +202,9 @@ var endStates = map[loop.Stop]loop.EndState{
 	"cancelled": "CANCELLED", "ceiling": "CEILING", "recording-ended": "RECORDING_ENDED",
 }
 
-// checkAlsoStopped compares the notes on further stops with the recount. A limit
-// that is checked before a request may be noted or not, and so may any stop once a
-// run is broken off.
+// checkAlsoStopped compares the also-stopped notes with the recount. A note on a limit
+// that is checked before a request may be missing, and so may any note once a run is
+// broken off.
 func (b *book) checkAlsoStopped() {
 	for _, r := range b.runs {
 		var noted []loop.Stop

@@ -6,7 +6,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A storage is the memory of an audit, which the next audit uses again: commands
+// A storage is the memory of an audit. The next audit uses it again, since commands
 // audit thousands of traces in a row.
 type storage struct {
 	items    []item
@@ -18,8 +18,8 @@ type storage struct {
 	tries    slab[try]
 	messages slab[loop.Message]
 	notes    []*item         // the notes of runs
-	said     []*item         // the messages that the loop itself adds to a history
-	made     []*item         // the calls and the gates that open
+	said     []*item         // the user messages that the loop itself adds
+	made     []*item         // the tries and gates that it opens
 	idle     []*item         // the items outside of runs
 	named    []loop.Call     // the calls of messages
 	history  []*loop.Message // see [book.rebuild]
@@ -28,10 +28,10 @@ type storage struct {
 
 var storages = sync.Pool{New: func() any { return &storage{} }}
 
-// keptItems bounds the memory that is kept from one audit to the next.
+// keptItems is the largest number of items whose memory is kept for the next audit.
 const keptItems = 1 << 16
 
-// release empties the storage and leaves it to the next audit.
+// release empties the storage for the next audit.
 func (s *storage) release() {
 	if cap(s.items) > keptItems {
 		return
@@ -52,7 +52,7 @@ func (s *storage) release() {
 	storages.Put(s)
 }
 
-// emptied returns the slice without its elements, and clears its memory.
+// emptied returns the slice with length 0 and clears its memory.
 func emptied[T any](s []T) []T {
 	clear(s[:cap(s)])
 	return s[:0]

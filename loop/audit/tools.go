@@ -11,19 +11,20 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// This file recounts the calls that a tool's breaker, its rate or the pages of its
-// answers refuse.
+// This file recounts the calls that a tool's breaker, its rate or the page limit
+// refuses.
 
-// A toolState is a tool and what it has counted so far.
+// A toolState is a tool with its counters.
 type toolState struct {
 	*loop.ToolSpec
-	failures int             // of calls, in a row
+	failures int             // failed calls in a row
 	opensAt  time.Duration   // when the breaker lets one call through
-	probed   bool            // it did
-	starts   []time.Duration // of the calls so far, where the tool has a rate
-	pages    map[string]int  // token → the page that it leads to
+	probed   bool            // the breaker let a call through that has not ended
+	starts   []time.Duration // when calls began, if the tool has a rate
+	pages    map[string]int  // the page to which each token leads
 }
 
+// toolState returns the state of a tool.
 func (b *book) toolState(spec *loop.ToolSpec) *toolState {
 	t := b.states[spec.Name]
 	if t == nil {
@@ -33,10 +34,10 @@ func (b *book) toolState(spec *loop.ToolSpec) *toolState {
 	return t
 }
 
-// tripped reports whether the tool's breaker is open.
+// tripped reports whether the tool's breaker has tripped.
 func (t *toolState) tripped() bool { return t.Breaker.Failures > 0 && t.failures >= t.Breaker.Failures }
 
-// free reports whether the tool may be called at an instant.
+// free reports whether breaker and rate allow a call of the tool at an instant.
 func (t *toolState) free(at time.Duration) bool {
 	if t.tripped() && (at < t.opensAt || t.probed) {
 		return false
@@ -51,7 +52,7 @@ func (t *toolState) free(at time.Duration) bool {
 	return within < t.Rate.Calls
 }
 
-// let counts a call that the tool takes.
+// let counts a call that is allowed.
 func (t *toolState) let(at time.Duration) {
 	if t.Rate.Calls > 0 {
 		t.starts = append(t.starts, at)
@@ -59,6 +60,7 @@ func (t *toolState) let(at time.Duration) {
 	t.probed = t.probed || t.tripped()
 }
 
+// ended counts the end of a call.
 func (t *toolState) ended(at time.Duration, failed bool) {
 	t.probed = false
 	if !failed {
@@ -69,8 +71,8 @@ func (t *toolState) ended(at time.Duration, failed bool) {
 	t.opensAt = at + t.Breaker.Cooldown
 }
 
-// refusedByTool reports whether the tool of a call refuses it, and its fallback
-// does not stand in.
+// refusedByTool reports whether the tool of a call refuses it and its fallback does not
+// replace it.
 func (b *book) refusedByTool(c *call) bool {
 	if c.spec == nil {
 		return false
@@ -95,8 +97,8 @@ func (b *book) refusedByTool(c *call) bool {
 	return false
 }
 
-// endTools counts how the calls of a batch ended: calls that went over to a fallback
-// when they did, the others at the end of the batch.
+// endTools counts the ends of the calls of a batch: those that a fallback took over at
+// that instant, the others at the end of the batch.
 func (b *book) endTools(r *reply) {
 	var over []*try
 	for _, c := range r.calls {
@@ -151,10 +153,10 @@ func (t *toolState) page(args string) int {
 	return page
 }
 
-// offers remembers the token that a result offers for the page after.
+// offers remembers the token for the next page in a result.
 func (t *toolState) offers(text string, page int) {
 	if object := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{"); !object || !strings.Contains(text, "next") && !strings.Contains(text, `\u`) {
-		return // it has neither key, however that is written
+		return // it has neither key in any spelling
 	}
 	var fields map[string]any
 	json.Unmarshal([]byte(text), &fields)

@@ -9,15 +9,15 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// checkTrimming compares the messages that are dropped before each request with
-// those that must be.
+// checkTrimming compares the messages that are dropped before each request with those
+// that must be.
 func (b *book) checkTrimming() {
 	if b.cfg.History.MaxMessages <= 0 && !b.dropped {
 		return
 	}
 	rec := -1
 	var drops []item
-	var want []loop.Ref // what must be dropped from the history as it was before drops
+	var want []loop.Ref // the messages that must be dropped, in the history before drops
 	b.rebuild(func(it *item, h []*loop.Message) {
 		if it.rec != rec {
 			b.uncalledFor(drops)
@@ -31,7 +31,7 @@ func (b *book) checkTrimming() {
 			}
 			drops = append(drops, *it)
 		case it.eff.Kind == loop.Put && it.eff.To > 0:
-			drops = nil // a summary takes their place
+			drops = nil // a summary replaces them
 		case it.eff.Kind == loop.AskModel && it.eff.For != loop.ForSummary:
 			if len(drops) == 0 {
 				want = b.trim(h)
@@ -43,14 +43,15 @@ func (b *book) checkTrimming() {
 	b.uncalledFor(drops)
 }
 
+// uncalledFor reports drops that no request follows.
 func (b *book) uncalledFor(drops []item) {
 	for _, d := range drops {
-		b.report(d.place, "kept", "dropped", "no request follows that %s would be dropped for", d.eff.Ref)
+		b.report(d.place, "kept", "dropped", "%s is dropped, but no request follows", d.eff.Ref)
 	}
 }
 
-// dropsEmpty reports whether a drop takes back the reply of its record: an empty
-// one, or a summary.
+// dropsEmpty reports whether a drop removes the reply of its record, because it is empty
+// or a summary.
 func (b *book) dropsEmpty(rec int, drop *loop.Effect) bool {
 	r := b.reply(b.lines[rec])
 	return r != nil && (r.sort == emptyReply || r.sort == summaryReply) && r.ref == drop.Ref
@@ -60,7 +61,7 @@ func (b *book) checkDrops(ask *item, want []loop.Ref, drops []item) {
 	for _, d := range drops {
 		i := slices.Index(want, d.eff.Ref)
 		if i < 0 {
-			b.report(d.place, "kept", "dropped", "%s may not be dropped", d.eff.Ref)
+			b.report(d.place, "kept", "dropped", "%s must not be dropped", d.eff.Ref)
 			continue
 		}
 		want = slices.Delete(want, i, i+1)
@@ -92,8 +93,8 @@ func (b *book) trim(h []*loop.Message) []loop.Ref {
 	return drops
 }
 
-// keptFrom returns the index from which on messages are always kept: the newest
-// group, and the last keep_last messages.
+// keptFrom returns the index from which all messages are kept: those of the newest
+// group, and the last keep_last.
 func (b *book) keptFrom(h []*loop.Message) int {
 	kept := len(h) - 1
 	for kept > 0 && h[kept].Role == loop.ToolRole {
@@ -102,7 +103,7 @@ func (b *book) keptFrom(h []*loop.Message) int {
 	return max(0, min(kept, len(h)-b.cfg.History.KeepLast))
 }
 
-// checkResultSize checks how results are cut.
+// checkResultSize checks that results are cut to the right length.
 func (b *book) checkResultSize() {
 	for _, c := range b.calls {
 		text, ok := b.answer(c)
@@ -115,7 +116,7 @@ func (b *book) checkResultSize() {
 		if kept > limit {
 			tail = string([]rune(text)[limit:kept])
 		}
-		// The notice may begin with characters that were cut off.
+		// The notice may begin with the same characters as the part that was cut off.
 		if kept < min(size, limit) || size > limit && strings.Trim(tail, "\n [") != "" {
 			b.report(put.place, strconv.Itoa(min(size, limit))+" characters", strconv.Itoa(kept),
 				"the result of call c%d has %d characters", c.n, size)
@@ -123,7 +124,7 @@ func (b *book) checkResultSize() {
 	}
 }
 
-// room returns how many characters of a text may stay, or -1 if all may.
+// room returns how many characters of a text may be kept, or -1 for all.
 func (b *book) room(text string) int {
 	room, bytes := b.cfg.History.MaxResultChars, b.cfg.Contracts.MaxPayloadBytes
 	if room <= 0 {
@@ -153,8 +154,8 @@ func (b *book) answer(c *call) (string, bool) {
 	return b.heard(c, t), true
 }
 
-// heard returns what the history gets of a call's last try: what the tool says, or
-// what the hook after it says.
+// heard returns the text of a call's last try that the history gets: the result of the
+// tool, or that of the hook after it.
 func (b *book) heard(c *call, t *try) string {
 	text, _ := b.result(t)
 	for _, g := range c.gates {
@@ -165,7 +166,7 @@ func (b *book) heard(c *call, t *try) string {
 	return text
 }
 
-// commonStart counts the characters with which both texts begin.
+// commonStart returns the number of characters with which both texts begin.
 func commonStart(a, b string) int {
 	n := 0
 	for a != "" && strings.HasPrefix(b, a[:runeSize(a)]) {
