@@ -138,6 +138,9 @@ func TestGateRules(t *testing.T) {
 // The sign test gives p = 2·½⁵ = .0625 for five scenarios that got worse, and
 // 2·½⁶ = .03125 for six.
 func TestGateAgainstABaseline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a second of CPU")
+	}
 	for _, c := range []struct {
 		why      string
 		label    scenarios.Label
@@ -232,6 +235,9 @@ func TestGateOnNewAndRemoved(t *testing.T) {
 // Where scenarios were tried under several variants each variant is compared,
 // and p is corrected for their number: 2·.03125 for six under one of two.
 func TestGateOnSeveralVariants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a second of CPU")
+	}
 	both := func(bad int) *Fold {
 		f := &Fold{}
 		for i := range 50 {

@@ -84,6 +84,9 @@ func TestHTMLDiffIsCapped(t *testing.T) {
 // A page holds traces up to a bound, those of failed trials first, and says how
 // many it leaves out. 16 MiB hold 256 of 64 KiB.
 func TestHTMLTracesAreCapped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a second of CPU")
+	}
 	long := strings.Repeat("   0.000s tick\n", (traceHead+traceTail)/15+1)
 	f := &Fold{Keep: true}
 	for seed := range uint64(300) {

@@ -57,6 +57,9 @@ var settingChecks = map[string]func(*testing.T, loop.Config){
 
 // Every setting of every preset that is not as in none has its check.
 func TestPresetSettings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays every preset")
+	}
 	off := settings(t, baseVariant)
 	for _, preset := range Presets() {
 		own := settings(t, preset)

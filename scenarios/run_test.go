@@ -41,6 +41,9 @@ func results(t *testing.T, o Options) string {
 
 // The bytes of a results file do not depend on the number of workers.
 func TestWorkersChangeNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays every scenario four times")
+	}
 	all, err := Load()
 	if err != nil {
 		t.Fatal(err)

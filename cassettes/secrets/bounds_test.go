@@ -11,6 +11,9 @@ import (
 // Twice the text costs twice the work, whatever the text is. What is counted is
 // the bytes that are looked at more than once and those that are allocated.
 func TestBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures megabytes of text")
+	}
 	open, name := "-----BEGIN PRIVATE "+"KEY-----", "a@"+"b.io"
 	for kind, repeat := range map[string]string{
 		"prose":        "The quick brown fox jumps over the lazy dog. ",
@@ -47,6 +50,12 @@ func TestBounds(t *testing.T) {
 			}
 			small := cost(t, wrap[0]+strings.Repeat(repeat, 1<<15/len(repeat))+wrap[1])
 			large := cost(t, wrap[0]+strings.Repeat(repeat, 1<<16/len(repeat))+wrap[1])
+			for range 3 { // a garbage collection in between empties the regexps' pools
+				if large[1] <= small[1]*5/2+1<<20 {
+					break
+				}
+				large = cost(t, wrap[0]+strings.Repeat(repeat, 1<<16/len(repeat))+wrap[1])
+			}
 			for i, what := range []string{"bytes looked at", "bytes allocated"} {
 				if large[i] > small[i]*5/2+1<<20 { // regexps keep some memory from one use to the next
 					t.Errorf("%s in %.12q: twice the text makes %d %s of %d", kind, wrap[0], large[i], what, small[i])

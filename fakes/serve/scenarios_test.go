@@ -155,6 +155,9 @@ func TestTheServerPlaysTheScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if testing.Short() {
+		all = all[:len(all)/8]
+	}
 	for _, api := range []struct {
 		name   string
 		stream bool
@@ -164,8 +167,8 @@ func TestTheServerPlaysTheScenarios(t *testing.T) {
 			for _, s := range all {
 				same += playScenario(t, s, s.Script, clients[api.name], api.stream)
 			}
-			if same < 1000 {
-				t.Errorf("only %d answers were compared", same)
+			if same < 3*len(all) {
+				t.Errorf("only %d answers of %d scenarios were compared", same, len(all))
 			}
 		})
 	}

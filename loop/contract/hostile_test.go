@@ -41,6 +41,9 @@ func TestBounds(t *testing.T) {
 
 // Everything is looked at twice at each level: 2^60 ways.
 func TestTooManySteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it checks a million steps")
+	}
 	text := strings.Repeat(`{"c":`, 60) + "1" + strings.Repeat("}", 60)
 	for _, schema := range []string{
 		`{"$ref":"#/$defs/n","$defs":{"n":{"anyOf":[
@@ -59,6 +62,9 @@ func TestTooManySteps(t *testing.T) {
 // The first check of a schema is like any other, although it works out the
 // defaults: here in 20,000 × 21 steps, as many as to check them in the text.
 func TestDefaultsTakeNoSteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it checks a million steps")
+	}
 	zeros := "[" + strings.Repeat("0,", 19_999) + "0]"
 	schema := `{"properties":{"a":{"default":` + zeros + `,"items":{"allOf":[` + strings.Repeat(`{"$ref":"#/$defs/n"},`, 9) + `{"$ref":"#/$defs/n"}]}}},"$defs":{"n":{"type":"integer"}}}`
 	for range 2 {

@@ -61,6 +61,9 @@ func lifetimes(rng *rand.Rand, n int, horizon float64, rates ...float64) []Obs {
 // 20,000 data sets leave 4.5·√(.9488·.0512/20000) = .0070 (.0093 for plain), and
 // the scales are at least .0115 apart, the wrong z .0205.
 func TestBandsCoverAsEnumerated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it simulates thousands of samples")
+	}
 	const n, s, sets = 40, .8, 20000
 	time := -math.Log(s)
 	scales := []func(s, se, z float64) (float64, float64){
@@ -108,6 +111,9 @@ func TestBandsCoverAsEnumerated(t *testing.T) {
 // all 100 had been watched, S·(1−S)/100 = .00233, against Greenwood's .00341 here
 // (e⁻²/100·∫₀¹ eˣ/(1−x/2) dx), covers 2Φ(1.96·√(.00233/.00341)) − 1 = .895.
 func TestCensoredIntervalsCover(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it simulates thousands of samples")
+	}
 	const n, horizon, sets, margin = 100, 2, 6000, .0167
 	truth := math.Exp(-1)
 	var band, binomial, narrow, median, share, naive int
@@ -171,6 +177,9 @@ func TestWilsonCoversAsEnumerated(t *testing.T) {
 // P(Bin(n, j/n) ≥ i). So the interval's ends are order statistics that can be
 // told beforehand, and so can its coverage, P(lower ≤ Bin(n, p) < upper).
 func TestQuantileIntervalIsTheOrderStatistics(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it simulates thousands of samples")
+	}
 	for _, c := range []struct {
 		n            int
 		p            float64
@@ -229,6 +238,9 @@ func TestQuantileIntervalIsTheOrderStatistics(t *testing.T) {
 // freedom, 2·T(1.96) − 1 = .947). 2,000 sets leave .022, and 500 draws move the
 // ends a little, .004; z of 90 % would be at .90.
 func TestBootstrapCoversTheMean(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it simulates thousands of samples")
+	}
 	const n, sets = 100, 2000
 	xs := make([]float64, n)
 	got := covered(sets, 13, func(rng *rand.Rand) bool {
@@ -286,6 +298,9 @@ func trials(units [][]Obs) (all []Obs) {
 // and makes that milder); and weights alone one up to 8/3.9 = 2.1 times too large,
 // which covers up to .995.
 func TestClusterBandsCover(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it simulates thousands of samples")
+	}
 	const sets = 2000
 	truth := (math.Pow(.74, 5) + math.Pow(.97, 5)) / 2
 	var band, independent, weighted int
@@ -308,6 +323,9 @@ func TestClusterBandsCover(t *testing.T) {
 // 4.5·√(.05·.95/5000) = .0139, and χ² of 50 a group is off by .004. With a degree
 // of freedom more it were .014, with a critical value of 10 % .10.
 func TestLogRankKeepsItsSize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it simulates thousands of samples")
+	}
 	const sets = 5000
 	for _, groups := range []int{2, 3} {
 		got := covered(sets, uint64(15+groups), func(rng *rand.Rand) bool {

@@ -1,0 +1,5 @@
+//go:build figures && !race
+
+package scenarios
+
+func init() { repeats = 1000 }
