@@ -75,8 +75,8 @@
 // A run usually goes from asking to executing and back, once a turn. With hooks or
 // permissions it passes gating before and after executing. It goes to questioning
 // if the user must decide. A reply without calls, a stop, a cancel or the run
-// deadline leads to halted. A machine has no other modes, so it can tell an input
-// that fits what is open from any other; it ignores the others (event ignored).
+// deadline leads to halted. A machine takes an input that answers what is open, and
+// ignores any other (event ignored).
 //
 // # A trace
 //

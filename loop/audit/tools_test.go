@@ -41,9 +41,9 @@ func toolTrace(t *testing.T, cfg loop.Config, tools []loop.ToolSpec, args []stri
 	return trace
 }
 
-// TestTools: what a tool refuses for its breaker, its rate or its pages,
-// and where its fallback stands in for it. The trace of the loop is right, and
-// wrong by the same rule where the tool had said something else.
+// TestTools: calls that a tool's breaker, its rate or its pages refuse, and calls that
+// its fallback takes over. The trace of the loop is right. It breaks the same rule if
+// the tool's answer is changed.
 func TestTools(t *testing.T) {
 	fails, works := loop.Input{Code: loop.ToolBug}, loop.Input{Text: "fine"}
 	other := loop.ToolSpec{Name: "other"}
@@ -76,7 +76,7 @@ func TestTools(t *testing.T) {
 		"pages": {pages, loop.ToolSpec{Name: "tool"}, func(c *loop.Config, _ *loop.ToolSpec) { c.Contracts.PageLimit = 3 },
 			[]string{"{}", `{"page":"p2"}`, `{"cursor":3}`}, []loop.Input{{Text: `{"next_page":"p2"}`}, {Text: `{"nextToken":3}`}}, []loop.Why{loop.Executed, loop.Executed, loop.Refused}},
 		// The first call fails over to the fallback; while the tool is disabled the
-		// fallback stands in for it.
+		// fallback replaces it.
 		"fallback": {fallbacks, loop.ToolSpec{Name: "tool", Fallback: "other", Breaker: loop.ToolBreaker{Failures: 1, Cooldown: 6 * time.Second}},
 			func(_ *loop.Config, s *loop.ToolSpec) { s.Breaker.Failures = 2 }, four, []loop.Input{fails}, []loop.Why{loop.Executed, loop.Executed, loop.Executed, loop.Executed}},
 	} {

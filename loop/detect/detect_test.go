@@ -73,7 +73,7 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// What ends a streak (decision D1).
+// What ends a streak.
 func TestEnds(t *testing.T) {
 	ends := func(e Ends) Detector { return Detector{Ends: e, Do: at(3, Nudge)} }
 	check(t, []row{

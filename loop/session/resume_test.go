@@ -86,8 +86,8 @@ func TestResumeAfterEachStep(t *testing.T) {
 	}
 }
 
-// Each process is killed at a request, also at one that it was handed, where it
-// comes to it. The session ends as it would have ended, and loads again.
+// Each process is killed at a request, also at one that Resume handed it. The session
+// ends as it would have ended, and loads again.
 func TestResumeAgainAndAgain(t *testing.T) {
 	want := whole(t)
 	kills := [][]int{{4, 4}, {5, 5}, {6, 2}}
