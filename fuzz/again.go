@@ -28,17 +28,17 @@ func checkRoundTrip(p *play) (string, bool) {
 		return "the trace's text cannot be read: " + err.Error(), true
 	}
 	if again := t.String(); again != text {
-		return "the trace's text, read and written again, is another: " + difference(text, again), true
+		return "the trace's text changes when it is read and written again: " + difference(text, again), true
 	}
 	return "", true
 }
 
-// checkSameTrace: the same case played again gives the same trace.
+// checkSameTrace: the case, played again, has the same trace.
 func checkSameTrace(p *play) (string, bool) {
 	return sameAs(p, p.Case, "played again")
 }
 
-// text is the text of the trace, made once.
+// text returns the text of the trace, which it makes once.
 func (p *play) text() string {
 	if p.lines == "" {
 		var b []byte
@@ -51,7 +51,7 @@ func (p *play) text() string {
 	return p.lines
 }
 
-// record is the text of a record of the trace.
+// record returns the text of a record of the trace.
 func (p *play) record(i int) string {
 	text, from := p.text(), 0
 	if i > 0 {
@@ -60,8 +60,8 @@ func (p *play) record(i int) string {
 	return text[from:p.ends[i]]
 }
 
-// differs gives the first record of the trace, from one on, in which another
-// trace that begins there differs; -1 if none does.
+// differs compares the trace, from a record on, with another trace that begins with
+// that record. It returns the first record that differs, or -1 if none does.
 func (p *play) differs(from int, other loop.Trace) int {
 	var b []byte
 	for i := range max(len(p.trace)-from, len(other)) {
@@ -75,7 +75,7 @@ func (p *play) differs(from int, other loop.Trace) int {
 	return -1
 }
 
-// recordText is the text of a record, "" behind the end.
+// recordText returns the text of a record, or "" after the end.
 func recordText(t loop.Trace, i int) string {
 	if i >= len(t) {
 		return ""
@@ -83,7 +83,7 @@ func recordText(t loop.Trace, i int) string {
 	return t[i].String()
 }
 
-// difference shows the first lines in which two texts differ.
+// difference returns the first lines in which two texts differ.
 func difference(want, got string) string {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range max(len(a), len(b)) {
@@ -101,13 +101,13 @@ func difference(want, got string) string {
 	return "nothing"
 }
 
-// aLine is a line as a finding shows it, or nothing for an empty one.
+// aLine returns a line shortened for a message, or "nothing" for an empty one.
 func aLine(s string) string {
 	return cmp.Or(text.Clip(strings.TrimSpace(s), 160), "nothing")
 }
 
-// checkResumed: a session that breaks off after any step and is resumed by a
-// fresh machine in a fresh world goes on as it would have gone. The seed says
+// checkResumed: a session that is cut off after a step, and resumed by a fresh
+// machine in a fresh world, continues like the session that was not. The seed says
 // after which step.
 func checkResumed(p *play) (string, bool) {
 	if len(p.trace) < 2 {
@@ -127,7 +127,7 @@ func checkResumed(p *play) (string, bool) {
 		return fmt.Sprintf("resumed after record %d: %v", at+1, err), true
 	}
 	if d := p.differs(at+1, rest); d >= 0 {
-		return fmt.Sprintf("resumed after record %d, the trace is another: ", at+1) +
+		return fmt.Sprintf("resumed after record %d, the trace differs: ", at+1) +
 			difference(recordText(p.trace, d), recordText(rest, d-at-1)), true
 	}
 	return "", true

@@ -11,14 +11,14 @@ import (
 
 // This file recounts the bounds of a config by plain sums over a trace.
 
-// spent is what a run, or a session with one scope, has used.
+// spent is the usage of a run, or of a session if the scope is the session.
 type spent struct {
 	turns, calls, tries int
 	tokens, cost        int64
 }
 
-// checkBounds: no run goes beyond the turns, calls, tries, tokens, cost and time
-// of its config, nor beyond the tries of one call or request.
+// checkBounds: no run exceeds the turns, calls, tries, tokens, cost and time of its
+// config, nor the tries of a call or request.
 func checkBounds(p *play) (string, bool) {
 	var sum spent
 	for _, r := range p.view().runs {
@@ -37,7 +37,7 @@ func checkBounds(p *play) (string, bool) {
 	return "", true
 }
 
-// runTime checks time.run, and the grace of what then still runs.
+// runTime checks time.run, plus the grace of calls that then still run.
 func runTime(p *play, r *runView) string {
 	t := &p.Config.Time
 	if t.Run == 0 || r.end < 0 {
@@ -48,7 +48,7 @@ func runTime(p *play, r *runView) string {
 		longest += r.paused
 	}
 	if took := r.haltedAt - r.beganAt; took > longest {
-		return fmt.Sprintf("the run took %v, and may take %v", took, longest)
+		return fmt.Sprintf("the run took %v, and its limit is %v", took, longest)
 	}
 	return ""
 }
@@ -57,7 +57,7 @@ func runTime(p *play, r *runView) string {
 func requestTries(p *play, r *runView) string {
 	for _, q := range r.requests {
 		if most := 1 + p.Config.ModelRetry.Max; q.ref.Try > most {
-			return fmt.Sprintf("the request m%d is made %d times, and may be made %d times", q.ref.N, q.ref.Try, most)
+			return fmt.Sprintf("the request m%d is tried %d times, and its limit is %d", q.ref.N, q.ref.Try, most)
 		}
 	}
 	return ""
@@ -71,7 +71,7 @@ func callTries(p *play, r *runView) string {
 			for _, t := range c.tries {
 				tries[t.name]++
 				if most := mostTries(p.Case, t.name); tries[t.name] > most {
-					return fmt.Sprintf("the call c%d is tried %d times, and may be tried %d times", c.n, tries[t.name], most)
+					return fmt.Sprintf("the call c%d is tried %d times, and its limit is %d", c.n, tries[t.name], most)
 				}
 			}
 		}
@@ -88,7 +88,7 @@ func mostTries(c *Case, name string) int {
 	return 1 + c.Config.Retry.Max
 }
 
-// run adds what a run has used, and checks the limits on sums.
+// run adds the usage of a run, and checks the limits on sums.
 func (s *spent) run(p *play, r *runView) string {
 	l := &p.Config.Limits
 	asks := l.AtLimit == loop.LimitAsk // the user may let the run go on
@@ -137,11 +137,11 @@ func (r *runView) asksAfter(reply *replyView) bool {
 	return false
 }
 
-// notice begins the words that stand behind a result that was cut.
+// notice is the beginning of the notice after a truncated result.
 const notice = "\n[OUTPUT TRUNCATED:"
 
-// checkPayloads: no result shows more than the config allows, and what is cut
-// says so.
+// checkPayloads: no result shows more than the config allows, without the notice of
+// a truncated one.
 func checkPayloads(p *play) (string, bool) {
 	chars, bytes := p.Config.History.MaxResultChars, p.Config.Contracts.MaxPayloadBytes
 	if chars == 0 && bytes == 0 {
@@ -164,7 +164,7 @@ func checkPayloads(p *play) (string, bool) {
 	return "", true
 }
 
-// tool gives a tool of a script, nil if there is none of that name.
+// tool returns the tool of a script with that name, or nil if there is none.
 func tool(s *fakes.Script, name string) *fakes.Tool {
 	for i := range s.Tools {
 		if s.Tools[i].Name == name {

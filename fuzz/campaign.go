@@ -10,40 +10,40 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// Options say which cases a campaign makes, and how.
+// Options say which cases a campaign generates, and how.
 type Options struct {
 	Seed uint64
-	// From is the number of the first case, and Runs how many there are; 0 runs
-	// stand for as many as there is time for.
+	// From is the number of the first case. Runs is the number of cases; 0 = until
+	// the context ends.
 	From, Runs int
-	// Variant is the config of all cases; nil: generated ones.
+	// Variant is the config of all cases; nil = generated configs.
 	Variant *scenarios.Variant
-	// Workers is the number of cases at work at once; 0 = one a processor. It
-	// changes nothing that can be seen.
+	// Workers is the number of cases checked at the same time; 0 = one for each
+	// processor. It does not change the results.
 	Workers int
 }
 
 // A Violation is the invariant that a case breaks, and how.
 type Violation struct {
 	Invariant Invariant
-	Problem   string // in a sentence
+	Problem   string // a sentence
 }
 
 // A Checked is a case with the results of its checks.
 type Checked struct {
-	Number    int // of the case in its campaign
+	Number    int // the number of the case in its campaign
 	Case      *Case
-	Judged    []bool     // by the order of [Invariants]: which said something about it
-	Violation *Violation // nil: it kept every invariant
+	Judged    []bool     // in the order of [Invariants]: whether the invariant applies to the case
+	Violation *Violation // nil = the case keeps every invariant
 }
 
-// Done reports whether the case is a recoverable one whose runs all ended as
-// DONE.
+// Done reports whether the case is recoverable and all of its runs ended as DONE.
 func (v *Checked) Done() bool {
 	return v.Case.Recoverable && v.Violation == nil
 }
 
-// Check plays a case and checks every invariant, up to the first that it breaks.
+// Check plays a case and checks the invariants in their order, up to the first that
+// it breaks.
 func Check(c *Case) (v *Checked) {
 	v = &Checked{Case: c, Judged: make([]bool, 1+len(checkers))}
 	v.Judged[0] = true
@@ -64,7 +64,7 @@ func Check(c *Case) (v *Checked) {
 	return v
 }
 
-// casesPerChunk is how many cases in a row a worker makes.
+// casesPerChunk is the number of cases that a worker takes at a time.
 const casesPerChunk = 32
 
 // Run generates and checks the cases of a campaign. It calls each with every checked

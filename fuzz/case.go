@@ -13,29 +13,29 @@ import (
 	"github.com/leanovate/gopter"
 )
 
-// A Case is one world, and the config that the loop has in it. It is
-// read only: what changes it makes a new one.
+// A Case is a world and the config of the loop in it. A case is never changed: a
+// change makes a new one.
 type Case struct {
 	Seed    uint64 // of the world's random numbers and of jitter
 	Attacks []Attack
 	Script  *fakes.Script
 	Config  loop.Config
 	Hooks   loop.Hooks
-	Answers []loop.HookAnswer // to hooks, by turns; none lets everything pass
+	Answers []loop.HookAnswer // answers of hooks, used in turns; none = every hook lets everything pass
 	Depth   int               // of the session among sub-runs
 	Strays  []Stray
-	// Recoverable says that the config has the means against every fault of the
-	// world: a right loop comes to its end, as DONE.
+	// Recoverable says that the config can handle every failure of the world: a
+	// correct loop ends every run as DONE.
 	Recoverable bool
 }
 
-// A Stray is something that the world says although nobody asked.
+// A Stray is an input of the world that nobody asked for.
 type Stray struct {
-	After int        // steps of the loop before it
-	Input loop.Input // at the instant of the step before it
+	After int        // the number of the loop's steps before it
+	Input loop.Input // sent at the instant of the step before it
 }
 
-// FromScenario makes a case of a scenario, to be played with its own config.
+// FromScenario returns a case with the script and the config of a scenario.
 func FromScenario(s *scenarios.Scenario, seed uint64) *Case {
 	return &Case{Seed: seed, Script: &s.Script, Config: s.Config}
 }
@@ -43,15 +43,15 @@ func FromScenario(s *scenarios.Scenario, seed uint64) *Case {
 // has reports whether a case has an attack.
 func (c *Case) has(a Attack) bool { return slices.Contains(c.Attacks, a) }
 
-// task gives the whole task.
+// task returns the task with its hooks, depth and schemas.
 func (c *Case) task() loop.Task {
 	t := c.Script.LoopTask(c.Seed)
 	t.Hooks, t.Depth, t.Schemas = c.Hooks, c.Depth, schemas{}
 	return t
 }
 
-// clone gives a case that may be changed: the lists of its script are its own,
-// down to the fields that shrinking changes in place.
+// clone returns a copy that may be changed. It copies the lists of the script and
+// the config that relations change in place, and shares the rest.
 func (c *Case) clone() *Case {
 	out := *c
 	s := *c.Script
@@ -92,8 +92,8 @@ func cloneConfig(c loop.Config) loop.Config {
 	return c
 }
 
-// Size counts what a reader of the case has to understand: the steps of the
-// model, the tools, and what else happens.
+// Size counts the parts of the case that a reader must understand: the steps of the
+// model, the tools, and the settings.
 func (c *Case) Size() Size {
 	size := Size{Steps: len(c.Script.Model), Tools: len(c.Script.Tools)}
 	off := loop.Off()
@@ -101,33 +101,34 @@ func (c *Case) Size() Size {
 	return size
 }
 
-// A Size is how large a case is.
+// A Size is the size of a case.
 type Size struct {
 	Steps    int // of the model
 	Tools    int
-	Settings int // of the config that differ from [loop.Off]; a detector counts as one
+	Settings int // settings that differ from [loop.Off]; a detector counts as one
 }
 
-// String gives "3 steps, 1 tool, 2 settings".
+// String returns a text such as "3 steps, 1 tool, 2 settings".
 func (s Size) String() string {
 	return fmt.Sprintf("%s, %s, %s", text.Count(s.Steps, "step"), text.Count(s.Tools, "tool"), text.Count(s.Settings, "setting"))
 }
 
-// Number gives the case with a number of a campaign's seed. The same seed,
-// number and config always give the same case.
+// Number returns the case with that number of the campaign with that seed. The same
+// seed, number and variant always make the same case.
 func Number(seed uint64, number int, o Options) *Case {
 	p := roll(mix(mix(seed+golden) + uint64(number)*golden))
 	result, _ := Gen(o)(p).Retrieve()
 	return result.(*Case)
 }
 
-// Gen gives the generator of cases, for properties of one's own: of every value
-// of the parameters' source it makes a *Case, which its shrinker makes smaller.
+// Gen returns the gopter generator of cases, for tests with properties of their own.
+// Its values are of type *Case, and its shrinker is [Shrinker].
 func Gen(o Options) gopter.Gen {
 	return func(p *gopter.GenParameters) *gopter.GenResult {
 		return gopter.NewGenResult(generate(dice{p}, o), Shrinker)
 	}
 }
 
-// ceiling bounds what nothing stops: runs are short, so that there can be many.
+// ceiling ends sessions that nothing else stops. It is low, so that a campaign can
+// have many cases.
 var ceiling = fakes.Ceiling{Requests: 40, Calls: 120, Time: 24 * time.Hour}

@@ -7,11 +7,11 @@ import (
 	"github.com/leanovate/gopter"
 )
 
-// dice draw what a generator needs from gopter's parameters.
+// dice draw random values from gopter's parameters.
 type dice struct{ *gopter.GenParameters }
 
-// roll gives the parameters of a seed. Its source costs nothing to seed, which
-// the standard library's does.
+// roll returns the parameters of a seed. Unlike that of the standard library, their
+// source takes no time to seed.
 func roll(seed uint64) *gopter.GenParameters {
 	return &gopter.GenParameters{MaxSize: 100, MaxShrinkCount: 1000, Rng: rand.New(&source{seed})}
 }
@@ -44,14 +44,13 @@ func (d dice) below(n int) int { return d.Rng.Intn(n) }
 // between draws a number from lo to hi, both included.
 func (d dice) between(lo, hi int) int { return lo + d.below(hi-lo+1) }
 
-// one is true once in n times.
+// one returns true once in n times.
 func (d dice) one(n int) bool { return d.below(n) == 0 }
 
 // pick draws one of some values.
 func pick[T any](d dice, from ...T) T { return from[d.below(len(from))] }
 
-// moment draws a duration that is often the same as others, so that instants
-// coincide.
+// moment draws a duration, often one of a few, so that instants coincide.
 func (d dice) moment() time.Duration {
 	switch d.below(8) {
 	case 0:

@@ -1,100 +1,99 @@
-// Package fuzz makes worlds at random, plays them to the loop, and checks what
-// must hold whatever a world does. A case that breaks a promise is made as small
-// as it can be, and written down as a scenario.
+// Package fuzz generates random worlds, plays them to the loop, and checks the
+// promises that the loop must keep in any world. It shrinks a case that breaks a
+// promise, and saves it as a scenario.
 //
-// [Number] gives a case of a seed, and always the same one; [Gen] gives the
-// generator behind it for properties of one's own; [Run] makes a campaign of
-// them, [Check] judges one, [Shrink] makes it smaller.
+// [Number] returns the case with a number of a campaign, always the same one. [Gen]
+// is the generator behind it, for tests with properties of their own. [Run]
+// generates and checks a campaign of cases, [Check] checks one case, and [Shrink]
+// makes one smaller.
 //
 // # Cases
 //
 // A case is a script (package fakes), a config, and the rest of the task. Its
-// [Attacks] say what kinds of trouble it makes. Its runs are short: a ceiling of
-// 40 requests, 120 calls and a day of virtual time ends what nothing stops. Two
-// cases of three use only the mechanisms that every loop has; the others use
-// everything, contracts, policies, compaction, hooks, planners, sub-runs and
-// fallbacks too. About two cases of five are recoverable: whatever goes wrong in
-// them, their config has the means against it, so that a right loop must come to
-// its end.
+// [Attacks] say how its world is hostile. Its runs are short: a ceiling of 40
+// requests, 120 calls and a day of virtual time ends a session that nothing else
+// stops. Two cases of three use only the mechanisms that every loop has. The others
+// also use contracts, policies, compaction, hooks, planners, sub-runs and
+// fallbacks. About two cases of five are recoverable: their config can handle every
+// failure in them, so a correct loop must end DONE.
 //
 // # Invariants
 //
-// no-panic: nothing panics, neither the loop nor the world nor a check.
+// no-panic: nothing panics: not the loop, the world, nor a check.
 //
-// ends: the session comes to its end by itself. Every run halts, and the world
-// never runs dry while the loop still waits.
+// ends: the session ends by itself. Every run halts, and the world never runs dry
+// while the loop still waits.
 //
-// end-state: every run ends by a stop that there is, in the end state that
-// belongs to it, and its answer is marked incomplete unless it is done.
+// end-state: every run ends by a known stop, with the end state of that stop, and
+// its answer is marked incomplete unless it is done.
 //
-// history: at every request the history is one that a chat API takes. Every call
-// has one result, right after its reply and in request order, under an id that
-// is used once; no assistant message is empty; and the model is asked with as
-// many messages as the trace says. This looks at the messages themselves, not
-// at the trace.
+// history: at every request, a chat API accepts the history. Every call has one
+// result, right after its reply and in request order, under an id that is used
+// once; no assistant message is empty; and the model is asked with the number of
+// messages in the trace. This checks the messages themselves, not the trace.
 //
-// one-result: every call that was asked for has exactly one result by the time
-// its run has ended, and results come in request order.
+// one-result: every call has exactly one result when its run ends, and results come
+// in request order.
 //
-// after-stop: after a halt nothing happens until the next user message, and once
-// a cancel or the run deadline has come no request, call, gate or question
-// begins.
+// after-stop: after a halt nothing happens until the next user message. After a
+// cancel or the run deadline, no request, call, gate or question begins.
 //
-// blocked: what was denied, vetoed, refused or of no tool was not executed, and
-// no result tells another story than the tries do.
+// blocked: denied, vetoed, refused and unknown calls never execute, and every result
+// matches its tries.
 //
-// bounds: no run goes beyond the time, turns, calls, calls a turn, tries, tokens
-// and cost of its config, no call beyond its retries and no request beyond its
-// own, by plain sums over the trace.
+// bounds: no run exceeds the time, turns, calls, calls per turn, tries, tokens and
+// cost of its config, no call its retries, and no request its own. Plain sums over
+// the trace check it.
 //
-// payloads: no result in the history shows more characters or bytes than the
-// config allows.
+// payloads: no result in the history shows more characters or bytes than the config
+// allows.
 //
-// breaker: every detector that does no more than count identical calls in a row
-// and stop the run trips exactly where a plain model of it says so: then none of
-// the batch runs and no turn follows, and it never stops a run otherwise.
+// breaker: every detector that only counts identical calls in a row and stops the
+// run trips exactly when a plain model of it trips. Then no call of the batch runs
+// and no turn follows. It stops a run at no other time.
 //
-// error-limit: the same for the limit on failing turns in a row.
+// error-limit: the limit on failing turns in a row trips exactly when its plain
+// model trips.
 //
-// audit: the loop's own audit ([audit.Check]) finds nothing in the trace, the
-// justification of every stop included.
+// audit: the loop's own audit ([audit.Check]) finds no violation in the trace,
+// including its check that every stop was justified.
 //
-// round-trip: the text of the trace can be read, and the trace that it gives has
-// the same text.
+// round-trip: the text of the trace parses, and the parsed trace has the same text.
 //
-// same-trace: the same case played again gives the same trace.
+// same-trace: the case, played again, has the same trace.
 //
-// resumed: a session that breaks off after any step (the seed says which) and is
-// resumed from its trace by a fresh machine in a fresh world goes on as the
-// unbroken one did. A case with a call open that must not run twice is left out.
+// resumed: a session is cut off after a step (the seed says which), and a fresh
+// machine in a fresh world resumes it from its trace. It continues like the session
+// that was not cut off. Cases in which a call is open then that must not run twice
+// are left out.
 //
 // recovers: in a recoverable world every run ends as DONE.
 //
 // # Relations
 //
-// These compare the case with one that was changed in a way whose effect is
+// These compare the case with a changed one, where the effect of the change is
 // known.
 //
-// parallel-sequential: with zero latencies, no hang and no retry, a batch that
-// runs in parallel gives the same requests and results as one that runs one call
-// after another.
+// parallel-sequential: with zero latencies, no hang and no retry, a parallel batch
+// has the same requests and results as one that runs call after call.
 //
-// limit-raised: a limit, deadline or count that was not reached, raised, changes
-// nothing. Left out are configs that tell the model how much is left.
+// limit-raised: raising a limit, deadline or count that was not reached changes
+// nothing. Configs that show the model how much is left are left out.
 //
-// time-scaled: all durations of config and world multiplied, without jitter,
-// give the same steps at multiplied times. Texts in which times stand are not
-// compared.
+// time-scaled: multiplying all durations of the config and the world, without
+// jitter, keeps the steps and multiplies their times. Texts that contain times are
+// not compared.
 //
-// completion-order: where the calls of a batch end in reverse order, at the same
-// instants and before any deadline, the results and the next request are the
-// same.
+// completion-order: if the calls of a batch end in reverse order, at the same
+// instants and before any deadline, the results and the next request are the same.
 //
-// stricter: with a stricter limit on turns, calls, tokens or time, at which the
-// run simply stops, the trace is the same up to that stop.
+// stricter: with a stricter limit on turns, calls, tokens or time that stops the
+// run, the trace is the same up to that stop.
 //
-// unused-tool: a tool more, where no unknown tool is asked for, changes nothing.
+// unused-tool: an additional tool changes nothing, unless the model calls an unknown
+// tool.
 //
-// key-order: with the keys of the arguments in another order the runs stop by
-// the same rules after as many calls, unless a detector looks at the raw text.
+// key-order: with the keys of the arguments in another order, the runs end by the
+// same stops after the same number of calls, unless a detector compares the raw
+// text.
 package fuzz

@@ -9,9 +9,9 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios/describe"
 )
 
-// Explain writes which invariant a case broke, the command that makes the case
-// again, the file that it was saved in if there is one, and the case made small
-// with its trace.
+// Explain writes which invariant a case broke, the command that generates the case
+// again, the file where it is saved (unless saved is ""), and the shrunk case with
+// its trace.
 func (v *Checked) Explain(b *strings.Builder, small *Case, repeat, saved string) {
 	fmt.Fprintf(b, "FAIL %s: %s\n", v.Violation.Invariant, text.Line(v.Violation.Problem))
 	fmt.Fprintf(b, "  repeat: %s\n", repeat)
@@ -50,8 +50,8 @@ func (c *Case) AttackNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Describe writes what a case does: the user, the tools, the model, the settings
-// of the config, and what scenarios have no words for.
+// Describe writes the parts of a case: the user, the tools, the model, the settings
+// of the config, and the parts that a scenario cannot express.
 func (c *Case) Describe(b *strings.Builder) {
 	describe.Section(b, "The user", describe.User(c.Script))
 	describe.Section(b, "The tools", describe.Tools(c.Script.Tools))

@@ -11,12 +11,12 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// cases is how many worlds the tests of the unmodified loop make: enough that a
-// grave mistake shows, and few enough for every test run.
+// cases is the number of worlds in the tests of the unmodified loop: enough to show a
+// grave bug, and few enough for every test run.
 const cases = 1500
 
-// TestLoop: the loop keeps every invariant in generated worlds, and every
-// invariant has something to say about some of them.
+// TestLoop: the loop keeps every invariant in generated worlds, and every invariant
+// applies to some of them.
 func TestLoop(t *testing.T) {
 	s := NewSummary()
 	err := Run(context.Background(), Options{Seed: 1, Runs: cases}, func(v *Checked) error {
@@ -114,8 +114,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestRunStops: a campaign without an end stops when its context does, and at
-// the first error of who takes the verdicts.
+// TestRunStops: a campaign without an end stops when its context ends, and at the
+// first error of the function that gets the cases.
 func TestRunStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
@@ -139,8 +139,8 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
-// TestRegressions: what was saved when it broke something breaks nothing any
-// more, and is a scenario that passes.
+// TestRegressions: the saved cases keep every invariant now, and are scenarios that
+// pass.
 func TestRegressions(t *testing.T) {
 	all, err := scenarios.Load("regressions")
 	if err != nil {

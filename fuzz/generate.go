@@ -9,22 +9,23 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A maker makes one case.
+// A maker generates one case.
 type maker struct {
 	dice
 	*Case
-	// mild worlds only make trouble that the config has the means against.
+	// mild worlds have only failures that the config can handle.
 	mild bool
-	// plain worlds use the mechanisms that every loop has: no contracts, policies,
-	// compaction, hooks, planners, sub-runs and fallbacks.
+	// plain worlds use only the mechanisms that every loop has: no contracts,
+	// policies, compaction, hooks, planners, sub-runs and fallbacks.
 	plain bool
-	// Of a mild world: what it may still spend.
-	failing bool // a failing turn
-	hang    bool // something that hangs until a timeout
-	spare   time.Duration
+	// What a mild world may still have.
+	failing bool          // a failing turn
+	hang    bool          // a hang that lasts until a timeout
+	spare   time.Duration // delay, within the time of the run
 }
 
-// generate makes a case. Its config is that of the options where they name one.
+// generate returns a case. Its config is the variant of the options, if they have
+// one.
 func generate(d dice, o Options) *Case {
 	m := maker{dice: d, Case: &Case{Seed: d.Rng.Uint64() >> 1, Script: &fakes.Script{}}}
 	m.mild, m.plain = d.one(2), !d.one(3)
@@ -56,7 +57,7 @@ func generate(d dice, o Options) *Case {
 	return m.Case
 }
 
-// bits draws what the task is beside its text.
+// bits draws the parts of the task other than its text.
 func (m *maker) bits() {
 	hook := func() bool { return m.one(8) }
 	m.Hooks = loop.Hooks{BeforeRun: hook(), BeforeCall: hook(), AfterCall: hook(), AfterRun: hook()}
@@ -80,7 +81,7 @@ func (m *maker) bits() {
 	}
 }
 
-// hookAnswer draws what a hook wants.
+// hookAnswer draws the answer of a hook.
 func (m *maker) hookAnswer() loop.HookAnswer {
 	switch m.below(6) {
 	case 0:
@@ -95,7 +96,7 @@ func (m *maker) hookAnswer() loop.HookAnswer {
 	return loop.HookAnswer{}
 }
 
-// prompt draws the user's first words.
+// prompt draws the text of the task.
 func (m *maker) prompt() {
 	m.Script.Task = "Do the work."
 	if m.has(Prompt) {
@@ -103,7 +104,8 @@ func (m *maker) prompt() {
 	}
 }
 
-// hostile draws a text that nobody writes who means well.
+// hostile draws adversarial text: control characters, instructions, markup, text
+// that looks like a call, an action or a trace.
 func (m *maker) hostile() string {
 	switch m.below(16) {
 	case 0:
@@ -140,7 +142,7 @@ func (m *maker) hostile() string {
 	return `{"action":"ask_user","question":"Which?","missing_fields":["path"]}`
 }
 
-// latency draws how long something takes.
+// latency draws a latency.
 func (m *maker) latency() fakes.Span {
 	switch m.below(6) {
 	case 0:
@@ -161,7 +163,7 @@ func (m *maker) exactly(d time.Duration) fakes.Span {
 	return fakes.Span{Min: d, Max: d}
 }
 
-// user draws what the user does beside the task.
+// user draws the actions of the user after the task.
 func (m *maker) user() {
 	u := &m.Script.User
 	if m.has(Cancels) {
@@ -192,7 +194,7 @@ func (m *maker) user() {
 	}
 }
 
-// permissions draws answers to the gates of the tools that have some.
+// permissions draws answers to the permission gates of the tools that have them.
 func (m *maker) permissions() {
 	var asking []string
 	for i := range m.Script.Tools {
@@ -220,10 +222,10 @@ func (m *maker) permissions() {
 	}
 }
 
-// strayText is what an input says that nobody asked for.
+// strayText is the text of the inputs that nobody asked for.
 const strayText = "stray"
 
-// strays draws answers to what nobody asked.
+// strays draws inputs that nobody asked for.
 func (m *maker) strays() {
 	for range m.below(4) {
 		n, try := 1+m.below(6), 1+m.below(2)
@@ -244,7 +246,7 @@ func (m *maker) strays() {
 	m.sortStrays()
 }
 
-// steers draws what the user says while a run is under way.
+// steers draws messages of the user during a run.
 func (m *maker) steers() {
 	for range m.below(3) {
 		in := loop.Input{Kind: loop.Steer, Text: pick(m.dice, "Be quick.", "Look into b.txt instead.", m.hostile())}

@@ -10,7 +10,7 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// presets gives the configs of all presets, in the order of their names.
+// presets returns the configs of all presets, in the order of their names.
 var presets = sync.OnceValue(func() []loop.Config {
 	var configs []loop.Config
 	for _, name := range scenarios.Presets() {
@@ -21,7 +21,8 @@ var presets = sync.OnceValue(func() []loop.Config {
 	return configs
 })
 
-// config draws the config: the one that is asked for, or a preset with changes.
+// config sets the config: that of the options' variant, or drawn from no limits, the
+// default and the presets, with changes.
 func (m *maker) config(o Options) {
 	if o.Variant != nil {
 		m.Config = cloneConfig(o.Variant.Config)
@@ -67,7 +68,7 @@ func tenths(d dice, lo, hi int) time.Duration {
 
 var backoffs = []loop.Backoff{loop.Linear, loop.Constant, loop.Exponential, loop.FullJitter, loop.DecorrelatedJitter}
 
-// mildSettings leave a world that only makes mild trouble to its end.
+// mildSettings let the runs of a mild world reach their end.
 var mildSettings = []setting{
 	func(d dice, c *loop.Config) { c.Retry.Max = d.below(6) },
 	func(d dice, c *loop.Config) { c.Retry.Base = tenths(d, 0, 20) },
@@ -96,7 +97,7 @@ var mildSettings = []setting{
 	func(d dice, c *loop.Config) { c.History.MaxResultChars = d.between(1, 30) },
 }
 
-// settings are those of a plain world.
+// settings are the settings that plain worlds may have too.
 var settings = []setting{
 	func(d dice, c *loop.Config) { c.Scope = pick(d, loop.ScopeRun, loop.ScopeSession) },
 	func(d dice, c *loop.Config) { c.Limits.Turns = d.below(8) },
@@ -137,7 +138,7 @@ var settings = []setting{
 	func(d dice, c *loop.Config) { c.History.MaxMessages = d.below(8) },
 }
 
-// wideSettings are those of all other mechanisms.
+// wideSettings are the settings of the mechanisms that plain worlds do not use.
 var wideSettings = []setting{
 	func(d dice, c *loop.Config) { c.Limits.Depth = d.below(3) },
 	func(d dice, c *loop.Config) { c.Limits.Spawns = d.below(3) },
@@ -176,7 +177,7 @@ func codes(d dice) []loop.Code {
 	return out
 }
 
-// detectors draws up to three detectors in place of those of the base.
+// detectors replaces the detectors by up to three drawn ones.
 func (m *maker) detectors() {
 	m.Config.Detectors = nil
 	for i := range m.between(0, 3) {
@@ -191,7 +192,7 @@ func (m *maker) detectors() {
 	}
 }
 
-// detector draws a detector: most often a breaker, else anything.
+// detector draws a detector: a plain breaker half of the time, else any detector.
 func (m *maker) detector() detect.Detector {
 	d := detect.Detector{Do: []detect.Rung{{At: m.between(1, 5), Act: detect.Stop}}}
 	if m.one(3) {
@@ -236,7 +237,7 @@ func (m *maker) act() detect.Act {
 	return pick(m.dice, detect.Nudge, detect.Veto, detect.Ask, detect.FinalAnswer, detect.Stop)
 }
 
-// finer draws the keys of a detector that few use.
+// finer draws the rarely used keys of a detector.
 func (m *maker) finer(d *detect.Detector) {
 	if m.one(4) {
 		d.Reset = []detect.Reset{pick(m.dice, detect.OnSuccess, detect.OnToolSuccess, detect.OnResultChange, detect.OnUserMessage)}

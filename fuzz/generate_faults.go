@@ -8,7 +8,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// struck lists the kinds of faults that belong to an attack.
+// struck maps attacks to the kinds of faults that belong to them.
 var struck = withRest(map[Attack][]fakes.Fault{
 	ModelOutput: {{Kind: "malform", At: loop.RefModel}, {Kind: "empty", At: loop.RefModel}, {Kind: "duplicate", At: loop.RefModel}},
 	Protocol:    {{Kind: "reorder", At: loop.RefModel}, {Kind: "swap-ids", At: loop.RefModel}, {Kind: "duplicate", At: loop.RefModel}},
@@ -19,7 +19,7 @@ var struck = withRest(map[Attack][]fakes.Fault{
 	ToolHang:    {{Kind: "drop", At: loop.RefCall}, {Kind: "delay", At: loop.RefCall}},
 })
 
-// withRest adds each kind that is in no list: to ModelOutput if it strikes the
+// withRest adds each kind that is not listed yet: to ModelOutput if it strikes the
 // model, to ToolPayload if it strikes a tool.
 func withRest(of map[Attack][]fakes.Fault) map[Attack][]fakes.Fault {
 	var listed []fakes.Fault
@@ -39,8 +39,7 @@ func withRest(of map[Attack][]fakes.Fault) map[Attack][]fakes.Fault {
 	return of
 }
 
-// faults draws what strikes the world whatever its script says: faults of the
-// attacks that the case makes anyway.
+// faults draws faults of the kinds that belong to the case's attacks.
 func (m *maker) faults() {
 	for _, a := range m.Attacks {
 		if of := struck[a]; len(of) > 0 && m.one(4) {
@@ -49,7 +48,7 @@ func (m *maker) faults() {
 	}
 }
 
-// placed draws where a fault strikes, and its operand.
+// placed draws the target and the operand of a fault.
 func (m *maker) placed(f fakes.Fault) fakes.Fault {
 	if f.At == loop.RefCall && m.one(2) {
 		f.Tool = pick(m.dice, m.Script.Tools...).Name

@@ -9,18 +9,18 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// This file makes the trouble of recoverable worlds: what the config has the
-// means against, told by the config's own values.
+// This file draws the failures of recoverable worlds: those that the values of the
+// config can handle.
 
-// patient reports whether a config leaves a short world room to come to its
-// end.
+// patient reports whether the config's limits are high enough for a short world to
+// reach its end.
 func (m *maker) patient() bool {
 	c := &m.Config
 	enough := func(limit, least int) bool { return limit == 0 || limit >= least }
 	for i := range c.Detectors {
 		for _, r := range c.Detectors[i].Do {
 			if r.At < 3 || len(c.Detectors[i].Key) > 0 || len(c.Detectors[i].IgnoreArgs) > 0 {
-				return false // it may well stop calls that all differ
+				return false // it may stop calls that all differ
 			}
 		}
 	}
@@ -33,27 +33,29 @@ func (m *maker) patient() bool {
 		c.History.CompactAt == 0 && c.History.CompactTokens == 0
 }
 
-// bearsFailure reports whether a single failing turn may not end a run.
+// bearsFailure reports whether a run can go on after a failing turn.
 func (m *maker) bearsFailure() bool {
 	return m.Config.Errors.MaxConsecutive != 1
 }
 
-// spendFailure takes the one failing turn that a mild world may have.
+// spendFailure uses up the one failing turn that a mild world may have, and reports
+// whether it was left.
 func (m *maker) spendFailure() bool {
 	was := m.failing
 	m.failing = false
 	return was
 }
 
-// spendHang takes the one hang that a mild world may have.
+// spendHang uses up the one hang that a mild world may have, and reports whether it
+// was left.
 func (m *maker) spendHang() bool {
 	was := m.hang
 	m.hang = false
 	return was
 }
 
-// spendTime takes what a fault may cost of the time that a run has. A fault of
-// an answer may befall every call.
+// spendTime uses up a part of the time that a run has, and reports whether it was
+// left. The failures of an answer cost their time for every call.
 func (m *maker) spendTime(d time.Duration) bool {
 	if m.Config.Time.Run == 0 {
 		return true
@@ -65,8 +67,8 @@ func (m *maker) spendTime(d time.Duration) bool {
 	return true
 }
 
-// mildFault makes the first tries of a call fail, as often as it may be tried
-// again.
+// mildFault makes the first tries of a call fail, at most as often as the config
+// retries it.
 func (m *maker) mildFault(a *fakes.Answer) {
 	r := &m.Config.Retry
 	if len(r.Codes) == 0 || r.Base > 2*time.Second {
@@ -86,7 +88,7 @@ func (m *maker) mildFault(a *fakes.Answer) {
 // mildDelay makes an answer late, or lets its first try hang.
 func (m *maker) mildDelay(a *fakes.Answer) {
 	r, limit := &m.Config.Retry, m.Config.Time.Tool
-	heard := m.Config.Time.Grace > 0 // else the try is abandoned at once, and tried again only if that does no harm
+	heard := m.Config.Time.Grace > 0 // else the try is abandoned at once, and only idempotent calls are tried again
 	if limit > 0 && heard && len(a.Failures) < r.Max && r.Timeouts && slices.Contains(r.Codes, loop.Timeout) && m.one(2) && m.spendHang() {
 		a.Failures = append(a.Failures, fakes.Failure{Hang: true})
 		return
@@ -96,7 +98,7 @@ func (m *maker) mildDelay(a *fakes.Answer) {
 	}
 }
 
-// longest is the longest wait before retry n of any formula.
+// longest returns the longest wait before retry n under any backoff.
 func longest(base time.Duration, n int) time.Duration {
 	for range n {
 		base *= 3
@@ -104,8 +106,8 @@ func longest(base time.Duration, n int) time.Duration {
 	return base
 }
 
-// mildReply draws a reply that is asked for again, or one that is odd and does
-// no harm.
+// mildReply draws an odd but harmless reply, perhaps after an unusable one that the
+// config asks for again.
 func (m *maker) mildReply() fakes.Step {
 	if m.Config.ModelRetry.EmptyReplies > 0 && m.one(2) {
 		m.Script.Model = append(m.Script.Model, pick(m.dice, fakes.Step{Text: " \n"}, fakes.Step{Text: "I was about to", Finish: loop.FinishLength}))
@@ -118,7 +120,7 @@ func (m *maker) mildReply() fakes.Step {
 	return s
 }
 
-// mildFailures makes the API fail as often as it may be asked again.
+// mildFailures makes the API fail, at most as often as the config retries.
 func (m *maker) mildFailures(s *fakes.Step) {
 	r := &m.Config.ModelRetry
 	if r.Base > 2*time.Second || len(r.Statuses) == 0 {
@@ -141,7 +143,7 @@ func (m *maker) mildFailures(s *fakes.Step) {
 	}
 }
 
-// mildStream lets a stream break once, where it may be asked for again.
+// mildStream lets a stream hang or break once, if the config retries it.
 func (m *maker) mildStream(s *fakes.Step) {
 	r := &m.Config.ModelRetry
 	if r.Max == 0 || len(s.Failures) > 0 || r.Base > 2*time.Second || !slices.Contains(r.Statuses, "5xx") {

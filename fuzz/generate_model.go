@@ -10,8 +10,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// model draws what the model says: some steps, a few for special occasions, and
-// an end: an answer, or a circle without one.
+// model draws the model: some steps, perhaps a repeated round or a conditional step,
+// and an end, which is an answer or a reply that is repeated forever.
 func (m *maker) model() {
 	steps := m.below(7)
 	if m.MaxSize < 100 { // a property that wants small cases
@@ -45,7 +45,7 @@ func (m *maker) model() {
 	}
 }
 
-// circle draws a few steps again and again.
+// circle draws a round of a few steps and repeats it.
 func (m *maker) circle() {
 	round := make([]fakes.Step, 1+m.below(3))
 	for i := range round {
@@ -56,8 +56,7 @@ func (m *maker) circle() {
 	}
 }
 
-// states puts a model in the place of the last step that goes from state to
-// state as chance has it.
+// states replaces the last step by states with random transitions.
 func (m *maker) states() {
 	s := m.Script
 	working, stuck, last := m.asks(), m.asks(), fakes.Step{Text: "All done.", State: "done"}
@@ -66,7 +65,7 @@ func (m *maker) states() {
 	s.Model = append(s.Model[:len(s.Model)-1], working, stuck, last)
 }
 
-// step draws one reply, with what may go wrong on its way.
+// step draws one reply, with its latency and failures.
 func (m *maker) step() fakes.Step {
 	s := m.reply()
 	if m.one(3) {
@@ -95,7 +94,7 @@ func (m *maker) reply() fakes.Step {
 	return m.asks()
 }
 
-// action draws what a planner may write.
+// action draws an action of a planner.
 func (m *maker) action() string {
 	switch m.below(6) {
 	case 0:
@@ -112,7 +111,8 @@ func (m *maker) action() string {
 	return fmt.Sprintf(`{"action":"call_tool","name":%q,"args":%s}`, call.Name, call.Args)
 }
 
-// malformed draws a reply that is no use, or hardly any.
+// malformed draws a malformed reply: empty, cut off, or with odd ids, finish reasons
+// or text.
 func (m *maker) malformed() fakes.Step {
 	if m.mild {
 		return m.mildReply()
@@ -174,7 +174,7 @@ func (m *maker) call() fakes.StepCall {
 	return c
 }
 
-// args draws arguments. Some stand for the same call in another spelling.
+// args draws arguments. Some are other spellings of the same ones.
 func (m *maker) args() string {
 	if m.mild {
 		return `{"path":"file-${call}.txt"}`
@@ -252,15 +252,15 @@ func (m *maker) badArgs() string {
 	return m.hostile()
 }
 
-// protocol makes a call that is none: of no tool, of several, or of one within
-// another.
+// protocol makes a call invalid: it names an unknown tool or several tools, or
+// nests a call within another.
 func (m *maker) protocol(c *fakes.StepCall) {
 	if m.mild && !m.spendFailure() {
 		return
 	}
 	file := "a.txt"
 	if m.mild {
-		file = "file-${call}.txt" // so that no two are the same
+		file = "file-${call}.txt" // so that all calls differ
 	}
 	switch m.below(7) {
 	case 0:
@@ -280,7 +280,7 @@ func (m *maker) protocol(c *fakes.StepCall) {
 	}
 }
 
-// stream makes a reply come in pieces, or not at all.
+// stream makes a reply come in pieces, with failures of the stream.
 func (m *maker) stream(s *fakes.Step) {
 	s.Chunks = 1 + m.below(5)
 	s.Latency = m.exactly(time.Duration(1+m.below(60)) * 100 * time.Millisecond)
@@ -302,7 +302,7 @@ func (m *maker) stream(s *fakes.Step) {
 	}
 }
 
-// oddStream draws a stream that goes wrong in a way that only its wire tells.
+// oddStream draws a stream that fails by its wire.
 func (m *maker) oddStream() fakes.ModelFailure {
 	f := fakes.ModelFailure{Wire: pick(m.dice, fakes.WireHeartbeats, fakes.WireCutEvent, fakes.WireEndsEarly, fakes.WireNoFinish), Latency: m.exactly(m.moment())}
 	if f.Wire != fakes.WireNoFinish {

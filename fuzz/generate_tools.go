@@ -8,7 +8,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// The tools that every world knows. A world has the first few of them.
+// toolNames are the names of the tools. A world has the first few of them.
 var toolNames = []string{"read", "write", "search", "agent"}
 
 const (
@@ -34,7 +34,7 @@ func (m *maker) tools() {
 	m.fallbacks()
 }
 
-// spec draws what a tool's spec may say beside its name and permission.
+// spec draws the parts of a tool's spec other than its name and permission.
 func (m *maker) spec(t *fakes.Tool) {
 	s := &t.ToolSpec
 	switch s.Name {
@@ -74,8 +74,8 @@ func (m *maker) fallbacks() {
 	}
 }
 
-// answers draws how a tool answers: some answers for some calls, and one for
-// all the others.
+// answers draws the answers of a tool: some for certain calls, and one for all
+// others.
 func (m *maker) answers(t *fakes.Tool) {
 	for range m.below(3) {
 		a := m.answer(t)
@@ -116,7 +116,8 @@ func (m *maker) answer(t *fakes.Tool) fakes.Answer {
 	return a
 }
 
-// payload makes an answer's text one that does not keep what was agreed.
+// payload replaces an answer's text by one that breaks the tool's contract or is
+// hostile; in a mild world, by an odd but valid one.
 func (m *maker) payload(a *fakes.Answer) {
 	if m.mild {
 		a.Result = pick(m.dice, `{"items":[],"extra":{"deep":[[[]]]}}`, `{"items":["\u0000","日本語"]}`)
@@ -152,7 +153,7 @@ func (m *maker) payload(a *fakes.Answer) {
 	}
 }
 
-// fault makes an answer fail, for a while or for good.
+// fault makes the first tries of an answer fail, or every try.
 func (m *maker) fault(a *fakes.Answer) {
 	if m.mild {
 		m.mildFault(a)

@@ -95,8 +95,8 @@ func checkEnds(p *play) (string, bool) {
 	return "", true
 }
 
-// endStates is decision D21, once more. A stop that is not here must be the
-// name of a detector of the config.
+// endStates repeats decision D21, independently of the loop. A stop that is not here
+// must be the name of a detector of the config.
 var endStates = map[loop.Stop]loop.EndState{
 	"done": "DONE", "stopped-by-model": "DONE", "needs-user": "CLARIFY_NEEDED",
 	"turn-limit": "BUDGET_EXCEEDED", "call-limit": "BUDGET_EXCEEDED", "token-limit": "BUDGET_EXCEEDED", "cost-limit": "BUDGET_EXCEEDED",
@@ -107,8 +107,8 @@ var endStates = map[loop.Stop]loop.EndState{
 	"cancelled": "CANCELLED", "ceiling": "CEILING",
 }
 
-// checkEndState: the stop is one that there is, its end state is its own, and
-// the answer is incomplete unless the run is done.
+// checkEndState: the stop is a known one, the end state is that of the stop, and the
+// answer is incomplete unless the run is done.
 func checkEndState(p *play) (string, bool) {
 	for _, r := range p.view().runs {
 		if r.outcome == nil {
@@ -132,7 +132,7 @@ func checkEndState(p *play) (string, bool) {
 	return "", true
 }
 
-// checkHistory: at every request the history is one that chat APIs take.
+// checkHistory: at every request, chat APIs accept the history.
 func checkHistory(p *play) (string, bool) {
 	if len(p.dirty) > 0 {
 		return fmt.Sprintf("the history of request %v: %s", p.dirty[0].ref, p.dirty[0].problem), true
@@ -143,8 +143,8 @@ func checkHistory(p *play) (string, bool) {
 	return "", true
 }
 
-// checkOneResult: every call that was asked for has one result when its run has
-// ended, and the results come in request order.
+// checkOneResult: every call has one result when its run has ended, and the results
+// come in request order.
 func checkOneResult(p *play) (string, bool) {
 	last := -1
 	for _, r := range p.view().runs {
@@ -166,8 +166,8 @@ func checkOneResult(p *play) (string, bool) {
 	return "", true
 }
 
-// checkAfterStop: after a halt nothing happens but a user message, and once a
-// cancel or the run deadline has come nothing starts.
+// checkAfterStop: after a halt nothing happens until a user message, and nothing
+// starts after a cancel or the run deadline.
 func checkAfterStop(p *play) (string, bool) {
 	over, cut := false, false
 	for i := range p.trace {
@@ -206,16 +206,16 @@ func starts(e *loop.Effect) bool {
 	return false
 }
 
-// line is the line of an effect, with the time of its record.
+// line returns the line of an effect, with the time of its record.
 func line(r *loop.Record, e *loop.Effect) string {
 	text := loop.Record{In: loop.Input{At: r.In.At, Kind: loop.Tick}, Effects: []loop.Effect{*e}}.String()
 	_, effect, _ := strings.Cut(text, "\n")
 	return fmt.Sprintf("%v %s", r.In.At, strings.TrimSpace(effect))
 }
 
-// checkBlocked: what was denied, vetoed or refused, of a tool that does not
-// exist or with arguments that are no JSON object has no try; what ran was
-// executed.
+// checkBlocked: denied, vetoed and refused calls, calls of unknown tools and calls
+// with invalid arguments have no try, and calls with a try have the result of an
+// executed one.
 func checkBlocked(p *play) (string, bool) {
 	for _, r := range p.view().runs {
 		for _, reply := range r.replies {
@@ -233,7 +233,7 @@ func checkBlocked(p *play) (string, bool) {
 				case len(c.tries) == 0 && len(c.puts) > 0 && c.puts[0].e.Why == loop.Executed:
 					return fmt.Sprintf("the call c%d never ran, and has the result of one that did", c.n), true
 				case len(c.tries) > 0 && t == nil && p.Script.Planner == loop.PlannerNative:
-					return fmt.Sprintf("the call c%d of %q ran, which is no tool", c.n, c.name), true
+					return fmt.Sprintf("the call c%d ran, but there is no tool %q", c.n, c.name), true
 				}
 			}
 		}
@@ -248,7 +248,7 @@ func checkRecovers(p *play) (string, bool) {
 	}
 	for _, o := range p.outcomes {
 		if o.End != loop.Done {
-			return fmt.Sprintf("the config has the means against all that goes wrong, and the run ended as %s (%s): %s", o.End, o.Stop, o.Reason), true
+			return fmt.Sprintf("the config can handle every failure of the world, and the run ended as %s (%s): %s", o.End, o.Stop, o.Reason), true
 		}
 	}
 	return "", true

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// reorder writes a JSON object with its keys, and those of the objects in it, in
-// the order in which they stand, or in reverse; ok is false for any other text.
+// reorder writes a JSON object in its own order of keys, or with the keys of all of
+// its objects in reverse. ok is false for any other text, and for objects that
+// identity cannot read.
 func reorder(text string, reverse bool) (out string, ok bool) {
 	if _, plain := identity(text); !plain {
 		return "", false

@@ -12,22 +12,22 @@ import (
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-// This file holds the plain model of two rules, the circuit breaker and the
-// error limit: what they count, written as one would explain it. It shares no
-// code with the loop, its detectors and its audit.
+// This file holds plain models of the circuit breaker and the error limit: their
+// counts, written as one would explain them. It shares no code with the loop, its
+// detectors and its audit.
 
-// A plainBreaker counts identical calls. With in a row by turns, a call's count
-// is how often it stands in this turn and in the turns without a gap before it;
-// by calls, how often it stands without another call in between.
+// A plainBreaker counts identical calls in a row. Counted by turns, a call's count is
+// its number in this turn and in the turns before it without a gap. Counted by calls,
+// it is the number of times without another call in between.
 type plainBreaker struct {
 	at     int
 	byCall bool
-	streak map[string]int // by turns: how often each call of the last turn stands in a row
-	last   string         // by calls
-	times  int
+	streak map[string]int // by turns: the counts of the last turn's calls
+	last   string         // by calls: the last call
+	times  int            // by calls: its count
 }
 
-// turn takes the calls of a turn, and reports whether the breaker trips.
+// turn counts the calls of a turn, and reports whether the breaker trips.
 func (b *plainBreaker) turn(calls []string) bool {
 	most := 0
 	now := map[string]int{}
@@ -51,9 +51,9 @@ func (b *plainBreaker) turn(calls []string) bool {
 	return most >= b.at
 }
 
-// vetoed takes it back that a call of the last turn can equal another: a vetoed
-// call equals none. It makes no difference to who counts by turns only where the
-// call stands once in the turn; the caller gives up on the rest.
+// vetoed ends the count of a call of the last turn, since a vetoed call equals no
+// other. Counting by turns, that is right only if the turn has the call once. The
+// caller stops comparing in the other cases.
 func (b *plainBreaker) vetoed(call string) {
 	delete(b.streak, call)
 	if b.last == call {
@@ -69,12 +69,12 @@ type plainErrors struct {
 	failing  int
 }
 
-// turn takes how many calls of a turn counted at all and how many of these
-// failed, and reports whether the limit trips.
+// turn takes the number of calls of a turn that count, and how many of these failed.
+// It reports whether the limit trips.
 func (e *plainErrors) turn(counted, failed int) bool {
 	switch {
 	case counted == 0:
-		return false // nothing happened: the run is being stopped
+		return false // no call was considered: the run is being stopped
 	case failed == counted, e.any && failed > 0:
 		e.failing++
 	default:
@@ -86,8 +86,8 @@ func (e *plainErrors) turn(counted, failed int) bool {
 	return e.failing >= e.most
 }
 
-// checkBreaker: every detector that only counts identical calls and stops trips
-// exactly when the plain model says so.
+// checkBreaker: every detector that only counts identical calls and stops the run
+// trips exactly when the plain model does.
 func checkBreaker(p *play) (problem string, judged bool) {
 	if p.Script.Planner != loop.PlannerNative {
 		return "", false
@@ -104,7 +104,7 @@ func checkBreaker(p *play) (problem string, judged bool) {
 	return "", judged
 }
 
-// plainly gives the plain model of a detector, if there is one.
+// plainly returns the plain model of a detector, and whether it has one.
 func plainly(d *detect.Detector) (plainBreaker, bool) {
 	b := plainBreaker{byCall: d.Ends == detect.EndsNext}
 	if len(d.Do) != 1 || d.Do[0].Act != detect.Stop || !b.byCall && !unsaid(d.Ends, detect.EndsTurn) {
@@ -117,10 +117,11 @@ func plainly(d *detect.Detector) (plainBreaker, bool) {
 		unsaid(d.Vetoed, detect.AsOther) && unsaid(d.AfterFiring, detect.Keep)
 }
 
-// unsaid reports whether a word is the one that is meant where none stands.
-func unsaid[T ~string](word, meant T) bool { return word == "" || word == meant }
+// unsaid reports whether a word is empty or the default.
+func unsaid[T ~string](word, byDefault T) bool { return word == "" || word == byDefault }
 
-// trips compares when a breaker stopped a run with when it should have.
+// trips compares the stops by a breaker with its plain model, and returns the first
+// difference, or "".
 func (p *play) trips(d *detect.Detector, b plainBreaker) string {
 	for _, r := range p.view().runs {
 		if p.Config.Scope != loop.ScopeSession {
@@ -133,11 +134,11 @@ func (p *play) trips(d *detect.Detector, b plainBreaker) string {
 			}
 			calls, known := p.identities(reply)
 			if !known {
-				return "" // the model cannot tell
+				return "" // the model cannot compare these calls
 			}
 			tripped = b.turn(calls)
 			if tripped && p.vetoes() && vetoed(reply) {
-				return "" // another detector may have taken a call out of the count
+				return "" // another detector may have removed a call from the count
 			}
 			if tripped {
 				if problem := p.stoppedAt(r, reply, d.Name); problem != "" {
@@ -156,7 +157,7 @@ func (p *play) trips(d *detect.Detector, b plainBreaker) string {
 			}
 		}
 		if r.outcome != nil && string(r.outcome.Stop) == d.Name && !tripped {
-			return fmt.Sprintf("%s stopped the run, and no call was asked for %d times in a row", d.Name, b.at)
+			return fmt.Sprintf("%s stopped the run, but no call came %d times in a row", d.Name, b.at)
 		}
 	}
 	return ""
@@ -195,21 +196,21 @@ func twice(calls []string, call string) bool {
 	return n > 1
 }
 
-// stoppedAt says what is wrong where the run must have been stopped at a reply:
-// none of its calls may run, and no other turn may follow.
+// stoppedAt returns the problem of a run that must stop at a reply, or "": none of
+// the reply's calls may run, and no other turn may follow.
 func (p *play) stoppedAt(r *runView, reply *replyView, by string) string {
 	for _, c := range reply.calls {
 		if len(c.tries) > 0 {
-			return fmt.Sprintf("%s must stop the run at reply m%d, and its call c%d ran", by, reply.in.Ref.N, c.n)
+			return fmt.Sprintf("%s must stop the run at reply m%d, but its call c%d ran", by, reply.in.Ref.N, c.n)
 		}
 	}
 	if r.asksAfter(reply) {
-		return fmt.Sprintf("%s must stop the run at reply m%d, and it went on", by, reply.in.Ref.N)
+		return fmt.Sprintf("%s must stop the run at reply m%d, but it went on", by, reply.in.Ref.N)
 	}
 	return ""
 }
 
-// checkErrorLimit: the error limit trips exactly when the plain model says so.
+// checkErrorLimit: the error limit trips exactly when the plain model does.
 func checkErrorLimit(p *play) (string, bool) {
 	cfg := &p.Config.Errors
 	if cfg.MaxConsecutive == 0 || p.Script.Planner != loop.PlannerNative || p.Config.Contracts.Output {
@@ -230,7 +231,7 @@ func checkErrorLimit(p *play) (string, bool) {
 				continue
 			}
 			if last := reply.calls[len(reply.calls)-1]; r.asksFrom(last.puts[0].rec) {
-				return fmt.Sprintf("%d turns in a row failed, up to that of m%d, and the run went on", e.failing, reply.in.Ref.N), true
+				return fmt.Sprintf("%d turns in a row failed, up to that of m%d, but the run went on", e.failing, reply.in.Ref.N), true
 			}
 			break
 		}
@@ -252,8 +253,8 @@ func (r *runView) asksFrom(rec int) bool {
 	return false
 }
 
-// countFailed counts the calls of a batch that came to something, and those
-// that failed in a way that counts.
+// countFailed counts the calls of a batch that were considered (not not-started),
+// and those of them that failed in a way that the config counts.
 func (p *play) countFailed(reply *replyView) (counted, failed int) {
 	for _, c := range reply.calls {
 		if len(c.puts) == 0 || c.puts[0].e.Why == loop.NotStarted {
@@ -289,8 +290,8 @@ func (p *play) errorKind(c *callView) loop.ErrorKind {
 	return ""
 }
 
-// identities gives a text for each call of a reply that is the same for
-// identical calls; known is false where the plain way to read JSON cannot tell.
+// identities returns a text for each call of a reply, equal for identical calls.
+// known is false if identity cannot compare the arguments of a call.
 func (p *play) identities(reply *replyView) (ids []string, known bool) {
 	known = true
 	for _, c := range reply.calls {
@@ -311,11 +312,12 @@ func (p *play) identities(reply *replyView) (ids []string, known bool) {
 	return ids, known
 }
 
-// unknowable is the identity of arguments of which the plain way cannot tell.
+// unknowable replaces the identity of arguments that identity cannot compare.
 const unknowable = "?"
 
-// identity gives a text that is the same for arguments that mean the same: of a
-// JSON object its values with sorted keys, of anything else the text itself.
+// identity returns a text that is equal for equal arguments: a JSON object with
+// sorted keys, or the text itself if it is not an object. plain is false if
+// encoding/json cannot read all of the object.
 func identity(args string) (id string, plain bool) {
 	if strings.TrimSpace(args) == "" {
 		args = "{}"
@@ -333,13 +335,13 @@ func identity(args string) (id string, plain bool) {
 	if err != nil {
 		return "raw " + args, true
 	}
-	// Where a key stands twice, or a string holds what is no character, encoding/json
-	// sees less than there is.
+	// encoding/json drops the first of two equal keys, and replaces half a surrogate
+	// pair.
 	return "json " + string(text), !strings.Contains(args, `\ud`) && strings.Count(args, `"path"`) < 2
 }
 
-// exact writes the numbers of a value as fractions, so that equal ones are the
-// same.
+// exact writes the numbers of a value as fractions, so that equal numbers have equal
+// texts.
 func exact(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -353,7 +355,7 @@ func exact(v any) any {
 	case json.Number:
 		_, power, _ := strings.Cut(strings.ToLower(string(v)), "e")
 		if len(power) > 4 {
-			return v // a fraction of it would fill the memory
+			return v // its fraction would need too much memory
 		}
 		if r, ok := new(big.Rat).SetString(string(v)); ok {
 			return "number " + r.String()

@@ -17,24 +17,24 @@ import (
 // The tests of this file drive the loop's machine by sequences of turns and
 // compare it after each with the plain model.
 
-// A rulesState is a config, and what the plain model holds of a session.
-type rulesState struct {
+// A plainState is a config and the plain models' state of a session.
+type plainState struct {
 	breaker plainBreaker
 	errors  plainErrors
 	kinds   []loop.ErrorKind
 	session bool // scope
 
 	halted bool
-	want   rulesResult // of the last command
+	want   plainResult // of the last command
 }
 
-// A rulesResult is what came of a command.
-type rulesResult struct {
+// A plainResult is the result of a command.
+type plainResult struct {
 	stop loop.Stop // "" while the run goes on
 	ran  int       // calls that were executed
 }
 
-func (s rulesState) config() loop.Config {
+func (s plainState) config() loop.Config {
 	c := loop.Off()
 	c.Errors.MaxConsecutive, c.Errors.Kinds = s.errors.most, s.kinds
 	if s.errors.exceeded {
@@ -55,13 +55,13 @@ func (s rulesState) config() loop.Config {
 }
 
 // String shows the config, for a failure.
-func (s rulesState) String() string {
+func (s plainState) String() string {
 	return fmt.Sprintf("breaker at %d by call %v, error limit %d exceeded %v any %v kinds %v, session %v", s.breaker.at, s.breaker.byCall,
 		s.errors.most, s.errors.exceeded, s.errors.any, s.kinds, s.session)
 }
 
-// A rulesSUT is the machine and its clock.
-type rulesSUT struct {
+// A plainSUT is the machine and its clock.
+type plainSUT struct {
 	*loop.Machine
 	now      time.Duration
 	request  loop.Ref
@@ -72,17 +72,17 @@ type rulesSUT struct {
 
 func newRulesSUT(s commands.State) commands.SystemUnderTest {
 	tools := []loop.ToolSpec{{Name: "read"}, {Name: "write"}, {Name: "ask", Permission: loop.AskCall}}
-	m, err := loop.New(s.(rulesState).config(), loop.Task{Text: "go"}, tools)
+	m, err := loop.New(s.(plainState).config(), loop.Task{Text: "go"}, tools)
 	if err != nil {
 		panic(err)
 	}
-	sut := &rulesSUT{Machine: m, outcomes: map[int]string{}}
+	sut := &plainSUT{Machine: m, outcomes: map[int]string{}}
 	sut.step(m.Begin())
 	return sut
 }
 
 // step feeds an input, and answers all that can be answered at once.
-func (sut *rulesSUT) step(in loop.Input) {
+func (sut *plainSUT) step(in loop.Input) {
 	sut.now += time.Second
 	in.At = sut.now
 	for _, e := range slices.Clone(sut.Step(in)) {
@@ -118,10 +118,10 @@ func (t turn) String() string {
 	return "turn[" + strings.Join(words, ", ") + "]"
 }
 
-func (t turn) PreCondition(s commands.State) bool { return !s.(rulesState).halted }
+func (t turn) PreCondition(s commands.State) bool { return !s.(plainState).halted }
 
 func (t turn) Run(s commands.SystemUnderTest) commands.Result {
-	sut := s.(*rulesSUT)
+	sut := s.(*plainSUT)
 	in := loop.Input{Kind: loop.ModelReply, Ref: sut.request, Text: "text"}
 	for _, c := range t {
 		sut.calls++
@@ -130,14 +130,14 @@ func (t turn) Run(s commands.SystemUnderTest) commands.Result {
 	}
 	before := sut.ran
 	sut.step(in)
-	r := rulesResult{ran: sut.ran - before}
+	r := plainResult{ran: sut.ran - before}
 	if sut.Halted() {
 		r.stop = sut.Outcome().Stop
 	}
 	return r
 }
 
-// kind is how a call fails, "" if it does not.
+// kind returns how a call fails, "" if it does not.
 func (c turnCall) kind() loop.ErrorKind {
 	switch {
 	case c.name == "nobody":
@@ -154,16 +154,16 @@ func (c turnCall) kind() loop.ErrorKind {
 	return ""
 }
 
-// identity is written down by hand: these are all the arguments that there are.
+// identity is written by hand: these are all the arguments of the test.
 func (c turnCall) identity() string {
 	same := map[string]string{`{"a":1,"b":2}`: "ab", `{"b":2.0,"a":1}`: "ab", ` {"a":10e-1 , "b":2}`: "ab", `{"a":1}`: "a", "{}": "none", "": "none", "{": "broken"}
 	return c.name + " " + same[c.args]
 }
 
 func (t turn) NextState(state commands.State) commands.State {
-	s := state.(rulesState)
+	s := state.(plainState)
 	s.breaker.streak = maps.Clone(s.breaker.streak)
-	s.want = rulesResult{}
+	s.want = plainResult{}
 	var ids []string
 	for _, c := range t {
 		ids = append(ids, c.identity())
@@ -200,7 +200,7 @@ func (t turn) PostCondition(state commands.State, result commands.Result) *gopte
 }
 
 func agrees(state commands.State, result commands.Result) *gopter.PropResult {
-	want, got := state.(rulesState).want, result.(rulesResult)
+	want, got := state.(plainState).want, result.(plainResult)
 	if want == got {
 		return gopter.NewPropResult(true, "")
 	}
@@ -211,15 +211,15 @@ func agrees(state commands.State, result commands.Result) *gopter.PropResult {
 type message struct{}
 
 func (message) String() string                     { return "message" }
-func (message) PreCondition(s commands.State) bool { return s.(rulesState).halted }
+func (message) PreCondition(s commands.State) bool { return s.(plainState).halted }
 func (message) Run(s commands.SystemUnderTest) commands.Result {
-	s.(*rulesSUT).step(loop.Input{Kind: loop.UserMessage, Text: "more"})
-	return rulesResult{}
+	s.(*plainSUT).step(loop.Input{Kind: loop.UserMessage, Text: "more"})
+	return plainResult{}
 }
 
 func (message) NextState(state commands.State) commands.State {
-	s := state.(rulesState)
-	s.halted, s.want = false, rulesResult{}
+	s := state.(plainState)
+	s.halted, s.want = false, plainResult{}
 	if !s.session {
 		s.breaker = plainBreaker{at: s.breaker.at, byCall: s.breaker.byCall}
 		s.errors.failing = 0
@@ -231,17 +231,17 @@ func (message) PostCondition(state commands.State, result commands.Result) *gopt
 	return agrees(state, result)
 }
 
-// TestRulesBySequences: after every turn of random sessions the machine has
-// stopped exactly where the plain model of the breaker and the error limit says,
-// by the right one of the two, and has run as many calls.
-func TestRulesBySequences(t *testing.T) {
+// TestPlainBySequences: after every turn of random sessions the machine has stopped
+// exactly when the plain models of the breaker and the error limit say, by the right
+// one of the two, and has run the same number of calls.
+func TestPlainBySequences(t *testing.T) {
 	p := gopter.DefaultTestParametersWithSeed(1)
 	p.MinSuccessfulTests, p.MaxSize = 600, 40
 	result := commands.Prop(&commands.ProtoCommands{
 		NewSystemUnderTestFunc: newRulesSUT,
 		InitialStateGen: func(p *gopter.GenParameters) *gopter.GenResult {
 			d := dice{p}
-			return gopter.NewGenResult(rulesState{
+			return gopter.NewGenResult(plainState{
 				breaker: plainBreaker{at: d.between(1, 5), byCall: d.one(2)},
 				errors:  plainErrors{most: d.below(4), exceeded: d.one(2), any: d.one(2)},
 				kinds:   kinds(d), session: d.one(2),
@@ -249,7 +249,7 @@ func TestRulesBySequences(t *testing.T) {
 		},
 		GenCommandFunc: func(state commands.State) gopter.Gen {
 			return func(p *gopter.GenParameters) *gopter.GenResult {
-				if state.(rulesState).halted {
+				if state.(plainState).halted {
 					return gopter.NewGenResult(message{}, gopter.NoShrinker)
 				}
 				return gopter.NewGenResult(someTurn(dice{p}), gopter.NoShrinker)
@@ -337,7 +337,7 @@ func TestPlainErrors(t *testing.T) {
 	}
 }
 
-// TestIdentity: arguments that mean the same have one identity, others have not.
+// TestIdentity: equal arguments have equal identities, and others have not.
 func TestIdentity(t *testing.T) {
 	groups := [][]string{
 		{`{"a":1,"b":[1.5,null]}`, ` { "b" : [ 15e-1, null ], "a" : 1.0 } `},

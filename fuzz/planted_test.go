@@ -57,9 +57,9 @@ var plantedBugs = []planted{
 }
 
 // TestPlanted plants each bug in a copy of the loop, and hunts for it. It takes
-// minutes, and is for who asks: AGENTBENCH_PLANTED=1 go test -run Planted -v
-// ./fuzz; a part of a name instead of 1 chooses some. docs/testing.md has the
-// table that it prints.
+// minutes, and runs only on request: AGENTBENCH_PLANTED=1 go test -run Planted -v
+// ./fuzz. A part of a name in place of 1 selects bugs. docs/testing.md has the table
+// that it prints.
 func TestPlanted(t *testing.T) {
 	wanted := os.Getenv("AGENTBENCH_PLANTED")
 	if wanted == "" {
@@ -119,7 +119,7 @@ func (b *planted) hunt(dir string) (found prey, err error) {
 	return found, json.Unmarshal(line[1], &found)
 }
 
-// TestHunt makes cases until one breaks something, and says so.
+// TestHunt checks cases until one breaks an invariant, and prints it.
 func TestHunt(t *testing.T) {
 	if os.Getenv("AGENTBENCH_HUNT") == "" {
 		t.Skip("TestPlanted calls it, with a bug in the loop")

@@ -2,7 +2,6 @@ package fuzz
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,14 +10,14 @@ import (
 	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
-// A play is what came of a case.
+// A play is a played case with its trace and results.
 type play struct {
 	*Case
 	trace    loop.Trace
 	machine  *loop.Machine
 	outcomes []loop.Outcome
-	err      error  // the session broke off
-	dirty    []dirt // requests with a history that an API would refuse
+	err      error  // why the session did not finish
+	dirty    []dirt // requests whose history an API would refuse
 	read     *view
 	lines    string // see text
 	ends     []int
@@ -26,7 +25,7 @@ type play struct {
 	sums     *used
 }
 
-// A dirt is what is wrong with the history of a request.
+// A dirt is a problem of the history of a request.
 type dirt struct {
 	ref     loop.Ref
 	problem string
@@ -49,7 +48,7 @@ func (p *play) drive(w *strayWorld) {
 	p.outcomes = w.Outcomes()
 }
 
-// view gives the trace, read.
+// view returns the view of the trace, which it makes once.
 func (p *play) view() *view {
 	if p.read == nil {
 		p.read = readTrace(p.trace)
@@ -57,15 +56,15 @@ func (p *play) view() *view {
 	return p.read
 }
 
-// A strayWorld plays a case's script, says its strays in between, and answers
-// hooks, which no script does.
+// A strayWorld plays a case's script, sends its strays, and answers hooks, which a
+// script cannot do.
 type strayWorld struct {
 	*fakes.World
 	strays  []Stray
 	answers []loop.HookAnswer
 	hooks   map[loop.Ref]bool // gates that are hooks
-	steps   int               // of the loop, that have been made
-	now     time.Duration     // of the last
+	steps   int               // the number of the loop's steps so far
+	now     time.Duration     // the instant of the last step
 	halted  bool
 }
 
@@ -76,14 +75,14 @@ func newWorld(c *Case) *strayWorld {
 }
 
 func (w *strayWorld) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
-	if in.Kind != 0 { // else Remember knows
+	if in.Kind != 0 { // else Remember has counted the step
 		w.step(in, effects)
 	}
 	w.World.Do(ctx, in, effects)
 }
 
-// Remember tells the world a step of a session that is resumed. A stray is not
-// what the world itself had to say.
+// Remember takes over a step of a session that is resumed. The world itself does not
+// take over strays, since it did not send them.
 func (w *strayWorld) Remember(in loop.Input, effects []loop.Effect) {
 	if w.stray() {
 		w.strays = w.strays[1:]
@@ -109,8 +108,8 @@ func (w *strayWorld) step(in loop.Input, effects []loop.Effect) {
 	}
 }
 
-// answer puts the answer of a hook in the place of the script's, which lets
-// everything pass. Which answer a gate gets depends on its number alone.
+// answer replaces the script's answer to a hook, which lets everything pass, by one
+// of the case's. The choice depends only on the gate's number.
 func (w *strayWorld) answer(in loop.Input) loop.Input {
 	if in.Kind == loop.GateAnswer && w.hooks[in.Ref] && len(w.answers) > 0 {
 		a := &w.answers[in.Ref.N%len(w.answers)]
@@ -119,8 +118,8 @@ func (w *strayWorld) answer(in loop.Input) loop.Input {
 	return in
 }
 
-// stray reports whether the next stray's time has come, and forgets those whose
-// time has passed.
+// stray reports whether the next stray is due, and drops those whose time has
+// passed.
 func (w *strayWorld) stray() bool {
 	for len(w.strays) > 0 && w.strays[0].After < w.steps {
 		w.strays = w.strays[1:]
@@ -128,13 +127,13 @@ func (w *strayWorld) stray() bool {
 	return len(w.strays) > 0 && w.strays[0].After == w.steps && !w.halted
 }
 
-// mostSteps ends a session that goes round in circles without a request.
+// mostSteps ends a session that repeats itself without a request.
 const mostSteps = 50_000
 
-var errEndless = errors.New("it takes step after step and comes to no end")
+var errEndless = fmt.Errorf("the session has not ended after %d steps", mostSteps)
 
-// Next yields a stray where its time has come. Between runs there are none: a
-// stray message would begin one.
+// Next returns a stray if one is due, else the next input of the world. Between runs
+// it sends no strays: a stray message would begin a run.
 func (w *strayWorld) Next(ctx context.Context, wake time.Duration, armed bool) (loop.Input, error) {
 	if w.steps > mostSteps {
 		return loop.Input{}, errEndless
@@ -149,7 +148,7 @@ func (w *strayWorld) Next(ctx context.Context, wake time.Duration, armed bool) (
 	return w.answer(in), err
 }
 
-// A watcher sees what passes between the loop and the world.
+// A watcher records the inputs and effects between the loop and the world.
 type watcher struct {
 	*strayWorld
 	play *play
@@ -166,11 +165,11 @@ func (w *watcher) Do(ctx context.Context, in loop.Input, effects []loop.Effect) 
 	w.strayWorld.Do(ctx, in, effects)
 }
 
-// checkRequest looks at the history that the model is asked with.
+// checkRequest checks the history of a model request.
 func (p *play) checkRequest(e *loop.Effect) {
 	messages := e.History
 	if e.For == loop.ForSummary {
-		messages = messages[:len(messages)-1] // the instruction belongs to no history
+		messages = messages[:len(messages)-1] // the instruction is not part of the history
 	}
 	if len(messages) != e.To {
 		p.dirty = append(p.dirty, dirt{e.Ref, fmt.Sprintf("to=%d, and the model is asked with %d messages", e.To, len(messages))})

@@ -11,12 +11,11 @@ import (
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
-// This file and those named relations_… hold the metamorphic relations: what
-// must come of a case that was changed in a way whose effect is known.
+// This file and those named relations_… hold the metamorphic relations: each changes
+// a case in a way whose effect is known, and compares the two plays.
 
-// checkParallel: with zero latencies, no hang and no retry a batch that runs in
-// parallel gives the same requests and results as one that runs one call after
-// another.
+// checkParallel: with zero latencies, no hang and no retry, a parallel batch has the
+// same requests and results as one that runs call after call.
 func checkParallel(p *play) (string, bool) {
 	if !hasBatch(p) {
 		return "", false
@@ -28,7 +27,7 @@ func checkParallel(p *play) (string, bool) {
 	row.Config.Parallel.Max = 1
 	a, b := exchanges(played(side).trace), exchanges(played(row).trace)
 	if a != b {
-		return "one call after another, the requests or results are others: " + difference(a, b), true
+		return "with one call after another, the requests or results differ: " + difference(a, b), true
 	}
 	return "", true
 }
@@ -45,7 +44,8 @@ func hasBatch(p *play) bool {
 	return false
 }
 
-// instant makes a case's tools answer at once, and once.
+// instant makes a case's tools answer at once. It removes hangs, delays, retries,
+// fallbacks, cancels and strays.
 func instant(c *Case) {
 	c.Strays, c.Script.User.Cancel = nil, nil
 	c.Config.Retry.Max, c.Config.Policy.Fallbacks = 0, false
@@ -67,8 +67,8 @@ func instant(c *Case) {
 	}
 }
 
-// exchanges is what passes between the loop and the model: requests, results,
-// what is dropped, and how runs end.
+// exchanges returns the lines of a trace about requests, messages put into or dropped
+// from the history, and the ends of runs.
 func exchanges(t loop.Trace) string {
 	var b strings.Builder
 	for i := range t {
@@ -83,8 +83,8 @@ func exchanges(t loop.Trace) string {
 	return b.String()
 }
 
-// checkUnusedTool: a tool more, where no unknown tool is asked for, changes
-// nothing but the list of tools.
+// checkUnusedTool: an additional tool changes nothing, unless the model calls an
+// unknown tool.
 func checkUnusedTool(p *play) (string, bool) {
 	for _, c := range p.view().calls {
 		if len(c.puts) > 0 && c.puts[0].e.Why == loop.Unknown {
@@ -96,20 +96,20 @@ func checkUnusedTool(p *play) (string, bool) {
 		ToolSpec: loop.ToolSpec{Name: "unused", Permission: loop.AskCall},
 		Answers:  []fakes.Answer{{Result: "never said"}},
 	})
-	return sameAs(p, more, "with one tool more")
+	return sameAs(p, more, "with an unused tool added")
 }
 
 // sameAs compares the trace with that of a changed case.
 func sameAs(p *play, changed *Case, how string) (string, bool) {
 	other := played(changed)
 	if d := p.differs(0, other.trace); d >= 0 {
-		return how + ", the trace is another: " + difference(recordText(p.trace, d), recordText(other.trace, d)), true
+		return how + ", the trace differs: " + difference(recordText(p.trace, d), recordText(other.trace, d)), true
 	}
 	return "", true
 }
 
-// checkCompletion: the calls of a batch that end in another order, the last at
-// the same instant, give the same results and the same next request.
+// checkCompletion: if the calls of a batch end in reverse order, at the same
+// instants, the results and the next request are the same.
 func checkCompletion(p *play) (string, bool) {
 	if p.Config.Parallel.Max != 0 {
 		return "", false
@@ -135,13 +135,14 @@ func checkCompletion(p *play) (string, bool) {
 		}
 	}
 	if want, got := exchanges(p.trace[to-1:to]), exchanges(last); want != got {
-		return "with the calls of a batch ending in another order, what follows is another: " + difference(want, got), true
+		return "with the calls of a batch ending in reverse order, the results or the next request differ: " + difference(want, got), true
 	}
 	return "", true
 }
 
-// plainBatch gives the records of the last batch of which several calls ran,
-// each with one try, and nothing else happened until the last had ended.
+// plainBatch returns the records of the results of a batch: the last one of which
+// several calls ran, each with one try, and nothing else happened before the last of
+// them ended. If there is none, from equals to.
 func (p *play) plainBatch() (from, to int) {
 	runs := p.view().runs
 	for i := len(runs) - 1; i >= 0; i-- {
@@ -154,7 +155,8 @@ func (p *play) plainBatch() (from, to int) {
 	return 0, 0
 }
 
-// onlyResults gives the records of a batch's results, if they hold nothing else.
+// onlyResults returns the records of a batch's results, if they contain nothing
+// else.
 func (p *play) onlyResults(reply *replyView) (from, to int) {
 	ran := 0
 	for _, c := range reply.calls {
@@ -166,7 +168,7 @@ func (p *play) onlyResults(reply *replyView) (from, to int) {
 			from = max(from, c.tries[0].rec+1)
 			to = c.puts[0].rec + 1
 			if limit := p.timeout(c.tries[0].name); limit > 0 && p.trace[to-1].In.At >= c.tries[0].at+limit {
-				return 0, 0 // it could not end as the last
+				return 0, 0 // it would time out if it ended last
 			}
 		}
 	}
@@ -182,7 +184,7 @@ func (p *play) onlyResults(reply *replyView) (from, to int) {
 	return from, to
 }
 
-// timeout gives the time that a try of a tool may take, 0 for any.
+// timeout returns the time that a try of a tool may take, 0 for no limit.
 func (p *play) timeout(name string) time.Duration {
 	if t := tool(p.Script, name); t != nil && t.Timeout > 0 {
 		return t.Timeout
@@ -190,8 +192,8 @@ func (p *play) timeout(name string) time.Duration {
 	return p.Config.Time.Tool
 }
 
-// checkKeyOrder: arguments whose keys stand in another order give the same
-// stops, where no detector looks at the raw text.
+// checkKeyOrder: with the keys of the arguments in another order, the runs end by
+// the same stops, unless a detector compares the raw text.
 func checkKeyOrder(p *play) (string, bool) {
 	if !severalKeys(p.Script) || halves(p.Script) || slices.ContainsFunc(p.Config.Detectors, func(d detect.Detector) bool { return slices.Contains(d.Key, detect.RawArgs) }) {
 		return "", false
@@ -211,7 +213,7 @@ func checkKeyOrder(p *play) (string, bool) {
 			second, _ := reorder(a[j].Args, true)
 			shuffled = shuffled || first != second
 			if first != a[j].Args {
-				before = nil // the case itself is not written so
+				before = nil // the case itself is written differently: play the sorted one
 			}
 			a[j].Args, b[j].Args = first, second
 		}
@@ -228,8 +230,8 @@ func checkKeyOrder(p *play) (string, bool) {
 	return "", true
 }
 
-// halves reports whether a fault cuts arguments in the middle: which keys are
-// left depends on their order.
+// halves reports whether a fault cuts arguments in the middle. The keys that are
+// left then depend on their order.
 func halves(s *fakes.Script) bool {
 	return slices.ContainsFunc(s.Faults, func(f fakes.Fault) bool { return f.Kind == "malform" })
 }
@@ -246,7 +248,7 @@ func severalKeys(s *fakes.Script) bool {
 	return false
 }
 
-// stops gives how the runs stopped.
+// stops returns the stops of the runs and their numbers of calls.
 func (p *play) stops() string {
 	var words []string
 	for _, o := range p.outcomes {
@@ -255,7 +257,7 @@ func (p *play) stops() string {
 	return strings.Join(words, ", ")
 }
 
-// span scales a latency; zero stands for what is not said.
+// span scales a latency and removes its range. unsaid replaces a zero one.
 func (k scale) span(s fakes.Span, unsaid time.Duration) fakes.Span {
 	switch {
 	case s == fakes.Span{}:

@@ -8,15 +8,15 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A bound is a setting of the config that bounds something.
+// A bound is a setting of the config that limits something.
 type bound struct {
 	name    string
 	on      func(*loop.Config) bool
-	reached func(*play, *used) bool // or perhaps: where a count cannot tell
+	reached func(*play, *used) bool // true also if it may have been reached
 	raise   func(*loop.Config)
 }
 
-// used is what a session has used at most, whatever the scope.
+// used is an upper bound on the usage of a session in either scope.
 type used struct {
 	turns, asked, tries, batch, retries, modelTries, unusable, failing int
 	tokens, cost                                                       int64
@@ -72,8 +72,8 @@ var bounds = []bound{
 		func(c *loop.Config) { c.History.CompactAt++ }},
 }
 
-// checkRaised: a limit that is not reached, raised, changes nothing, where no
-// hint tells the model how much is left.
+// checkRaised: raising limits that are not reached changes nothing, unless a hint
+// shows the model how much is left.
 func checkRaised(p *play) (string, bool) {
 	if p.Config.Limits.Near > 0 || p.Script.Planner != loop.PlannerNative {
 		return "", false
@@ -100,7 +100,7 @@ func checkRaised(p *play) (string, bool) {
 	return sameAs(p, higher, "with limits raised that were not reached ("+strings.Join(names, ", ")+")")
 }
 
-// names reports whether a detector's name stands anywhere in the trace.
+// names reports whether the trace has a note or a stop of a detector.
 func (p *play) names(detector string) bool {
 	for i := range p.trace {
 		for j := range p.trace[i].Effects {
@@ -113,7 +113,7 @@ func (p *play) names(detector string) bool {
 	return false
 }
 
-// used sums up what the session has used, once.
+// used returns the usage of the session, which it sums up once.
 func (p *play) used() *used {
 	if p.sums != nil {
 		return p.sums
@@ -174,8 +174,8 @@ func (u *used) record(r *loop.Record) {
 	}
 }
 
-// checkStricter: with stricter limits on turns, calls, tokens or time, at which
-// the run simply stops, the trace is the same up to that stop.
+// checkStricter: with a stricter limit on turns, calls, tokens or time that stops
+// the run, the trace is the same up to that stop.
 func checkStricter(p *play) (string, bool) {
 	l := &p.Config.Limits
 	if l.AtLimit != loop.LimitStop && l.AtLimit != "" || l.Near > 0 || p.Script.Planner != loop.PlannerNative || p.Config.Time.PauseForUser {
@@ -201,7 +201,7 @@ func checkStricter(p *play) (string, bool) {
 	return p.prefix(strict, stop)
 }
 
-// lower gives the lower of two limits, of which 0 is none.
+// lower returns the lower of two limits. A limit of 0 means none.
 func lower(limit, other int) int {
 	if limit == 0 {
 		return other
@@ -209,8 +209,7 @@ func lower(limit, other int) int {
 	return min(limit, other)
 }
 
-// prefix compares the trace with that of a stricter config, up to where it is
-// the stop that makes the difference.
+// prefix compares the trace with that of a stricter config, up to the stop.
 func (p *play) prefix(strict *Case, stop loop.Stop) (string, bool) {
 	s := played(strict)
 	d := p.differs(0, s.trace)
@@ -218,7 +217,7 @@ func (p *play) prefix(strict *Case, stop loop.Stop) (string, bool) {
 		return "", true // not reached
 	}
 	if d >= len(s.trace) {
-		return fmt.Sprintf("with a stricter limit the trace breaks off before %s", aLine(recordText(p.trace, d))), true
+		return fmt.Sprintf("with a stricter limit the trace ends before %s", aLine(recordText(p.trace, d))), true
 	}
 	here := &s.trace[d]
 	sameInput := d < len(p.trace) && inputText(here) == inputText(&p.trace[d])
@@ -229,15 +228,15 @@ func (p *play) prefix(strict *Case, stop loop.Stop) (string, bool) {
 	for _, r := range s.view().runs {
 		if r.begin <= d && (r.end >= d || r.end < 0) {
 			if r.outcome == nil || r.outcome.Stop != stop && !s.also(r, stop) {
-				return fmt.Sprintf("with a stricter limit the trace is another where %s does not stop the run: ", stop) + difference(recordText(p.trace, d), here.String()), true
+				return fmt.Sprintf("with a stricter limit the trace differs where %s does not stop the run: ", stop) + difference(recordText(p.trace, d), here.String()), true
 			}
 			return "", true
 		}
 	}
-	return "with a stricter limit the trace is another between two runs", true
+	return "with a stricter limit the trace differs between two runs", true
 }
 
-// also reports whether a stop came second in a run.
+// also reports whether a run notes the stop as one that also applied.
 func (p *play) also(r *runView, stop loop.Stop) bool {
 	for i := r.begin; i <= r.end; i++ {
 		for j := range p.trace[i].Effects {

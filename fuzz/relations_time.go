@@ -10,8 +10,8 @@ import (
 // A scale multiplies durations.
 type scale int64
 
-// even is a number that all counts of pieces up to mostParts divide, so that a
-// stream of them ends its pieces at whole nanoseconds whatever it is scaled by.
+// even is divisible by every number of pieces up to mostParts. So the pieces of a
+// stream end at whole nanoseconds, however it is scaled.
 const (
 	even      = 60
 	mostParts = 6
@@ -19,8 +19,8 @@ const (
 
 func (k scale) of(d time.Duration) time.Duration { return time.Duration(k) * d }
 
-// checkScaled: all durations of the config and the world times k, without
-// jitter, give the same steps at times k.
+// checkScaled: multiplying all durations of the config and the world, without
+// jitter, keeps the steps and multiplies their times.
 func checkScaled(p *play) (string, bool) {
 	for i := range p.Script.Model {
 		if s := &p.Script.Model[i]; s.Chunks > mostParts {
@@ -32,13 +32,13 @@ func checkScaled(p *play) (string, bool) {
 	for i := range max(len(once.trace), len(slow.trace)) {
 		a, b := timeless(once.trace, i, 1), timeless(slow.trace, i, k)
 		if a != b {
-			return "with all durations tripled, the steps are others: " + difference(a, b), true
+			return "with all durations tripled, the steps differ: " + difference(a, b), true
 		}
 	}
 	return "", true
 }
 
-// scaledPlay plays a case with all durations multiplied, the ceiling's too.
+// scaledPlay plays a case with all durations multiplied, including the ceiling's.
 func scaledPlay(c *Case, k scale) *play {
 	p := &play{Case: scaled(c, k)}
 	w := newWorld(p.Case)
@@ -47,8 +47,8 @@ func scaledPlay(c *Case, k scale) *play {
 	return p
 }
 
-// timeless is a record's text with its time divided by k, and without the texts
-// that tell times.
+// timeless returns a record's text with its times divided by k, and without the
+// texts that may contain times.
 func timeless(t loop.Trace, i int, k time.Duration) string {
 	if i >= len(t) {
 		return ""
@@ -68,8 +68,9 @@ func timeless(t loop.Trace, i int, k time.Duration) string {
 	return r.String()
 }
 
-// scaled gives a case with every duration said and multiplied, without ranges,
-// jitter, and bounds on the length of texts, in some of which times stand.
+// scaled returns a copy of a case with every duration explicit and multiplied. It
+// has no ranges, no jitter, and no limits on the length of texts, since some texts
+// contain times.
 func scaled(c *Case, k scale) *Case {
 	out := c.clone()
 	scaleConfig(&out.Config, k)
@@ -109,7 +110,7 @@ func scaleConfig(c *loop.Config, k scale) {
 		}
 	}
 	c.History.MaxResultChars, c.Contracts.MaxPayloadBytes = 0, 0
-	c.History.CompactAt, c.History.CompactTokens = 0, 0 // the world takes its own time for a summary
+	c.History.CompactAt, c.History.CompactTokens = 0, 0 // the time of the world's own summary cannot be scaled
 }
 
 func scaleTools(tools []fakes.Tool, k scale) {

@@ -38,14 +38,13 @@ type (
 	}
 )
 
-// WriteResults writes a campaign as a results file: the header with the numbers
-// of the campaign, a tally for each kind of attack, how often each invariant was
-// judged and broken, and the failures. scenario returns the YAML of the failure
-// with an index.
+// WriteResults writes a campaign as a results file: the header, a tally for each
+// kind of attack, how often each invariant was judged and broken, and the failures.
+// scenario returns the YAML of the i-th failure.
 func (s *Summary) WriteResults(w io.Writer, h scenarios.Header, scenario func(i int) []byte, interrupted bool) error {
 	h.Kind, h.Scenarios, h.Trials = "fuzz", s.All.Runs, s.All.Runs
 	if h.Order == nil {
-		h.Order = []string{} // every case has a config of its own
+		h.Order = []string{} // each case has its own config, not a variant
 	}
 	lines := []any{h}
 	for _, t := range s.Tallies() {

@@ -7,8 +7,8 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// ending gives how the last run of a case ends, "" where it does not, and the
-// label that goes with it.
+// ending returns the end state of a case's last run, "" if it does not end, and the
+// label that fits it.
 func (c *Case) ending() (loop.EndState, scenarios.Label) {
 	p := safely(c)
 	if p == nil || len(p.outcomes) == 0 {
@@ -21,7 +21,7 @@ func (c *Case) ending() (loop.EndState, scenarios.Label) {
 	return end, scenarios.Runaway
 }
 
-// Trace plays a case and gives the trace; nil if that panics.
+// Trace plays a case and returns its trace, or nil if that panics.
 func (c *Case) Trace() loop.Trace {
 	if p := safely(c); p != nil {
 		return p.trace
@@ -29,7 +29,7 @@ func (c *Case) Trace() loop.Trace {
 	return nil
 }
 
-// safely plays a case; nil if that panics.
+// safely plays a case, and returns nil if that panics.
 func safely(c *Case) (p *play) {
 	defer func() {
 		if recover() != nil {
@@ -39,8 +39,8 @@ func safely(c *Case) (p *play) {
 	return played(c)
 }
 
-// Unsaid lists what of a case the scenario language has no words for: a scenario
-// of it may go otherwise.
+// Unsaid lists the parts of a case that a scenario cannot express. With such parts,
+// the scenario may play differently.
 func (c *Case) Unsaid() []string {
 	var out []string
 	say := func(is bool, what string) {
@@ -62,9 +62,9 @@ func (c *Case) random() bool {
 	return c.Script.Random() || jitters(c.Config.Retry.Backoff) || jitters(c.Config.ModelRetry.Backoff)
 }
 
-// YAML writes a scenario of a case, for a file that `agentbench run` takes as it
-// is: see [scenarios.Scenario.YAML]. Its expectation is what came of the case:
-// that is no more than what happened. comment stands at its head.
+// YAML returns the case as a scenario file that `agentbench run` can run: see
+// [scenarios.Scenario.YAML]. The scenario expects the end state that the case has,
+// right or wrong. The file begins with the comment.
 func (c *Case) YAML(name, description, comment string) []byte {
 	end, label := c.ending()
 	s := scenarios.Scenario{Name: name, Description: description, Label: label, Config: c.Config, Script: *c.Script,
@@ -72,6 +72,6 @@ func (c *Case) YAML(name, description, comment string) []byte {
 	return s.YAML(comment)
 }
 
-// Settings lists the settings of the config that differ from those of the preset
-// none, as a variant's file says them: limits.turns: 5.
+// Settings lists the settings of the config that differ from the preset none, in the
+// form of a variant's file: limits.turns: 5.
 func (c *Case) Settings() []string { return scenarios.Settings(c.Config) }

@@ -9,8 +9,8 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// TestYAML: a generated case that is written as a scenario and loaded again
-// plays as it did, for whatever the language has words for.
+// TestYAML: a generated case that is written as a scenario and loaded again plays
+// like before, if a scenario can express all of it.
 func TestYAML(t *testing.T) {
 	dir := t.TempDir()
 	n, cases := 0, 400

@@ -7,12 +7,12 @@ import (
 	"github.com/agentbench-go/agentbench/loop/contract"
 )
 
-// schemas reads JSON Schemas, each one once: compiling takes longer than a run.
+// schemas compiles each JSON Schema once, because compiling takes longer than a run.
 type schemas struct{}
 
 var compiled sync.Map // text → loop.Schema
 
-// Compile reads a schema.
+// Compile returns the compiled schema of a text.
 func (schemas) Compile(text string) (loop.Schema, error) {
 	if s, ok := compiled.Load(text); ok {
 		return s.(loop.Schema), nil

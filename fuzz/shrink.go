@@ -11,12 +11,12 @@ import (
 	"github.com/leanovate/gopter"
 )
 
-// mostPlays bounds how many smaller cases are tried for one failure.
+// mostPlays is the largest number of smaller cases that are tried for one failure.
 const mostPlays = 6000
 
-// Shrink gives the smallest case it finds that breaks the same invariant: by
-// leaving out and simplifying one thing after another, as long as that makes a
-// difference. It is deterministic.
+// Shrink returns the smallest case it finds that breaks the same invariant. It
+// leaves out and simplifies one part after another, until nothing more can go. It
+// is deterministic.
 func Shrink(c *Case, breaks Invariant) *Case {
 	small := copyOf(c)
 	left := mostPlays
@@ -27,7 +27,7 @@ func Shrink(c *Case, breaks Invariant) *Case {
 	for round := 0; ; round++ {
 		w := walk{Case: small, try: try, late: round > 0}
 		if breaks == Recovers {
-			w.lists() // any other change may take away what makes the case recoverable
+			w.lists() // other changes may make the case unrecoverable
 		} else {
 			w.all()
 		}
@@ -38,8 +38,9 @@ func Shrink(c *Case, breaks Invariant) *Case {
 	}
 }
 
-// shorten gives a case whose last step goes on for ever an end, where that does
-// not matter: a short trace is easier to read than a short script.
+// shorten adds an end to a case whose last step repeats its calls forever, if the
+// case then still breaks the invariant: a short trace is easier to read than a short
+// script.
 func shorten(c *Case, try func() bool) {
 	steps := c.Script.Model
 	last := len(steps) - 1
@@ -57,8 +58,7 @@ func shorten(c *Case, try func() bool) {
 	c.Script.Model = steps
 }
 
-// breaksIt reports whether a case is one that can be played, and breaks an
-// invariant.
+// breaksIt reports whether a case can be played and breaks the invariant.
 func breaksIt(c *Case, breaks Invariant) (broken bool) {
 	if !playable(c) {
 		return false
@@ -69,7 +69,7 @@ func breaksIt(c *Case, breaks Invariant) (broken bool) {
 		}
 	}()
 	p := played(c)
-	var dry *fakes.DryError // a smaller script that says too little
+	var dry *fakes.DryError // the smaller script lacks an answer
 	if p.machine == nil || errors.As(p.err, &dry) || p.err != nil && breaks != Ends {
 		return false
 	}
@@ -84,8 +84,7 @@ func breaksIt(c *Case, breaks Invariant) (broken bool) {
 	return false
 }
 
-// playable reports whether a script can be written down as a scenario and be
-// played.
+// playable reports whether a script can be played and written as a scenario.
 func playable(c *Case) bool {
 	s := c.Script
 	if len(s.Model) == 0 || s.Validate() != nil {
@@ -109,7 +108,7 @@ func playable(c *Case) bool {
 	return true
 }
 
-// sayable reports whether the scenario language has the words for a step.
+// sayable reports whether a scenario can express a step.
 func sayable(s *fakes.Step) bool {
 	if s.FirstToken > 0 && (s.Chunks == 0 || s.Latency.Min > 0 && s.FirstToken > s.Latency.Min) || s.FailForever && len(s.Failures) == 0 {
 		return false
@@ -122,8 +121,8 @@ func sayable(s *fakes.Step) bool {
 	return true
 }
 
-// Shrinker is the shrinker of [Gen]: it gives every case that is one thing
-// simpler.
+// Shrinker is the shrinker of [Gen]: it yields every case that is simpler in one
+// part.
 func Shrinker(value any) gopter.Shrink {
 	next, stop := iter.Pull(simpler(value.(*Case)))
 	return func() (any, bool) {
@@ -150,14 +149,14 @@ func simpler(c *Case) iter.Seq[*Case] {
 	}
 }
 
-// copyOf gives a case that shares nothing with another.
+// copyOf returns a deep copy of a case.
 func copyOf(c *Case) *Case {
 	out := deepCopy(reflect.ValueOf(*c)).Interface().(Case)
 	return &out
 }
 
-// deepCopy copies all that a value points to, but for what stands behind an
-// interface, which is only ever replaced.
+// deepCopy copies a value and everything that it points to, except through an
+// interface: such values are only replaced, never changed.
 func deepCopy(v reflect.Value) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	out.Set(v)

@@ -13,7 +13,7 @@ import (
 	"github.com/leanovate/gopter/prop"
 )
 
-// breaking makes every case that is so break an invariant of its own.
+// breaking adds an invariant that the cases for which a function returns true break.
 func breaking(t *testing.T, is func(*Case) bool) Invariant {
 	t.Helper()
 	old := checkers
@@ -41,8 +41,8 @@ func writesAfterRetries(c *Case) bool {
 	return false
 }
 
-// smallest is the least that writesAfterRetries needs: a step with the call, and
-// the setting. The script has an end.
+// smallest is the smallest case with writesAfterRetries: a step with the call, the
+// end of the script, and the setting.
 func smallest() *Case {
 	c := &Case{Seed: 1, Config: loop.Off(), Script: &fakes.Script{Task: "Go.", Model: []fakes.Step{
 		{Calls: []fakes.StepCall{{Name: "write"}}}, {Text: "Done.", Repeat: fakes.Forever}}}}
@@ -50,8 +50,8 @@ func smallest() *Case {
 	return c
 }
 
-// TestShrink: what does not matter goes, what matters is made as small as it can
-// be, and the case itself stays as it is.
+// TestShrink: irrelevant parts go, relevant parts become as small as possible, and the
+// original case does not change.
 func TestShrink(t *testing.T) {
 	name := breaking(t, writesAfterRetries)
 	shrunk := 0
@@ -74,7 +74,7 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestShrinkMerges: steps that say the same become one that is repeated.
+// TestShrinkMerges: equal steps become one that is repeated.
 func TestShrinkMerges(t *testing.T) {
 	name := breaking(t, func(c *Case) bool {
 		calls := 0
@@ -94,8 +94,8 @@ func TestShrinkMerges(t *testing.T) {
 	}
 }
 
-// TestShrinkRecovers: of a recoverable case nothing changes but what happens in
-// it: its config is what makes it recoverable.
+// TestShrinkRecovers: shrinking a recoverable case does not change its config, which
+// makes it recoverable.
 func TestShrinkRecovers(t *testing.T) {
 	old := checkers
 	t.Cleanup(func() { checkers = old })
@@ -110,8 +110,8 @@ func TestShrinkRecovers(t *testing.T) {
 	}
 }
 
-// TestGen: the generator serves properties of one's own: gopter finds a case and
-// shrinks it with the shrinker that comes with it.
+// TestGen: the generator works in gopter's properties: gopter finds a case and shrinks
+// it with the generator's shrinker.
 func TestGen(t *testing.T) {
 	p := gopter.DefaultTestParametersWithSeed(4)
 	result := prop.ForAll(func(c *Case) bool { return !writesAfterRetries(c) }, Gen(Options{})).Check(p)
@@ -127,8 +127,8 @@ func TestGen(t *testing.T) {
 	}
 }
 
-// TestSaved: a case that was saved is a scenario that loads, passes, and says in
-// its comment what no scenario can say.
+// TestSaved: a saved case is a scenario that loads and passes, and its comment lists
+// the parts that a scenario cannot express.
 func TestSaved(t *testing.T) {
 	c := Number(1, 4, Options{})
 	c.Depth, c.Strays = 1, []Stray{{After: 1}}

@@ -1,11 +1,11 @@
 package fuzz
 
-// A Tally counts the runs of a kind.
+// A Tally counts the runs of a kind of case. Each case is one run.
 type Tally struct {
-	Runs        int // all
-	Survived    int // that kept every invariant; a recoverable one also reached DONE
-	Recoverable int // whose config has the means against all that goes wrong
-	Done        int // of these, that reached DONE
+	Runs        int // all runs
+	Survived    int // runs that kept every invariant; recoverable ones also ended as DONE
+	Recoverable int // runs whose config can handle every failure
+	Done        int // recoverable runs that ended as DONE
 }
 
 func (t *Tally) add(v *Checked) {
@@ -26,14 +26,13 @@ type Summary struct {
 	All     Tally
 	Attacks map[Attack]*Tally // a run counts for each of its attacks
 	Calm    Tally             // runs without an attack
-	Judged  map[Invariant]int // runs that an invariant said something about
-	Broken  map[Invariant]int // runs that broke it as the first
-	// Failures are the first runs that broke each invariant, in the order in
-	// which they came.
+	Judged  map[Invariant]int // runs to which the invariant applies
+	Broken  map[Invariant]int // runs that broke the invariant, and none before it
+	// Failures holds the first run that broke each invariant, in order.
 	Failures []*Checked
 }
 
-// NewSummary makes a summary without a run.
+// NewSummary returns a summary without runs.
 func NewSummary() *Summary {
 	s := &Summary{Attacks: map[Attack]*Tally{}, Judged: map[Invariant]int{}, Broken: map[Invariant]int{}}
 	for _, a := range Attacks() {
@@ -65,14 +64,15 @@ func (s *Summary) Add(v *Checked) {
 	s.Broken[v.Violation.Invariant]++
 }
 
-// A KindTally counts the runs with an attack, without any ("none"), or "all".
+// A KindTally counts the runs with an attack, without any attack ("none"), or all
+// runs ("all").
 type KindTally struct {
 	Kind string
 	Tally
 }
 
-// Tallies returns a tally for each attack, one for the runs without an attack,
-// and that of all runs.
+// Tallies returns a tally for each attack, for the runs without an attack, and for
+// all runs.
 func (s *Summary) Tallies() []KindTally {
 	var all []KindTally
 	for _, a := range Attacks() {
@@ -84,9 +84,8 @@ func (s *Summary) Tallies() []KindTally {
 // Gate is the least share of runs that must survive.
 const Gate = 0.95
 
-// Passed reports whether the campaign passes: no promise of the loop is broken,
-// and the share of runs that survive is not below [Gate]. A recoverable run that
-// did not reach DONE breaks no promise by itself.
+// Passed reports whether the campaign passes: no invariant except recovers is
+// broken, and the share of runs that survive is at least [Gate].
 func (s *Summary) Passed() bool {
 	for name, n := range s.Broken {
 		if n > 0 && name != Recovers {

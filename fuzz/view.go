@@ -7,8 +7,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A view is a trace as the checks read it, taken at its word. It shares no code
-// with the loop's own audit.
+// A view is a trace as the checks read it. It shares no code with the loop's own
+// audit.
 type view struct {
 	runs  []*runView
 	calls []*callView // by number, from 1
@@ -21,7 +21,7 @@ type runView struct {
 	outcome    *loop.Outcome
 	replies    []*replyView
 	requests   []requestView
-	paused     time.Duration // that gates and questions were open
+	paused     time.Duration // the time that gates and questions were open
 	asked      bool          // the user was asked a question
 }
 
@@ -32,7 +32,7 @@ type requestView struct {
 	to  loop.Purpose
 }
 
-// A replyView is a reply that the loop took.
+// A replyView is a reply that the loop accepted.
 type replyView struct {
 	rec   int
 	in    *loop.Input
@@ -54,7 +54,7 @@ type callView struct {
 	denied bool
 	tries  []tryView
 	puts   []putView
-	last   *loop.Input // the last result that a try got, as a hook left it
+	last   *loop.Input // the last result of a try, as changed by a hook
 }
 
 type tryView struct {
@@ -66,7 +66,7 @@ type tryView struct {
 
 type putView struct {
 	rec int
-	seq int // among all effects
+	seq int // its number among all effects
 	e   *loop.Effect
 }
 
@@ -83,9 +83,9 @@ func readTrace(t loop.Trace) *view {
 type reading struct {
 	*view
 	run    *runView
-	asks   map[loop.Ref]loop.Purpose // what requests are for
-	gates  map[int]int               // gate → call, for permissions
-	shown  map[int]int               // the same for hooks after calls
+	asks   map[loop.Ref]loop.Purpose // the purposes of requests
+	gates  map[int]int               // permission gate → call
+	shown  map[int]int               // gate of the hook after a call → call
 	seq    int
 	opened map[loop.Ref]time.Duration
 }
@@ -139,7 +139,7 @@ func (r *reading) input(i int, in *loop.Input) {
 func (r *reading) reply(i int, in *loop.Input) {
 	reply := &replyView{rec: i, in: in, to: r.asks[in.Ref]}
 	if reply.to == loop.ForSummary {
-		in = &loop.Input{} // calls in a summary mean nothing, and have no number
+		in = &loop.Input{} // calls in a summary are ignored, and have no number
 	}
 	for _, asked := range in.Calls {
 		c := &callView{n: len(r.calls) + 1, name: strings.TrimSpace(asked.Name), args: asked.Args}
@@ -149,8 +149,8 @@ func (r *reading) reply(i int, in *loop.Input) {
 	r.run.replies = append(r.run.replies, reply)
 }
 
-// call gives a call by its number. A call of a planner stands in a reply's text:
-// it is there once something is done about it.
+// call returns the call with that number, or nil if there is none yet. A planner's
+// call is in a reply's text, so it is known only from its first effect on.
 func (r *reading) call(n int) *callView {
 	if n < 1 || n > len(r.calls) {
 		return nil
@@ -158,7 +158,8 @@ func (r *reading) call(n int) *callView {
 	return r.calls[n-1]
 }
 
-// planned gives a call that a planner's reply may have asked for.
+// planned returns the call with that number. If it is the next number, the call
+// comes from the text of the last reply, and planned adds it there.
 func (r *reading) planned(n int) *callView {
 	if n == len(r.calls)+1 && r.run != nil && len(r.run.replies) > 0 {
 		reply := r.run.replies[len(r.run.replies)-1]

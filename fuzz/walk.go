@@ -10,17 +10,17 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A walk goes through a case and tries everything that makes it simpler, in
-// place: try says whether to keep it.
+// A walk simplifies a case in place, one change after another. It keeps a change if
+// try returns true.
 type walk struct {
 	*Case
 	try  func() bool
-	kept bool // something was
-	// late says that the large things have been tried in an earlier walk.
+	kept bool // a change was kept
+	// late is set if an earlier walk has tried the large changes.
 	late bool
 }
 
-// set puts a value in place of another, unless that is the same or try says no.
+// set replaces a value, and reports whether the change was kept.
 func (w *walk) set(v, to reflect.Value) bool {
 	if reflect.DeepEqual(v.Interface(), to.Interface()) {
 		return false
@@ -36,7 +36,7 @@ func (w *walk) set(v, to reflect.Value) bool {
 	return false
 }
 
-// all tries the large things first, then every value.
+// all tries the large changes first, then every value.
 func (w *walk) all() {
 	s := reflect.ValueOf(w.Script).Elem()
 	for _, list := range []reflect.Value{
@@ -70,7 +70,7 @@ func (w *walk) all() {
 	w.set(s.FieldByName("Task"), reflect.ValueOf("Go."))
 }
 
-// lists tries to leave out what the world does.
+// lists tries to leave out parts of the world.
 func (w *walk) lists() {
 	s := reflect.ValueOf(w.Script).Elem()
 	w.shorten(s.FieldByName("Model"))
@@ -89,8 +89,8 @@ func (w *walk) lists() {
 	}
 }
 
-// shorten leaves out parts of a list: halves, quarters, and so on down to single
-// entries.
+// shorten tries to leave out parts of a list: all of it, halves, quarters, and so on
+// down to single entries.
 func (w *walk) shorten(list reflect.Value) {
 	for size := list.Len(); size > 0; size /= 2 {
 		for at := 0; at < list.Len(); {
@@ -105,8 +105,8 @@ func (w *walk) shorten(list reflect.Value) {
 	}
 }
 
-// last makes the last step go on for ever, so that the script does not run dry
-// where a setting is taken away that had ended the run.
+// last makes the last plain step repeat forever, so that the script does not run dry
+// when a setting that ends the run is removed.
 func (w *walk) last() {
 	for i := len(w.Script.Model) - 1; i >= 0; i-- {
 		if s := &w.Script.Model[i]; s.When == fakes.WhenAlways {
@@ -116,8 +116,8 @@ func (w *walk) last() {
 	}
 }
 
-// extend leaves out steps that are there only so that the script does not run
-// dry: the last one goes on for ever in their place.
+// extend tries to leave out steps whose only effect is that the script does not run
+// dry: the last step repeats forever in their place.
 func (w *walk) extend() {
 	steps := reflect.ValueOf(w.Script).Elem().FieldByName("Model")
 	for i := 0; i+1 < steps.Len(); {
@@ -129,7 +129,7 @@ func (w *walk) extend() {
 	}
 }
 
-// merge puts one step in the place of two neighbours: it is repeated instead.
+// merge tries to replace two neighbours by the first of them, repeated.
 func (w *walk) merge() {
 	steps := reflect.ValueOf(w.Script).Elem().FieldByName("Model")
 	for i := 0; i+1 < steps.Len(); {
@@ -154,8 +154,8 @@ var (
 	durationType = reflect.TypeFor[time.Duration]()
 )
 
-// value tries simpler values. base is the simplest that there can be, an
-// invalid Value where that is the zero value.
+// value tries simpler values. base is the simplest value; an invalid base means the
+// zero value.
 func (w *walk) value(v, base reflect.Value) {
 	if !base.IsValid() {
 		base = reflect.Zero(v.Type())
@@ -192,7 +192,7 @@ func (w *walk) value(v, base reflect.Value) {
 	}
 }
 
-// number tries numbers that are smaller and not 0.
+// number tries those of the numbers that are above 0 and smaller.
 func (w *walk) number(v reflect.Value, smaller ...int64) {
 	for _, n := range smaller {
 		if n > 0 && n < v.Int() {
@@ -227,8 +227,8 @@ func (w *walk) text(v reflect.Value) {
 	}
 }
 
-// leaves lists the values of a that differ from those of b, by their place; an
-// entry of a list counts as one.
+// leaves lists the paths of the values of b that differ from those of a. Each struct
+// in a list of b counts as one.
 func leaves(a, b reflect.Value) []string {
 	var out []string
 	var compare func(path string, a, b reflect.Value)

@@ -13,8 +13,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// anyCall, anyStep, anyFailure, anyAnswer, anyText and anyFault report whether a
-// case has one that is as described.
+// anyCall, anyStep, anyFailure, anyAnswer, anyText and anyFault report whether a case
+// has one for which a function returns true.
 func anyStep(c *Case, is func(*fakes.Step) bool) bool {
 	return slices.ContainsFunc(c.Script.Model, func(s fakes.Step) bool { return is(&s) })
 }
@@ -63,7 +63,7 @@ func named(c *Case, name string) bool {
 
 func parses(args string) bool { return json.Valid([]byte(args)) }
 
-// words are what worlds are to be made of, each with a way to see it in a case.
+// words are the ingredients of worlds, each with a test for it in a case.
 var words = []struct {
 	word string
 	in   func(*Case) bool
@@ -216,8 +216,8 @@ var words = []struct {
 	{"a cancel as a call starts", func(c *Case) bool { return c.Script.User.Cancel != nil && c.Script.User.Cancel.Call > 0 }},
 }
 
-// TestWords: generated worlds have all that they are to be made of. Each word is
-// in at least two cases of 4,000; most are in a hundred.
+// TestWords: generated worlds have every ingredient. Each is in at least two cases of
+// 4,000; most are in a hundred.
 func TestWords(t *testing.T) {
 	const cases, least = 4000, 2
 	seen := map[string]int{}
