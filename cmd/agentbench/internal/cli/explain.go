@@ -31,21 +31,20 @@ func newExplain() *cobra.Command {
 	f := &explainFlags{seed: 1}
 	cmd := &cobra.Command{
 		Use:   "explain NAME|PATH|RESULTS",
-		Short: "Say what a scenario does and why it ended as it did, or a trial of a results file",
-		Long: `Say in words what a scenario does: the task, the tools and how they behave, what
-the model says step by step, and what is expected. Then run it and show how it
-ended and why, the counts, what the checks found, and the whole trace.
+		Short: "Explain a scenario, or a trial of a results file, and how it ended",
+		Long: `Explain a scenario in words: the task, the tools and how they behave, what the
+model says step by step, and what is expected. Then run it and show how it ended
+and why, the counts, the findings and the whole trace.
 
-NAME is an embedded scenario, as suite/name or as name where that is clear;
-PATH is a file.
+NAME is an embedded scenario: suite/name, or name if only one suite has it. PATH
+is a scenario file.
 
-Of a RESULTS file (.jsonl) it runs nothing: it says of one trial, from its line
-alone, why it ended so: how it was stopped and by what, what it used, what the
-checks found, how the trace differs from the golden, and the trace if it was
-kept. --trial names the trial where there are several; without it the one that
-did not pass is meant.
+With a RESULTS file (.jsonl), explain runs nothing. It explains one trial from its
+line in the file: what stopped it and why, what it used, the findings, how its
+trace differs from the golden, and the trace if the file has it. --trial chooses
+the trial; without it, the only trial or the only one that did not pass.
 
-The exit code is the verdict's.`,
+The exit code is that of the verdict.`,
 		Example: `  agentbench explain stuck-loops/same-call-forever
   agentbench explain same-call-forever --variant none
   agentbench explain my-scenarios/flaky.yaml --seed 7
@@ -64,11 +63,11 @@ The exit code is the verdict's.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
-	cmd.Flags().StringVar(&f.variant, "variant", "", "run it under this `VARIANT`: a preset or a YAML file (default: the one it is meant for)")
+	cmd.Flags().StringVar(&f.variant, "variant", "", "run it under this `VARIANT`, a preset or a YAML file (default: its own)")
 	completeVariant(cmd)
-	cmd.Flags().BoolVar(&f.plain, "plain", false, "leave out what the scenario changes in the variant that it is meant for, and expects there, as compare does")
-	cmd.Flags().Var(&f.seed, "seed", "the seed of what it draws at random")
-	cmd.Flags().StringVar(&f.trial, "trial", "", "of a results file, the `TRIAL`: "+trialForm)
+	cmd.Flags().BoolVar(&f.plain, "plain", false, "ignore the scenario's own config and expectations, as compare does")
+	cmd.Flags().Var(&f.seed, "seed", "the seed of its random numbers")
+	cmd.Flags().StringVar(&f.trial, "trial", "", "explain this `TRIAL` of a results file: "+trialForm)
 	if err := cmd.RegisterFlagCompletionFunc("trial", completeTrial); err != nil {
 		panic(err) // there is no such flag: a mistake in this file
 	}
@@ -82,7 +81,7 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 		return f.explainResult(cmd, name)
 	}
 	if f.trial != "" {
-		return misuse("agentbench explain results.jsonl --trial "+f.trial, "--trial names a trial of a results file, and %s is none", name)
+		return misuse("agentbench explain results.jsonl --trial "+f.trial, "--trial is for a results file, and %s is not one", name)
 	}
 	s, err := findScenario(name)
 	if err != nil {
@@ -118,8 +117,8 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 	return verdict(summary)
 }
 
-// findScenario gives the embedded scenario of that name, or the one in the file
-// at that path.
+// findScenario returns the embedded scenario with this name, or the one in the
+// file at this path.
 func findScenario(name string) (*scenarios.Scenario, error) {
 	isYAML := slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(filepath.Ext(name)))
 	if !isYAML {
@@ -137,13 +136,13 @@ func findScenario(name string) (*scenarios.Scenario, error) {
 	case len(all) == 0:
 		return nil, misuse("a scenario is a .yaml file", "there is no scenario in %s", name)
 	case len(all) > 1:
-		return nil, misuse("give the path of one of them, such as "+all[0].File, "%s holds %d scenarios", name, len(all))
+		return nil, misuse("name one of them, such as "+all[0].File, "%s has %d scenarios", name, len(all))
 	}
 	return all[0], nil
 }
 
-// findEmbedded gives the embedded scenario whose suite/name, or whose name
-// alone, is name; nil if there is none.
+// findEmbedded returns the embedded scenario whose suite/name, or whose name
+// alone, is name; nil if there is none. It fails if two suites have the name.
 func findEmbedded(name string) (*scenarios.Scenario, error) {
 	all, err := scenarios.Load()
 	if err != nil {
@@ -166,11 +165,11 @@ func findEmbedded(name string) (*scenarios.Scenario, error) {
 	case 1:
 		return found[0], nil
 	}
-	return nil, misuse("it is one of "+strings.Join(ids, ", "), "there are %d scenarios %q", len(found), name)
+	return nil, misuse("name one of them: "+strings.Join(ids, ", "), "there are %d scenarios %q", len(found), name)
 }
 
-// shortAndFull gives the names of the embedded scenarios with and without their
-// suites.
+// shortAndFull returns the names of the embedded scenarios, each without and with
+// its suite.
 func shortAndFull() []string {
 	var names []string
 	for _, s := range embedded() {
@@ -179,12 +178,11 @@ func shortAndFull() []string {
 	return names
 }
 
-// explainResult says of one trial of a results file why it ended as it did, from
-// its line alone.
+// explainResult explains one trial of a results file from its line alone.
 func (f *explainFlags) explainResult(cmd *cobra.Command, path string) error {
 	for _, flag := range []string{"variant", "plain", "seed", "fault"} {
 		if asArgument(cmd.Flag(flag)) {
-			return misuse("--trial "+trialForm+" names one of its trials", "--%s is for a scenario that is run; %s holds trials that have been", flag, path)
+			return misuse("--trial "+trialForm+" chooses a trial", "--%s is for a scenario that runs, and %s has trials that ran", flag, path)
 		}
 	}
 	p := &pick{path: path, want: f.trial}
@@ -205,21 +203,21 @@ func (f *explainFlags) explainResult(cmd *cobra.Command, path string) error {
 	return verdict(summary)
 }
 
-// trialForm is how a trial of a results file is named.
+// trialForm is the form of a trial's name.
 const trialForm = "SUITE/NAME[/VARIANT[/SEED]]"
 
-// A pick takes one trial out of a results file.
+// A pick finds one trial in a results file.
 type pick struct {
 	path string
 	want string // "" = the only one, or the only one that did not pass
 	fold reports.Fold
-	from string // what the header says
+	from string // the kind and the version of agentbench, from the header
 	ids  []string
 
 	all, fit, bad found
 }
 
-// found are trials that fit: their number, and the first of them.
+// found counts the trials that fit, and keeps the first one.
 type found struct {
 	n     int
 	first *scenarios.Result
@@ -237,13 +235,13 @@ func (f *found) add(r *scenarios.Result) {
 	}
 }
 
-// trialNames are the ways to name a trial, the longest last.
+// trialNames returns the names of a trial, the longest last.
 func trialNames(r *scenarios.Result) [3]string {
 	under := r.Scenario + "/" + r.Variant
 	return [3]string{r.Scenario, under, fmt.Sprintf("%s/%d", under, r.Seed)}
 }
 
-// read gives the trial that is asked for.
+// read returns the trial that p.want names.
 func (p *pick) read() (*scenarios.Result, error) {
 	file, err := infile.Open(p.path)
 	if err != nil {
@@ -255,7 +253,7 @@ func (p *pick) read() (*scenarios.Result, error) {
 	}
 	switch {
 	case p.all.n == 0:
-		return nil, misuse("agentbench report shows what else a results file holds", "%s holds no trial", p.path)
+		return nil, misuse("agentbench report shows what else a results file has", "%s has no trial", p.path)
 	case p.want != "":
 		return p.named()
 	case p.all.n == 1:
@@ -263,12 +261,12 @@ func (p *pick) read() (*scenarios.Result, error) {
 	case p.bad.n == 1:
 		return p.bad.first, nil
 	case p.bad.n == 0:
-		return nil, misuse("name one with --trial, such as "+p.all.names[0], "%s holds %s, and all of them passed or were not judged", p.path, text.Count(p.all.n, "trial"))
+		return nil, misuse("name one with --trial, such as "+p.all.names[0], "%s has %s, and all of them passed or were not judged", p.path, text.Count(p.all.n, "trial"))
 	}
-	return nil, misuse("name one with --trial, such as "+text.AnyOf(p.bad.names), "%s holds %s, and %s of them did not pass", p.path, text.Count(p.all.n, "trial"), text.Number(p.bad.n))
+	return nil, misuse("name one with --trial, such as "+text.AnyOf(p.bad.names), "%s has %s, and %s of them did not pass", p.path, text.Count(p.all.n, "trial"), text.Number(p.bad.n))
 }
 
-// named gives the one trial that has the name.
+// named returns the only trial with the name p.want.
 func (p *pick) named() (*scenarios.Result, error) {
 	switch p.fit.n {
 	case 0:
@@ -299,7 +297,7 @@ func (p *pick) add(r *scenarios.Result) error {
 	return nil
 }
 
-// completeTrial completes with the trials of the results file that is named.
+// completeTrial completes --trial with the trials of the results file.
 func completeTrial(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 || !isResults(args[0]) {
 		return nil, cobra.ShellCompDirectiveNoFileComp

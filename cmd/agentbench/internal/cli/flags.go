@@ -88,7 +88,8 @@ func (c *count) set(s string, most int) error {
 	return nil
 }
 
-// A jobs is a flag that takes a number of workers. Each has memory of its own.
+// A jobs is a flag whose value is a number of workers, at most 10,000: each one
+// takes memory.
 type jobs struct{ count }
 
 func (j *jobs) Set(s string) error { return j.set(s, 10_000) }
@@ -174,7 +175,8 @@ func flagsFromEnvironment(cmd *cobra.Command) error {
 	return first
 }
 
-// noteVariables names on stderr the variables that are nearly those of a flag.
+// noteVariables prints a note to stderr for each environment variable whose name
+// is nearly that of a flag.
 func noteVariables(cmd *cobra.Command) {
 	var known []string
 	var walk func(*cobra.Command)
@@ -191,12 +193,12 @@ func noteVariables(cmd *cobra.Command) {
 		name, _, _ := strings.Cut(entry, "=")
 		name, ours := strings.CutPrefix(name, variables)
 		if near := text.Nearest(name, known); ours && !slices.Contains(known, name) && len(near) > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "note: the variable %s%s stands for no flag; did you mean %s%s?\n", variables, text.Line(name), variables, near[0])
+			fmt.Fprintf(cmd.ErrOrStderr(), "note: the variable %s%s does not set a flag; did you mean %s%s?\n", variables, text.Line(name), variables, near[0])
 		}
 	}
 }
 
-// variables begins the names of all environment variables that stand for flags.
+// variables is the prefix of the environment variables that set flags.
 const variables = "AGENTBENCH_"
 
 // variable returns the name of the environment variable that sets a flag.

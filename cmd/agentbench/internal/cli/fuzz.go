@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// fuzzRuns is how many cases are made where nobody says.
+	// fuzzRuns is the default of --runs.
 	fuzzRuns = 10_000
-	// savedFolder is where saved cases are looked for where nobody says.
+	// savedFolder is the folder of saved cases if --save names none.
 	savedFolder = "fuzz/regressions"
 )
 
@@ -45,20 +45,20 @@ func newFuzz() *cobra.Command {
 	f := &fuzzFlags{seed: 1, runs: fuzzRuns}
 	cmd := &cobra.Command{
 		Use:   "fuzz [PATH…]",
-		Short: "Try the loop in generated worlds, and check what must always hold",
-		Long: `Make worlds at random (what the model says, how tools and users behave, the
-config), play each to the loop, and check what must hold whatever a world does:
-it ends within its limits, its history is clean, nothing runs after the stop,
-and so on; go doc github.com/agentbench-go/agentbench/fuzz has every invariant.
+		Short: "Run the loop in generated worlds and check its invariants",
+		Long: `Generate random worlds (the model's replies, the behaviour of tools and users, the
+config), run the loop in each, and check the invariants that hold in every world:
+the run ends within its limits, the history is clean, nothing runs after the stop,
+and so on; go doc github.com/agentbench-go/agentbench/fuzz lists them all.
 
-A run survives if it keeps every invariant and, where the config has the means
-against all that goes wrong, ends DONE. The exit code is 1 if an invariant is
-broken, or if fewer than 95 % of the runs survive. A case that breaks something
-is made as small as it can be; --save writes it as a scenario that run accepts.
+A run survives if it keeps every invariant and, if its config can handle every
+failure of its world, ends DONE. The exit code is 1 if an invariant is broken or
+fewer than 95 % of the runs survive. fuzz shrinks a case that breaks an invariant;
+--save writes it as a scenario for agentbench run.
 
-Saved cases run first: those in the folder of --save, or in ` + savedFolder + `
-where that is there. With a PATH, a scenario or a folder of them, only those run.
-The cases of a seed are always the same, whatever -j is.`,
+Saved cases run first: those in the folder of --save, or else those in
+` + savedFolder + ` if it exists. With a PATH, a scenario file or a folder of
+them, only those run. A seed always has the same cases, whatever -j is.`,
 		Example: `  agentbench fuzz
   agentbench fuzz --time 60s --seed 7 --save fuzz/regressions
   agentbench fuzz --variant hpd-agent --runs 100000 -o fuzz.jsonl
@@ -66,17 +66,17 @@ The cases of a seed are always the same, whatever -j is.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	fs := cmd.Flags()
-	fs.Var(&f.runs, "runs", "make that many cases")
-	fs.DurationVar(&f.time, "time", 0, "make cases for that long, such as 60s, instead of a number of them")
+	fs.Var(&f.runs, "runs", "run `N` cases")
+	fs.DurationVar(&f.time, "time", 0, "run cases for this `DURATION`, such as 60s, instead of a number of them")
 	fs.Var(&f.seed, "seed", "the seed of all cases")
-	fs.Var(&f.number, "case", "make only case `K` of the seed, and show all of it")
-	fs.StringVar(&f.variant, "variant", "", "give every case the config of this `VARIANT`, a preset or a YAML file (default: any config)")
+	fs.Var(&f.number, "case", "run only case `K` of the seed, and show all of it")
+	fs.StringVar(&f.variant, "variant", "", "run every case under this `VARIANT`, a preset or a YAML file (default: random configs)")
 	completeVariant(cmd)
-	fs.StringVar(&f.save, "save", "", "write the first case that breaks each invariant, made small, as a scenario into the folder `DIR`")
+	fs.StringVar(&f.save, "save", "", "shrink the first case that breaks each invariant, and write it as a scenario to the folder `DIR`")
 	addJobs(cmd, &f.jobs)
-	fs.StringArrayVarP(&f.files, "output", "o", nil, "write the counts to `FILE`.jsonl as well, - for the standard output instead of the tables; can be repeated")
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "write no table, no failures and no progress: the exit code tells")
-	fs.BoolVar(&f.ci, "ci", false, "write for a log: no colour and no progress")
+	fs.StringArrayVarP(&f.files, "output", "o", nil, "also write the counts to `FILE`.jsonl; - prints them instead of the tables; can be repeated")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print no table, failures or progress; the exit code has the verdict")
+	fs.BoolVar(&f.ci, "ci", false, "print for a log: no colour, no progress")
 	addNoColor(cmd, &f.noColor)
 	return cmd
 }
@@ -110,13 +110,13 @@ func (f *fuzzFlags) check(cmd *cobra.Command, paths []string) error {
 	f.single = changed("case")
 	switch {
 	case f.time < 0 || f.time == 0 && changed("time"):
-		return misuse("such as 60s", "--time must be longer than nothing, not %v", f.time)
+		return misuse("such as 60s", "--time must be longer than 0s, not %v", f.time)
 	case changed("time") && changed("runs"):
 		return misuse("leave one of them out", "--time and --runs contradict each other")
 	case f.single && (changed("time") || changed("runs") || f.save != "" || len(f.files) > 0 || len(paths) > 0):
-		return misuse("agentbench fuzz --seed 7 --case 1234 is all it takes", "--case is about one case: it goes with --seed and --variant only")
+		return misuse("such as agentbench fuzz --seed 7 --case 1234", "--case runs one case: it goes with --seed and --variant only")
 	case len(paths) > 0 && (changed("time") || changed("runs") || f.variant != ""):
-		return misuse("leave one of them out", "with a PATH no cases are made: it contradicts --runs, --time and --variant")
+		return misuse("leave one of them out", "a PATH generates no cases: it contradicts --runs, --time and --variant")
 	}
 	for _, name := range f.files {
 		if name != "-" && filepath.Ext(name) != ".jsonl" {
@@ -131,7 +131,8 @@ func (f *fuzzFlags) check(cmd *cobra.Command, paths []string) error {
 	return err
 }
 
-// saved loads the cases that were saved earlier.
+// saved loads the saved cases: those in paths, or else in the folder of saved
+// cases.
 func (f *fuzzFlags) saved(paths []string) ([]*scenarios.Scenario, error) {
 	if len(paths) == 0 {
 		folder := f.save
@@ -139,7 +140,7 @@ func (f *fuzzFlags) saved(paths []string) ([]*scenarios.Scenario, error) {
 			folder = savedFolder
 		}
 		if files, _ := filepath.Glob(filepath.Join(folder, "*.yaml")); len(files) == 0 {
-			return nil, nil // the folder is not there yet, or empty
+			return nil, nil // the folder does not exist yet, or is empty
 		}
 		paths = []string{folder}
 	}
@@ -155,7 +156,7 @@ func (f *fuzzFlags) options() fuzz.Options {
 	return o
 }
 
-// one makes one case and shows all of it.
+// one runs one case and shows all of it.
 func (f *fuzzFlags) one(cmd *cobra.Command) error {
 	v := fuzz.Check(fuzz.Number(uint64(f.seed), int(f.number), f.options()))
 	v.Number = int(f.number)
@@ -182,8 +183,8 @@ func (f *fuzzFlags) one(cmd *cobra.Command) error {
 // errTimeUp ends a campaign whose time is up.
 var errTimeUp = errors.New("the time is up")
 
-// generate makes the cases. They leave much garbage and keep hardly any memory,
-// so collecting it seldom makes them a third faster.
+// generate generates and runs the cases. They make much garbage and keep little
+// memory, so rarer garbage collections make them a third faster.
 func (c *fuzzed) generate(cmd *cobra.Command) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	ctx := cmd.Context()
@@ -203,7 +204,7 @@ func (c *fuzzed) generate(cmd *cobra.Command) error {
 	return err
 }
 
-// regressions checks the cases that were saved earlier.
+// regressions checks the saved cases.
 func (c *fuzzed) regressions(saved []*scenarios.Scenario) {
 	for _, s := range saved {
 		v := fuzz.Check(fuzz.FromScenario(s, uint64(c.seed)))
@@ -214,7 +215,8 @@ func (c *fuzzed) regressions(saved []*scenarios.Scenario) {
 	}
 }
 
-// end writes what there is to be written, and gives the verdict.
+// end saves the failures, writes and shows the counts, and returns the verdict as
+// an exit code. err is the error that ended the campaign, nil if it is complete.
 func (c *fuzzed) end(cmd *cobra.Command, err error) error {
 	c.bar.clear()
 	interrupted := err != nil && errors.Is(err, context.Canceled)
@@ -243,13 +245,13 @@ func (c *fuzzed) end(cmd *cobra.Command, err error) error {
 	return nil
 }
 
-// keep saves the cases that broke something.
+// keep saves the cases that broke an invariant.
 func (c *fuzzed) keep(stderr io.Writer, small []*fuzz.Case) error {
 	if c.save == "" || len(small) == 0 {
 		return nil
 	}
 	if err := os.MkdirAll(c.save, 0o777); err != nil {
-		return misuse("--save takes a folder that you may write to", "cannot make %s: %s", c.save, text.Reason(err))
+		return misuse("--save needs a folder that you may write to", "cannot create %s: %s", c.save, text.Reason(err))
 	}
 	for i, v := range c.Failures {
 		file, err := createFile(stderr, c.path(v))
@@ -267,7 +269,7 @@ func (c *fuzzed) keep(stderr io.Writer, small []*fuzz.Case) error {
 	return nil
 }
 
-// path is the file that a failure is saved in.
+// path returns the path of the file that a failure is saved in.
 func (c *fuzzed) path(v *fuzz.Checked) string {
 	return filepath.Join(c.save, c.name(v)+".yaml")
 }
@@ -276,16 +278,16 @@ func (f *fuzzFlags) name(v *fuzz.Checked) string {
 	return fmt.Sprintf("%s-%d-%d", v.Violation.Invariant, f.seed, v.Number)
 }
 
-// scenario is the text of a failure's file.
+// scenario returns the text of a failure's file.
 func (f *fuzzFlags) scenario(v *fuzz.Checked, small *fuzz.Case) []byte {
 	comment := fmt.Sprintf("It broke %s: %s\nFound by: %s", v.Violation.Invariant, v.Violation.Problem, f.repeat(v))
 	if unsaid := small.Unsaid(); len(unsaid) > 0 {
-		comment += "\nNot said here, as scenarios have no words for it: " + strings.Join(unsaid, ", ")
+		comment += "\nLeft out, because a scenario cannot express it: " + strings.Join(unsaid, ", ")
 	}
 	return small.YAML(f.name(v), fmt.Sprintf("A generated world that broke the invariant %s.", v.Violation.Invariant), comment)
 }
 
-// repeat is the command that makes a case again.
+// repeat returns the command that runs a case again.
 func (f *fuzzFlags) repeat(v *fuzz.Checked) string {
 	args := []string{"agentbench", "fuzz", "--seed", fmt.Sprint(f.seed), "--case", fmt.Sprint(v.Number)}
 	if f.variant != "" {

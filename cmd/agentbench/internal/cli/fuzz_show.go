@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fuzzed is a campaign and what came of it.
+// fuzzed is a campaign with its results and outputs.
 type fuzzed struct {
 	*fuzzFlags
 	*fuzz.Summary
@@ -25,7 +25,7 @@ type fuzzed struct {
 	out     []*outfile.File
 	stdout  io.Writer
 	checked int          // saved cases
-	again   []regression // of these, that break something
+	again   []regression // the saved cases that break an invariant
 }
 
 // A regression is a saved case that breaks an invariant.
@@ -34,7 +34,8 @@ type regression struct {
 	violation *fuzz.Violation
 }
 
-// begin makes the files, so that nothing is computed for a file that cannot be.
+// begin creates the files, so that a file that cannot be written is an error
+// before any case runs.
 func (c *fuzzed) begin(cmd *cobra.Command) error {
 	c.stdout = cmd.OutOrStdout()
 	for _, name := range c.files {
@@ -60,7 +61,7 @@ func (c *fuzzed) discard() {
 	}
 }
 
-// shrunk gives the failures as small as they can be made.
+// shrunk returns the failures, each shrunk as far as possible.
 func (c *fuzzed) shrunk() []*fuzz.Case {
 	small := make([]*fuzz.Case, len(c.Failures))
 	for i, v := range c.Failures {
@@ -78,8 +79,8 @@ func (c *fuzzed) header() scenarios.Header {
 	return headerOf(&o)
 }
 
-// write writes the results to the files, and to the standard output where they
-// go there.
+// write writes the results to the files, and to the standard output if it has the
+// results.
 func (c *fuzzed) write(small []*fuzz.Case, interrupted bool) error {
 	header := c.header()
 	scenario := func(i int) []byte { return c.scenario(c.Failures[i], small[i]) }
@@ -100,7 +101,7 @@ func (c *fuzzed) write(small []*fuzz.Case, interrupted bool) error {
 	return nil
 }
 
-// streams reports whether the standard output has the lines instead of tables.
+// streams reports whether the standard output has the results instead of tables.
 func (c *fuzzed) streams() bool {
 	for _, name := range c.files {
 		if name == "-" {
@@ -110,7 +111,7 @@ func (c *fuzzed) streams() bool {
 	return false
 }
 
-// show writes the tables and the failures.
+// show prints the tables and the failures.
 func (c *fuzzed) show(w io.Writer, small []*fuzz.Case) error {
 	if c.quiet || c.streams() {
 		return nil
@@ -168,7 +169,8 @@ func (c *fuzzed) tables(w io.Writer) error {
 	return err
 }
 
-// verdict says what the campaign comes to.
+// verdict prints how many runs survived, and how many recoverable runs reached
+// DONE.
 func (c *fuzzed) verdict(b *strings.Builder) {
 	seed := fmt.Sprintf("seed %d", c.seed)
 	if c.given != nil {
@@ -181,13 +183,14 @@ func (c *fuzzed) verdict(b *strings.Builder) {
 	}
 }
 
-// rate writes a share with its interval: 99.5 % (95 % interval 99.1 % to 99.8 %).
+// rate formats a share with its interval: 99.5 % (95 % interval 99.1 % to 99.8 %).
 func rate(k, n int) string {
 	w := stats.Wilson(float64(k), float64(n))
 	return fmt.Sprintf("%s (95 %% interval %s to %s)", percent(w.Value), percent(w.Lower), percent(w.Upper))
 }
 
-// percent writes a share with two decimals, cut off: 100 % is all of them.
+// percent formats a share with at most two decimals. It cuts the rest off, so
+// 100 % means all of them.
 func percent(share float64) string {
 	cut := math.Floor(share*1e4+1e-9) / 100
 	return strconv.FormatFloat(cut, 'f', -1, 64) + " %"

@@ -27,39 +27,41 @@ type goldenFlags struct {
 }
 
 func newGolden() *cobra.Command {
-	cmd := newGoldenVerb("golden [PATH…]", "Compare traces with goldens, and keep the goldens", (*goldenFlags).check)
-	cmd.Long = `Compare the trace of each trial with its golden: a trace that was looked at once
-and found right. golden by itself is golden check; a PATH is a scenario file or a
-folder of them, and without one the embedded suites are meant.
+	cmd := newGoldenVerb("golden [PATH…]", "Check, update and prune goldens", (*goldenFlags).check)
+	cmd.Long = `Compare the trace of each trial with its golden, a stored trace that somebody read
+and found right. golden alone means golden check. A PATH is a scenario file or a
+folder of them; without a PATH the embedded suites are checked.
 
-A golden is a file goldens/<suite>/<scenario>.<variant>.golden: of embedded
-scenarios in a checkout of agentbench, elsewhere in the program; of others beside
-the folder that is their suite; or in the folder that -o names. Each scenario
-should have one under the variant that it is meant for, and may have others: these
-are made with --variant, and from then on checked along with the rest.`
+A golden is the file goldens/<suite>/<scenario>.<variant>.golden. Those of your
+scenarios are beside the folder that is their suite, or in the folder of -o. Those
+of the embedded scenarios are in a checkout of agentbench, or else in the program.
+Each scenario should have a golden under its own variant. It can have more: create
+them with --variant, and they are checked from then on.`
 	cmd.Example = `  agentbench golden
   agentbench golden check my-scenarios/ --ci
   agentbench golden update --filter same-call-forever
   agentbench golden prune`
 	check := newGoldenVerb("check [PATH…]", "Compare each trace with its golden", (*goldenFlags).check)
-	check.Long = `Compare each trace with its golden, and tell of each that differs the first line
-that does. What differs fails, and so does an orphan: a golden whose scenario or
-variant is not there any more. A missing golden fails with --ci.`
+	check.Long = `Compare each trace with its golden, and show the first line of each that differs.
+A difference fails, and so does an orphan: a golden whose scenario or variant no
+longer exists. With --ci a missing golden fails too.`
 	check.Example = "  agentbench golden check\n  agentbench golden check my-scenarios/ --ci"
-	update := newGoldenVerb("update [PATH…]", "Write the goldens anew where traces differ from them", (*goldenFlags).update)
-	update.Long = `Show what differs from each golden, and then write it anew. A trace that the golden
-allows leaves it as it is; mode and allowances stay, unless the scenario has its own.
-Read what is shown, and commit only what you understand the cause of. --ci refuses.`
+	update := newGoldenVerb("update [PATH…]", "Rewrite the goldens that traces differ from", (*goldenFlags).update)
+	update.Long = `Show how each trace differs from its golden, and then rewrite the golden. A golden
+that allows the trace stays as it is. Its mode and allowances stay too, unless the
+scenario has its own. Read the differences, and commit only those whose cause you
+understand. With --ci, update refuses to write.`
 	update.Example = "  agentbench golden update\n  agentbench golden update --filter same-call-forever --variant none"
-	prune := newGoldenVerb("prune [PATH…]", "Remove the goldens of what is not there any more", (*goldenFlags).prune)
-	prune.Long = `List the orphans (goldens whose scenario or variant is not there any more) and then
-remove them. Only folders are taken as whole: a PATH that is one file has no orphans.`
+	prune := newGoldenVerb("prune [PATH…]", "Remove goldens whose scenario or variant no longer exists", (*goldenFlags).prune)
+	prune.Long = `List the orphans (goldens whose scenario or variant no longer exists) and then
+remove them. Only a folder can have orphans; a PATH that is one file has none.`
 	prune.Example = "  agentbench golden prune\n  agentbench golden prune my-scenarios/"
 	cmd.AddCommand(check, update, prune)
 	return cmd
 }
 
-// newGoldenVerb makes a command with the flags of all.
+// newGoldenVerb returns a command with the flags that golden and its subcommands
+// share.
 func newGoldenVerb(use, short string, run func(*goldenFlags, *cobra.Command, []string) error) *cobra.Command {
 	f := &goldenFlags{}
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
@@ -70,18 +72,18 @@ func newGoldenVerb(use, short string, run func(*goldenFlags, *cobra.Command, []s
 		return run(f, cmd, args)
 	}
 	f.selectFlags.add(cmd)
-	addVariants(cmd, &f.variants, "the goldens of this `VARIANT`, a preset or a YAML file, instead of those that there are and should be; can be repeated")
+	addVariants(cmd, &f.variants, "only goldens of this `VARIANT`, a preset or a YAML file, existing or new; can be repeated")
 	fs := cmd.Flags()
-	fs.StringVarP(&f.dir, "goldens", "o", "", "the goldens lie in the folder `DIR`")
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "write nothing: the exit code tells")
+	fs.StringVarP(&f.dir, "goldens", "o", "", "the goldens are in the folder `DIR`")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing; the exit code has the verdict")
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "leave nothing out")
-	fs.BoolVar(&f.ci, "ci", false, "a missing golden fails, nothing is written and nothing left out")
+	fs.BoolVar(&f.ci, "ci", false, "fail on a missing golden, refuse to write or remove, and leave nothing out")
 	addNoColor(cmd, &f.noColor)
 	return cmd
 }
 
-// isWord reports whether an argument is meant as a command: it is no path, and
-// nothing of that name is there.
+// isWord reports whether an argument is meant as a command: it does not look like
+// a path, and no file has the name.
 func isWord(arg string) bool {
 	_, err := os.Stat(arg)
 	return errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(arg, `/\.`)
@@ -110,7 +112,7 @@ func (f *goldenFlags) open(cmd *cobra.Command, g *scenarios.Goldens, paths []str
 	return shelf, nil
 }
 
-// openToWrite is open for a command that writes or removes goldens.
+// openToWrite is like open, for a command that writes or removes goldens.
 func (f *goldenFlags) openToWrite(cmd *cobra.Command, g *scenarios.Goldens, paths []string) (*scenarios.Shelf, error) {
 	if f.ci {
 		return nil, misuse(updateLocally, "--ci refuses to write or remove goldens")
@@ -122,15 +124,15 @@ func (f *goldenFlags) openToWrite(cmd *cobra.Command, g *scenarios.Goldens, path
 	return shelf, writable(g, shelf.Scenarios)
 }
 
-// writable refuses goldens that lie in the program.
+// writable returns an error if goldens are in the program itself.
 func writable(g *scenarios.Goldens, all []*scenarios.Scenario) error {
 	if g.Writable(all) != nil {
-		return misuse("do it in a checkout of agentbench, or name a folder with agentbench golden -o DIR", "the goldens of the embedded scenarios lie in the program itself")
+		return misuse("do it in a checkout of agentbench, or name a folder with agentbench golden -o DIR", "the goldens of the embedded scenarios are in the program itself")
 	}
 	return nil
 }
 
-// most is how many of n messages are shown.
+// most returns how many messages are shown: n with --ci or --verbose.
 func (f *goldenFlags) most(n int) int {
 	if f.ci || f.verbose {
 		return n
@@ -177,7 +179,8 @@ func (f *goldenFlags) check(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// messages says what is wrong, one text for each golden.
+// messages returns one text for each golden that fails, is missing or is an
+// orphan.
 func (f *goldenFlags) messages(paint reports.Colour, shelf *scenarios.Shelf, checks []scenarios.GoldenCheck, brokeOff []*scenarios.Result) (lines []string) {
 	add := func(word, line string) { lines = append(lines, paint.Bad(word)+" "+line) }
 	update := []string{"agentbench", "golden", "update"}
@@ -212,7 +215,7 @@ func brokenOff(r *scenarios.Result) string {
 
 func orphanLine(o *scenarios.Orphan) string { return text.Line(o.Path) + ": " + text.Line(o.Why) }
 
-// goldenCounts sums up a check in one line.
+// goldenCounts returns the counts of a check in one line.
 func goldenCounts(count map[string]int, shelf *scenarios.Shelf, brokeOff int) string {
 	match, mismatch := count[scenarios.GoldenMatch], count[scenarios.GoldenMismatch]
 	parts := []string{text.Number(match) + " match"}
@@ -227,7 +230,7 @@ func goldenCounts(count map[string]int, shelf *scenarios.Shelf, brokeOff int) st
 	return text.Count(match+mismatch, "golden") + ": " + strings.Join(parts, ", ")
 }
 
-// update shows what differs, and then writes it.
+// update shows the differences and then writes the goldens.
 func (f *goldenFlags) update(cmd *cobra.Command, paths []string) error {
 	g := &scenarios.Goldens{Update: true}
 	shelf, err := f.openToWrite(cmd, g, paths)
@@ -257,8 +260,8 @@ func (f *goldenFlags) update(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// writeGoldens shows what changes, the whole of no more than so many goldens (0 =
-// of all), and then writes it.
+// writeGoldens shows the changes of at most so many goldens (0 = all) and then
+// writes all goldens.
 func writeGoldens(w io.Writer, g *scenarios.Goldens, most int) error {
 	changes, same := g.Changes()
 	var b strings.Builder

@@ -17,8 +17,7 @@ func newList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List suites, scenarios and variants",
-		Long: `List what there is: suites, the scenarios in them, or the preset variants. Without
-a word the suites.`,
+		Long:  `List suites, scenarios or the preset variants. list alone means list suites.`,
 		Example: `  agentbench list
   agentbench list scenarios --suite healthy
   agentbench list variants --quiet`,
@@ -38,7 +37,7 @@ func newListSuites() *cobra.Command {
 	quiet := false
 	cmd := &cobra.Command{
 		Use:     "suites [PATH…]",
-		Short:   "List the suites: the embedded ones, or those of some folders",
+		Short:   "List the embedded suites, or those in PATH",
 		Example: "  agentbench list suites",
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			return listSuites(cmd, paths, quiet)
@@ -75,7 +74,7 @@ func newListScenarios() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "scenarios [PATH…]",
-		Short: "List the scenarios: the embedded ones, or those of some folders",
+		Short: "List the embedded scenarios, or those in PATH",
 		Example: `  agentbench list scenarios --suite healthy
   agentbench list scenarios --filter retry`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -87,7 +86,7 @@ func newListScenarios() *cobra.Command {
 			for _, s := range all {
 				rows = append(rows, []string{text.Line(s.ID()), string(s.Label), text.Line(s.Variant.Name), text.Cut(text.Line(s.Description), 100)})
 			}
-			return writeList(cmd, quiet, 4, []string{"scenario", "label", "variant", "what it stands for"}, rows)
+			return writeList(cmd, quiet, 4, []string{"scenario", "label", "variant", "description"}, rows)
 		},
 	}
 	chosen.add(cmd)
@@ -99,7 +98,7 @@ func newListVariants() *cobra.Command {
 	quiet := false
 	cmd := &cobra.Command{
 		Use:     "variants",
-		Short:   "List the preset variants, and at what each acts",
+		Short:   "List the preset variants and their limits",
 		Example: "  agentbench list variants",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -119,14 +118,14 @@ func newListVariants() *cobra.Command {
 	return cmd
 }
 
-// variantRow tells at what a variant acts.
+// variantRow returns the row of a variant: its detectors and limits.
 func variantRow(v *scenarios.Variant) []string {
 	cfg := &v.Config
 	return []string{v.Name, cmp.Or(detectors(v.Config.Detectors), off), number(cfg.Errors.MaxConsecutive), number(cfg.Retry.Max),
 		timeout(cfg.Time.Tool), timeout(cfg.Time.Run), number(cfg.Limits.Turns), number(cfg.Limits.Calls)}
 }
 
-// detectors names the detectors; where there is one, also at what it acts.
+// detectors names the detectors. For a single detector it adds when it acts.
 func detectors(all []detect.Detector) string {
 	var parts []string
 	for _, d := range all {
@@ -145,10 +144,10 @@ func detectors(all []detect.Detector) string {
 	return strings.Join(parts, ", ")
 }
 
-// shownDetectors is how many names a table of variants has room for.
+// shownDetectors is how many names of detectors a row shows.
 const shownDetectors = 2
 
-// off stands for a setting that is not set.
+// off is shown for a setting that is not set.
 const off = "–"
 
 func number(n int) string {
@@ -166,10 +165,11 @@ func timeout(d time.Duration) string {
 }
 
 func addNamesOnly(cmd *cobra.Command, quiet *bool) {
-	cmd.Flags().BoolVarP(quiet, "quiet", "q", false, "write the names only, one a line")
+	cmd.Flags().BoolVarP(quiet, "quiet", "q", false, "print only the names, one per line")
 }
 
-// writeList writes rows as a table, or their first column alone.
+// writeList prints rows as a table, or only their first column. left is how many
+// columns are aligned left.
 func writeList(cmd *cobra.Command, namesOnly bool, left int, head []string, rows [][]string) error {
 	w := cmd.OutOrStdout()
 	if !namesOnly {

@@ -9,12 +9,10 @@ func newSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of a scenario file",
-		Long: `Print the JSON Schema of a scenario file, with which an editor completes and
-checks it. In many editors a first line
+		Long: `Print the JSON Schema of a scenario file. Editors use it to complete and check
+scenarios. In many editors this first line of a scenario turns it on:
 
-  # yaml-language-server: $schema=agentbench.schema.json
-
-in a scenario does that.`,
+  # yaml-language-server: $schema=agentbench.schema.json`,
 		Example: "  agentbench schema > agentbench.schema.json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
