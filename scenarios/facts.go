@@ -15,6 +15,15 @@ type facts struct {
 	took     map[time.Duration]int // how long executed calls took, by the bound of their bucket
 	acted    bool                  // a detector nudged, or vetoed a call
 	schemaOK int
+	last     string // the event that was added last
+}
+
+// saw adds an event, which is mostly the one before.
+func (f *facts) saw(event string) {
+	if event != f.last {
+		f.last = event
+		f.events[event] = true
+	}
 }
 
 // Events lists the words of expect.events. Beside what the loop notes (see
@@ -49,7 +58,7 @@ func read(trace loop.Trace) facts {
 		f.end = in.At
 		switch in.Kind {
 		case loop.Started, loop.UserMessage:
-			f.events[runStarted] = true
+			f.saw(runStarted)
 		case loop.ToolResult:
 			if !ignored(&trace[i]) {
 				spans[in.Ref.N] = spans[in.Ref.N].until(in.At)
@@ -90,25 +99,25 @@ func (f *facts) effect(at time.Duration, e *loop.Effect, spans map[int]span) {
 	switch e.Kind {
 	case loop.AskModel:
 		if e.Ref.Try > 1 {
-			f.events[modelRetried] = true
+			f.saw(modelRetried)
 		}
 	case loop.CancelModel:
-		f.events[modelCancelled] = true
+		f.saw(modelCancelled)
 	case loop.OpenGate:
-		f.events[permissionAsked] = true
+		f.saw(permissionAsked)
 	case loop.AskUser:
-		f.events[userAsked] = true
+		f.saw(userAsked)
 	case loop.CallTool:
 		if e.Ref.Try > 1 {
-			f.events[callRetried] = true
+			f.saw(callRetried)
 		} else {
-			f.events[callStarted] = true
+			f.saw(callStarted)
 			spans[e.Ref.N] = span{at, at}
 		}
 	case loop.CancelTool:
-		f.events[callCancelled] = true
+		f.saw(callCancelled)
 	case loop.Note:
-		f.events[string(e.Event)] = true
+		f.saw(string(e.Event))
 		f.acted = f.acted || e.Event == loop.EventNudged
 		if e.Event == loop.EventAbandoned {
 			spans[e.Ref.N] = spans[e.Ref.N].until(at)
@@ -116,7 +125,7 @@ func (f *facts) effect(at time.Duration, e *loop.Effect, spans map[int]span) {
 	case loop.Put:
 		f.put(e, spans)
 	case loop.Halt:
-		f.events[runEnded] = true
+		f.saw(runEnded)
 	}
 }
 

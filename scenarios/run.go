@@ -104,7 +104,7 @@ func Run(ctx context.Context, o Options, each func(*Result) error) error {
 // another. keptRecords bounds what is held from one to the next.
 var traces = sync.Pool{New: func() any { return new(loop.Trace) }}
 
-const keptRecords = 1 << 14
+const keptRecords = 1 << 13
 
 // make makes one trial.
 func (o *Options) make(ctx context.Context, t planned) (*Result, error) {

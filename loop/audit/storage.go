@@ -29,7 +29,7 @@ type storage struct {
 var storages = sync.Pool{New: func() any { return &storage{} }}
 
 // keptItems is the largest number of items whose memory is kept for the next audit.
-const keptItems = 1 << 16
+const keptItems = 1 << 15
 
 // release empties the storage for the next audit.
 func (s *storage) release() {

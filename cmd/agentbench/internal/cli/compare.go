@@ -53,7 +53,7 @@ func addReference(cmd *cobra.Command, reference *string) {
 }
 
 func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
-	defer collectSeldom()()
+	defer f.collectSeldom()()
 	if err := f.check(cmd); err != nil {
 		return err
 	}

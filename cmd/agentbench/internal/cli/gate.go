@@ -188,7 +188,7 @@ func (f *gateFlags) readBaseline() (*reports.Fold, error) {
 
 // makeResults runs the trials that agentbench run would run.
 func (f *gateFlags) makeResults(cmd *cobra.Command, paths []string, fold *reports.Fold) error {
-	defer collectSeldom()()
+	defer f.collectSeldom()()
 	o, err := f.options(cmd, paths)
 	if err != nil {
 		return err

@@ -98,7 +98,7 @@ func addJobs(cmd *cobra.Command, jobs *jobs) {
 }
 
 func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
-	defer collectSeldom()()
+	defer f.collectSeldom()()
 	if err := f.check(cmd); err != nil {
 		return err
 	}
@@ -109,15 +109,18 @@ func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.trials(cmd, o)
 }
 
-// collectSeldom makes garbage collections rarer until the returned function is
-// called. Trials make much garbage and keep little memory, so this makes them a
-// third faster.
-func collectSeldom() (restore func()) {
-	if os.Getenv("GOGC") != "" {
-		return func() {} // the user has chosen
+// collectSeldom makes garbage collections rarer, as long as the process is small,
+// until the returned function is called. Trials leave much garbage and hold little
+// memory, unless their traces are kept: this makes them a third faster.
+func (f *runFlags) collectSeldom() (restore func()) {
+	if f.keep == keepAll || os.Getenv("GOGC")+os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
 	}
-	percent := debug.SetGCPercent(400)
-	return func() { debug.SetGCPercent(percent) }
+	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(200<<20)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
 }
 
 // options loads the variants, the scenarios and the goldens of the trials.
