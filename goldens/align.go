@@ -1,13 +1,13 @@
 package goldens
 
-// An edit turns a golden into a trace: it takes out line a of the golden, or
-// puts in line b of the trace. The other of the two says where.
+// An edit is a step from a golden to a trace. It takes out line a of the golden before
+// line b of the trace, or puts in line b of the trace before line a of the golden.
 type edit struct {
 	a, b int
 	out  bool
 }
 
-// behind gives where the two stand after the edit.
+// behind returns the positions in the two after the edit.
 func (e edit) behind() (a, b int) {
 	if e.out {
 		return e.a + 1, e.b
@@ -15,32 +15,33 @@ func (e edit) behind() (a, b int) {
 	return e.a, e.b + 1
 }
 
-// maxEdits is how many edits are looked for, maxPlaces how long: what differs
-// more differs as a whole.
+// maxEdits bounds the edits that a search finds, and maxPlaces the pairs of positions
+// that it visits. If a search needs more, only the first difference is reported.
 const (
 	maxEdits  = 60
 	maxPlaces = 1 << 18
 )
 
-// An alignment is two lists of lines, and what is equal and free in them.
+// An alignment is two lists of n and m lines, which of them are equal, and which edits
+// are free.
 type alignment struct {
 	n, m            int
 	equal           func(a, b int) bool
-	freeOut, freeIn func(i int) bool // an edit that costs nothing: an allowance or the mode permits it
+	freeOut, freeIn func(i int) bool // whether an allowance or the mode permits the edit
 }
 
-// A spot is a pair of places that a search has come to, behind equal lines.
+// A spot is a pair of positions that a search has reached, after equal lines.
 type spot struct {
 	a, b int
-	last *spot // before
-	edit edit  // that led here from there
+	last *spot // the spot before
+	edit edit  // the edit from last to here
 	free bool
 }
 
-// shortest finds the edits that are not free, as few as can be; free ones may
-// stand between them. ok is false if there are too many to be found. It searches
-// the places by the number of edits that they take, equal lines always being
-// kept: a line that could be kept and is taken out saves nothing later.
+// shortest returns the smallest list of edits that are not free. ok is false if the
+// search would exceed maxEdits or maxPlaces. It visits positions in the order of the
+// number of edits that lead there. It always keeps equal lines, since taking one out
+// saves nothing later.
 func (al *alignment) shortest() (edits []edit, ok bool) {
 	seen := map[[2]int]bool{}
 	now := []*spot{al.slide(&spot{})}
@@ -69,7 +70,7 @@ func (al *alignment) shortest() (edits []edit, ok bool) {
 	return nil, false
 }
 
-// edits gives what can be done at a spot.
+// edits returns the spots that one edit leads to.
 func (al *alignment) edits(s *spot) []*spot {
 	var all []*spot
 	if s.a < al.n {
@@ -81,7 +82,7 @@ func (al *alignment) edits(s *spot) []*spot {
 	return all
 }
 
-// slide goes on behind all lines that are equal.
+// slide moves a spot past all lines that are equal.
 func (al *alignment) slide(s *spot) *spot {
 	for s.a < al.n && s.b < al.m && al.equal(s.a, s.b) {
 		s.a, s.b = s.a+1, s.b+1
@@ -89,7 +90,7 @@ func (al *alignment) slide(s *spot) *spot {
 	return s
 }
 
-// path gives the edits that led to a spot and were not free.
+// path returns the edits that led to a spot and were not free.
 func (s *spot) path() []edit {
 	var edits []edit
 	for ; s.last != nil; s = s.last {
@@ -103,8 +104,8 @@ func (s *spot) path() []edit {
 	return edits
 }
 
-// first gives the first place where nothing but an edit leads on, as the edits of
-// one line there. It is for what differs too much.
+// first returns the edits of one line at the first place where lines are not equal and
+// no edit is free. It is used if shortest fails.
 func (al *alignment) first() []edit {
 	s := &spot{}
 	for {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// An Allowance names a difference between a golden and a trace that is fine, and
-// says why. [ParseAllowance] makes it; the zero value allows nothing.
+// An Allowance is a difference between a golden and a trace that is accepted, and the
+// reason. [ParseAllowance] makes it. The zero value allows nothing.
 type Allowance struct {
 	Reason string
 
@@ -35,7 +35,7 @@ const (
 	allowRetries  allowanceKind = "retries"
 )
 
-// forms shows what allowances look like, for hints.
+// forms lists the forms of allowances, for hints.
 var forms = []struct {
 	kind allowanceKind
 	form string
@@ -48,10 +48,10 @@ var forms = []struct {
 	{allowRetries, "retries"},
 }
 
-// An AllowanceError says what is wrong with an allowance.
+// An AllowanceError is an error in the text of an allowance.
 type AllowanceError struct {
 	Problem string
-	Hint    string // how to mend it, "" = no idea
+	Hint    string // how to correct it, "" = no hint
 }
 
 // Error returns the problem, followed by the hint.
@@ -66,8 +66,8 @@ const (
 	maxReason    = 300  // characters
 )
 
-// ParseAllowance reads an allowance and its reason, as DIFFERENCE: REASON. It
-// takes only what [Allowance.String] writes. The differences are
+// ParseAllowance parses an allowance and its reason, in the form DIFFERENCE: REASON. It
+// accepts only what [Allowance.String] writes. The differences are
 //
 //	field LINE.KEY               the value of KEY in such lines
 //	field LINE.KEY within 5      the same, where the numbers differ by 5 at most
@@ -78,16 +78,16 @@ const (
 //	missing LINE                 lines of that kind that only the golden has
 //	retries                      how often a call or a request was tried before its last try, and all times
 //
-// LINE is the word of a line of a trace (started, reply, call, put, halt …) or *
-// for all; of added and missing also note.EVENT, such as note.limit-near. KEY is
-// what stands before = in a line (text, args, in, cost, elapsed …), and besides
-// time, the time of inputs, and id, the ids of the calls of a reply. TOOL is a
-// tool's name, or * for all. PATH begins with $: $.query, $.items[0].price,
-// $.items[*], $["odd key"]. AMOUNT is a number, seconds for times (0.5s), or a
-// percentage. REGEXP is a regular expression of Go, quoted as a Go string.
+// LINE is the word of a line of a trace (started, reply, call, put, halt …) or * for
+// all. For added and missing it can also be note.EVENT, such as note.limit-near. KEY is
+// a key of a line, before the = (text, args, in, cost, elapsed …), or time for the time
+// of inputs, or id for the ids of the calls of a reply. TOOL is a tool's name, or * for
+// all. PATH begins with $: $.query, $.items[0].price, $.items[*], $["odd key"]. AMOUNT
+// is a number, seconds for times (0.5s), or a percentage. REGEXP is a regular
+// expression of Go, quoted as a Go string.
 //
-// An allowance without a reason is an error: in a year nobody knows what it was
-// for. The error is an [AllowanceError].
+// An allowance without a reason is an error: in a year nobody would know its purpose.
+// The error is an [AllowanceError].
 func ParseAllowance(text string) (Allowance, error) {
 	a, rest, err := scanAllowance(text)
 	if err != nil {
@@ -96,7 +96,7 @@ func ParseAllowance(text string) (Allowance, error) {
 	reason, ok := strings.CutPrefix(rest, ": ")
 	switch {
 	case rest == "" || rest == ":" || rest == ": ":
-		return Allowance{}, allowanceError("say why behind it, such as "+a.Difference()+": the clock is real", "the allowance has no reason")
+		return Allowance{}, allowanceError("add the reason, such as "+a.Difference()+": the clock is real", "the allowance has no reason")
 	case !ok:
 		return Allowance{}, allowanceError("a colon, a space and the reason follow it", "the allowance ends before %s", shown(rest))
 	case reason != strings.TrimSpace(reason):
@@ -110,8 +110,8 @@ func ParseAllowance(text string) (Allowance, error) {
 	return a, nil
 }
 
-// hidden reports whether a text holds what may not stand in a header: a
-// character that cannot be seen.
+// hidden reports whether a text holds a hidden character, which is not allowed in a
+// header.
 func hidden(s string) bool { return text.Escape(s) != s }
 
 // String returns DIFFERENCE: REASON, which [ParseAllowance] reads.
@@ -153,7 +153,7 @@ func toolWord(name string) string {
 	return name
 }
 
-// quote writes a Go string, in back quotes where that saves escapes.
+// quote writes a Go string, in back quotes if that saves escapes.
 func quote(s string) string {
 	if strings.ContainsAny(s, `"\`) && strconv.CanBackquote(s) {
 		return "`" + s + "`"
@@ -161,8 +161,8 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// An amount is a tolerance: a number, of seconds if the unit is s, or with the
-// unit % a share of what the golden has. The zero value is any difference.
+// An amount is a tolerance: a number, a number of seconds if the unit is s, or with the
+// unit % a share of the golden's value. The zero value allows any difference.
 type amount struct {
 	n    float64
 	unit string
@@ -170,8 +170,8 @@ type amount struct {
 
 func (a amount) String() string { return strconv.FormatFloat(a.n, 'f', -1, 64) + a.unit }
 
-// covers reports whether a difference from want is small enough. Seconds are
-// those of want and got as well.
+// covers reports whether got differs from want by at most the amount. Times are in
+// seconds.
 func (a amount) covers(want, got float64) bool {
 	most := a.n
 	if a.unit == "%" {

@@ -45,7 +45,7 @@ func TestBrokenAllowances(t *testing.T) {
 		{"field *.time within 5m", `time is a time: the amount needs a unit`},
 		{"argument", `expected a space and a tool before ""`},
 		{"argument search", `expected a space and a path before ""`},
-		{"argument search query", `a path begins with $ and not with "query"`},
+		{"argument search query", `a path begins with $, not with "query"`},
 		{"argument search $.", `expected a key of letters, digits and _ before ""`},
 		{"argument search $.a-b", `the allowance ends before "-b"`},
 		{"argument search $[x]", `expected an index, * or a quoted key before "x]"`},
@@ -60,10 +60,10 @@ func TestBrokenAllowances(t *testing.T) {
 		{"text put.text", `expected a space and a regular expression before ""`},
 		{"text put.text [0-9]", `expected a regular expression as a Go string before "[0-9]"`},
 		{`text put.text "("`, "the regular expression \"(\" is broken: missing closing ): `(`"},
-		{`text put.text "x*"`, `the regular expression "x*" matches nothing at all`},
+		{`text put.text "x*"`, `the regular expression "x*" matches the empty text`},
 		{"text put.text `x`", "the allowance \"text put.text `x`\" is not in its canonical form"},
 		{"added", `expected a space and a line before ""`},
-		{"added note.", "expected an event behind note."},
+		{"added note.", "expected an event after note."},
 		{"missing put.text", `the allowance ends before ".text"`},
 		{"retries 3", `the allowance ends before " 3"`},
 		{"field " + strings.Repeat("a", 2000), "the allowance has more than 2000 bytes"},
@@ -78,8 +78,8 @@ func TestBrokenAllowances(t *testing.T) {
 
 func TestBrokenReasons(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"retries", "the allowance has no reason; say why behind it, such as retries: the clock is real"},
-		{"retries: ", "the allowance has no reason; say why behind it, such as retries: the clock is real"},
+		{"retries", "the allowance has no reason; add the reason, such as retries: the clock is real"},
+		{"retries: ", "the allowance has no reason; add the reason, such as retries: the clock is real"},
 		{"retries because", `the allowance ends before " because"; a colon, a space and the reason follow it`},
 		{"retries:because", `the allowance ends before ":because"; a colon, a space and the reason follow it`},
 		{"retries:  because", "the reason begins or ends with white space"},

@@ -7,12 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mask takes the place of a text that an allowance allows to be another.
+// mask replaces a part of a text that an allowance permits to differ.
 const mask = "\x00"
 
-// apply removes what may differ from the lines. A difference within an amount is
-// decided pair by pair, see reconcile, and whole lines when the traces are
-// aligned.
+// apply removes from the lines what may differ. Differences within an amount are left
+// to reconcile, and added or missing lines to the alignment.
 func (a *Allowance) apply(lines []entry) []entry {
 	switch a.kind {
 	case allowRetries:
@@ -37,7 +36,7 @@ func (a *Allowance) apply(lines []entry) []entry {
 					doc, _ = a.path.remove(doc)
 				}
 				if ok {
-					*args = writeJSON(doc) // so that all arguments of the tool are written alike
+					*args = writeJSON(doc) // so that equal arguments have equal texts
 				}
 			})
 		}
@@ -54,7 +53,7 @@ func (a *Allowance) value(e *entry) reflect.Value {
 	return keys[a.key].in(e)
 }
 
-// clear empties a field; of the ids of calls, each.
+// clear empties a field. For the key id it empties the id of each call.
 func (a *Allowance) clear(e *entry) {
 	v := a.value(e)
 	switch {
@@ -68,8 +67,9 @@ func (a *Allowance) clear(e *entry) {
 	}
 }
 
-// argument reads the arguments of a call of the allowance's tool.
-func (a *Allowance) argument(tool, args string) (any, bool) {
+// argument parses the arguments of a call. ok is false if the call is not of the
+// allowance's tool or the arguments are not JSON.
+func (a *Allowance) argument(tool, args string) (doc any, ok bool) {
 	if a.tool != "" && a.tool != tool {
 		return nil, false
 	}
@@ -109,9 +109,9 @@ func (a *Allowance) findsIn(e *entry) bool {
 	return found
 }
 
-// withoutRetries keeps of each call and request where its first try began and
-// how its last one ended, as if it were one, and takes out all that tells how
-// long it took.
+// withoutRetries merges the tries of each call and request into one: it keeps the line
+// that began the first try and the line that ended the last one. It removes all times
+// and the counts of tries.
 func withoutRetries(lines []entry) []entry {
 	last := map[loop.Ref]int{}
 	for i := range lines {
@@ -142,8 +142,8 @@ func withoutRetries(lines []entry) []entry {
 	return kept
 }
 
-// equal reports whether two lines are the same, but for numbers that may differ
-// by an amount.
+// equal reports whether two lines are equal, except for numbers that differ within a
+// tolerance.
 func equal(want, got *entry, tolerances []*Allowance) bool {
 	if want.text == got.text {
 		return true
@@ -158,7 +158,7 @@ func equal(want, got *entry, tolerances []*Allowance) bool {
 	return cmp.Equal(want.input, got.input) && cmp.Equal(want.effect, got.effect)
 }
 
-// clone gives a copy that can be changed.
+// clone returns a copy that can be changed.
 func (e *entry) clone() entry {
 	c := *e
 	c.input.Calls = append([]loop.AskedCall(nil), c.input.Calls...)
@@ -173,7 +173,7 @@ func (e *entry) clone() entry {
 	return c
 }
 
-// reconcile makes numbers of got those of want where they are near enough.
+// reconcile replaces numbers of got by those of want if they differ within the amount.
 func (a *Allowance) reconcile(want, got *entry) {
 	if a.kind == allowField {
 		w, g := a.value(want), a.value(got)
@@ -197,7 +197,7 @@ func (a *Allowance) reconcile(want, got *entry) {
 	})
 }
 
-// nearer gives want in place of got, if both are numbers and near enough.
+// nearer returns want if both are numbers that differ within the amount, else got.
 func (a *Allowance) nearer(want, got any) any {
 	w, ok1 := jsonNumber(want)
 	g, ok2 := jsonNumber(got)

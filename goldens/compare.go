@@ -10,9 +10,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Compare returns the first difference between the golden and a trace, or nil if
-// they differ in nothing, or only in what the mode leaves out or an allowance
-// allows.
+// Compare returns the first difference between the golden and a trace. It returns nil
+// if they are equal, or differ only where the mode or an allowance permits it.
 func (g *Golden) Compare(trace loop.Trace) *Difference {
 	if g.same(trace) {
 		return nil
@@ -20,15 +19,15 @@ func (g *Golden) Compare(trace loop.Trace) *Difference {
 	return g.compare(trace.String())
 }
 
-// CompareRedacted is [Golden.Compare] of the redacted golden with the redacted
-// trace. redactor returns what redacts the texts of one trace, from first to last;
-// it is not asked where the two are the same as they stand.
+// CompareRedacted is [Golden.Compare] of the redacted golden with the redacted trace.
+// redactor returns a function that redacts the texts of one trace, from first to last.
+// It is not called if the unredacted traces are equal.
 func (g *Golden) CompareRedacted(trace loop.Trace, redactor func() func(string) string) *Difference {
 	if g.same(trace) {
 		return nil
 	}
 	redacted := *g
-	if stored, err := loop.ParseTrace(g.Trace); err == nil { // else Compare says what is broken
+	if stored, err := loop.ParseTrace(g.Trace); err == nil { // else compare reports what is broken
 		redacted.Trace = stored.Map(redactor()).String()
 	}
 	return redacted.compare(trace.Map(redactor()).String())
@@ -63,21 +62,21 @@ func (g *Golden) compare(text string) *Difference {
 	return g.difference(want, got, edits, whole, stored.after)
 }
 
-// lineByLine reports whether each line is compared as it stands, so that those
-// before and after all that differs need not be looked at.
+// lineByLine reports whether lines are compared one by one, so that the equal lines at
+// the beginning and the end can be skipped.
 func (g *Golden) lineByLine() bool {
 	return (g.Mode == "" || g.Mode == Strict) && !slices.ContainsFunc(g.Allow, func(a Allowance) bool { return a.kind == allowRetries })
 }
 
-// Unused returns the allowances that allow nothing: neither the golden nor the
-// trace holds anything that they are about. They are stale.
+// Unused returns the stale allowances: neither the golden nor the trace holds anything
+// that they are about.
 func (g *Golden) Unused(trace loop.Trace) []Allowance {
 	if len(g.Allow) == 0 {
 		return nil
 	}
 	want, err := (&excerpt{text: g.Trace}).lines()
 	if err != nil {
-		return nil // which Compare tells
+		return nil // Compare reports the error
 	}
 	got := entries(trace)
 	var unused []Allowance
@@ -89,7 +88,7 @@ func (g *Golden) Unused(trace loop.Trace) []Allowance {
 	return unused
 }
 
-// compared keeps of the lines of a trace what is compared.
+// compared reduces the lines of a trace to the parts that are compared.
 func (g *Golden) compared(lines []entry) []entry {
 	if g.lineByLine() && len(g.Allow) == 0 {
 		return lines
@@ -104,7 +103,8 @@ func (g *Golden) compared(lines []entry) []entry {
 	return lines
 }
 
-// align says what is equal in the two, and what may be taken out or put in.
+// align returns the alignment of two traces: which lines are equal, and which may be
+// missing or added.
 func (g *Golden) align(want, got []entry) *alignment {
 	var tolerances, added, missing []*Allowance
 	for i := range g.Allow {
@@ -133,7 +133,7 @@ func (g *Golden) align(want, got []entry) *alignment {
 	}
 }
 
-// broken is the difference where one of the two texts is not a trace.
+// broken returns the difference if one of the two texts is not a trace.
 func (g *Golden) broken(err error, what, trace string) *Difference {
 	var at *loop.TraceError
 	if !errors.As(err, &at) {
@@ -145,7 +145,7 @@ func (g *Golden) broken(err error, what, trace string) *Difference {
 	return d
 }
 
-// lineOf gives the n-th line of a text, "" if it has none.
+// lineOf returns the n-th line of a text, "" if the text is shorter.
 func lineOf(text string, n int) string {
 	for ; n > 1; n-- {
 		_, text, _ = strings.Cut(text, "\n")
@@ -154,9 +154,8 @@ func lineOf(text string, n int) string {
 	return line
 }
 
-// difference describes edits: the first in full, the others as far as one
-// wants to read them. after is the number of lines that are the same before all
-// that was compared.
+// difference describes edits: the first in full, and the first mostEdits of all. after
+// is the number of equal lines before the compared ones.
 func (g *Golden) difference(want, got []entry, edits []edit, whole bool, after int) *Difference {
 	head := g.headerLines()
 	all := make([]Edit, len(edits))
@@ -175,8 +174,8 @@ func (g *Golden) difference(want, got []entry, edits []edit, whole bool, after i
 	return d
 }
 
-// placeIn is the line of the i-th entry; of one behind the end, the line behind
-// the last.
+// placeIn returns the line number of the i-th entry. For an index beyond the end, it is
+// the number after that of the last entry.
 func placeIn(lines []entry, i, after int) int {
 	switch {
 	case i < len(lines):
@@ -187,8 +186,7 @@ func placeIn(lines []entry, i, after int) int {
 	return after + 1
 }
 
-// together counts the edits at the beginning that follow one another, with no
-// equal line between them.
+// together counts the first edits that have no equal line between them.
 func together(edits []edit) int {
 	a, b := edits[0].a, edits[0].b
 	for i, e := range edits {
@@ -200,8 +198,8 @@ func together(edits []edit) int {
 	return len(edits)
 }
 
-// first sets what was expected and what came at the first place that differs:
-// the first line out and the first line in of the edits there.
+// first sets the problem and the two lines at the first place that differs, from the
+// edits there: the first line out and the first line in.
 func (d *Difference) first(edits []Edit) {
 	out := slices.IndexFunc(edits, func(e Edit) bool { return e.Out })
 	in := slices.IndexFunc(edits, func(e Edit) bool { return !e.Out })

@@ -1,4 +1,4 @@
-// Package goldens stores traces that somebody looked at once and found right, and
+// Package goldens stores traces that somebody has reviewed and found right, and
 // compares new traces with them.
 //
 // A [Golden] is a header and a canonical trace:
@@ -15,15 +15,15 @@
 //	          > ask m1#1 for=reply to=1
 //	…
 //
-// It lies in a [Store] as <suite>/<scenario>.<variant>.golden, and [Places] knows
-// which store belongs to a scenario. The mode says what of the trace must be the
-// same, see [Mode]; each line allow is an [Allowance]: one difference that is fine,
-// and why. See [ParseAllowance] for the language.
+// A [Store] holds it as <suite>/<scenario>.<variant>.golden, and [Places] finds the
+// store of a scenario. The [Mode] says which parts of the trace must be equal. Each
+// allow line is an [Allowance]: one difference that is accepted, and the reason. See
+// [ParseAllowance] for the language.
 //
-// [Golden.Compare] compares bytes first, and parses the trace only where they
-// differ. The [Difference] is short: the first line that differs, what was expected
-// there and what came, and the shortest edit between the two.
+// [Golden.Compare] compares bytes first, and parses the traces only if the bytes
+// differ. The [Difference] is short: the first line that differs, the expected line and
+// the actual line, and the shortest edit between the two.
 //
-// The goldens of the embedded scenarios are embedded as well: see [Embedded]. To
-// compare the trials of scenarios with their goldens, use scenarios.Goldens.
+// The goldens of the embedded scenarios are also embedded: see [Embedded]. To compare
+// the trials of scenarios with their goldens, use scenarios.Goldens.
 package goldens

@@ -6,18 +6,17 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// An entry is a line of a trace, as far as it is compared.
+// An entry is a line of a trace, prepared for the comparison.
 type entry struct {
-	line   int    // of the trace's text, from 1
+	line   int    // its number in the trace's text, from 1
 	word   string // the line's word
 	input  loop.Input
 	effect *loop.Effect // nil if the line is an input
-	whole  string       // the line as it is
-	text   string       // what of it is compared
+	whole  string       // the whole line
+	text   string       // the part that is compared
 }
 
-// entries gives the lines of a trace. They share nothing that is changed with
-// the trace.
+// entries returns the lines of a trace. Changes to them do not change the trace.
 func entries(trace loop.Trace) []entry {
 	var all []entry
 	for i := range trace {
@@ -42,7 +41,7 @@ func entries(trace loop.Trace) []entry {
 	return all
 }
 
-// render makes the text anew.
+// render sets the text from the input or effect.
 func (e *entry) render() {
 	record := loop.Record{In: e.input}
 	if e.effect != nil {
@@ -50,19 +49,19 @@ func (e *entry) render() {
 	}
 	text := record.String()
 	if e.effect != nil {
-		_, text, _ = strings.Cut(text, "\n") // the line of the input that is none
+		_, text, _ = strings.Cut(text, "\n") // without the line of the empty input
 	}
 	e.text = strings.TrimSuffix(text, "\n")
 }
 
-// wordOf gives the word of a line: it comes after the time, or after >.
+// wordOf returns the word of a line, which follows the time or >.
 func wordOf(line string) string {
 	_, rest, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
 	word, _, _ := strings.Cut(rest, " ")
 	return word
 }
 
-// ref is the number of the line, in place.
+// ref returns the reference of the line, in place.
 func (e *entry) ref() *loop.Ref {
 	if e.effect != nil {
 		return &e.effect.Ref
@@ -77,8 +76,8 @@ func (e *entry) is(kind string) bool {
 	return (word == "*" || word == e.word) && (!ofEvent || e.effect != nil && string(e.effect.Event) == event)
 }
 
-// arguments gives f the arguments of each call that the line holds, in place,
-// with the name of its tool.
+// arguments calls f with the arguments of each call that the line holds, in place, and
+// the name of its tool.
 func (e *entry) arguments(f func(tool string, args *string)) {
 	if e.effect != nil {
 		if e.effect.Args != "" {

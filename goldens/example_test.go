@@ -60,6 +60,6 @@ func ExampleParseAllowance() {
 	a, err := goldens.ParseAllowance("field reply.in within 5: token counts drift")
 	fmt.Println(a.Difference(), "|", a.Reason, "|", err)
 	// Output:
-	// the allowance has no reason; say why behind it, such as field reply.in within 5: the clock is real
+	// the allowance has no reason; add the reason, such as field reply.in within 5: the clock is real
 	// field reply.in within 5 | token counts drift | <nil>
 }

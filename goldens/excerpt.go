@@ -10,11 +10,11 @@ import (
 // An excerpt is a part of the text of a trace.
 type excerpt struct {
 	text  string
-	after int // lines before it
+	after int // number of lines before it
 }
 
-// differing takes the lines off two texts with which both begin, and then those
-// with which both end.
+// differing returns two texts without the lines that are equal at their beginning, and
+// then without those that are equal at their end.
 func differing(a, b string) (excerpt, excerpt) {
 	prefix := commonPrefix(a, b)
 	prefix = strings.LastIndexByte(a[:prefix], '\n') + 1
@@ -27,8 +27,7 @@ func differing(a, b string) (excerpt, excerpt) {
 	return excerpt{text: a[:len(a)-suffix], after: after}, excerpt{text: b[:len(b)-suffix], after: after}
 }
 
-// block is how many bytes are compared at once, which is much faster than one
-// by one.
+// block is how many bytes are compared at once. That is much faster than byte by byte.
 const block = 1 << 12
 
 func commonPrefix(a, b string) (n int) {
@@ -56,10 +55,10 @@ func commonSuffix(a, b string) (n int) {
 // lineStarts reports whether a line starts at a byte of a text.
 func lineStarts(text string, i int) bool { return i == 0 || text[i-1] == '\n' }
 
-// lines parses the excerpt. An error is that of the whole text. What is not the
-// beginning may begin with an effect.
+// lines parses the excerpt. Line numbers, in errors too, are those of the whole text.
+// An excerpt that is not the beginning of a trace may begin with an effect.
 func (x *excerpt) lines() ([]entry, error) {
-	const instead = "   0.000s tick\n" // of the input that the effect follows
+	const instead = "   0.000s tick\n" // in place of the input before the effect
 	text, added := x.text, 0
 	if x.after > 0 && strings.HasPrefix(strings.TrimLeft(text, " "), ">") {
 		text, added = instead+text, 1

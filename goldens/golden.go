@@ -12,39 +12,39 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A Golden is a stored trace, and how another may differ from it.
+// A Golden is a stored trace, and the terms on which another trace may differ from it.
 type Golden struct {
-	// File is where it was read from, for messages; "" = nowhere. It does not
-	// belong to the text.
+	// File is the path from which it was read, for messages; "" = it was not read from
+	// a file. Format does not write it.
 	File     string
 	Scenario string // its full name, suite/name
 	Variant  string
 	Seed     uint64
 	Terms
-	// Trace is the text of the trace. It is parsed only when it has to be, so that
-	// it need not be canonical: then nothing equals it.
+	// Trace is the text of the trace. It is parsed only when needed, so it may be
+	// broken or not canonical.
 	Trace string
 }
 
-// Terms say how a trace may differ from a golden. They stand in the golden, and
-// may stand in its scenario too. The zero value allows nothing.
+// Terms say how a trace may differ from a golden. The golden holds them, and its
+// scenario can set them too. The zero value allows no difference.
 type Terms struct {
 	Mode  Mode        // "" = Strict
 	Allow []Allowance // may be nil
 }
 
-// Equal reports whether two terms are the same, reasons included.
+// Equal reports whether two terms are equal, with their reasons.
 func (t Terms) Equal(other Terms) bool {
 	return cmp.Or(t.Mode, Strict) == cmp.Or(other.Mode, Strict) &&
 		slices.EqualFunc(t.Allow, other.Allow, func(a, b Allowance) bool { return a.String() == b.String() })
 }
 
-// A Mode says what of a trace must be the same as in the golden.
+// A Mode says which parts of a trace must be equal to the golden.
 type Mode string
 
-// The modes. What an action is: a call that is executed, that is its tool and its
-// arguments, and the end of a run, that is its stop and end state. Retries,
-// times, ids and results are not actions.
+// The modes. An action is an executed call, with its tool and arguments, or the end of
+// a run, with its stop and end state. Retries, times, ids and results are not part of
+// actions.
 const (
 	Strict    Mode = "strict"    // every line
 	Actions   Mode = "actions"   // the actions, in order
@@ -53,26 +53,26 @@ const (
 	Superset  Mode = "superset"  // the trace makes every call of the golden, in its order; it may make more
 )
 
-// Off is the mode of a scenario that has no golden. It is not the mode of one.
+// Off is the mode of a scenario that has no golden. A golden never has it.
 const Off Mode = "off"
 
-// Modes lists the modes of goldens.
+// Modes returns the modes of goldens.
 func Modes() []Mode { return []Mode{Strict, Actions, Unordered, Subset, Superset} }
 
-// A SyntaxError says where a golden is not what a golden is, and why.
+// A SyntaxError is an error in the text of a golden.
 type SyntaxError struct {
 	File    string // "" = none
-	Line    int    // from 1; 0 where the file as a whole is meant
+	Line    int    // from 1; 0 if the error concerns the whole file
 	Problem string
-	Hint    string // how to mend it, "" = no idea
+	Hint    string // how to correct it, "" = no hint
 }
 
-// Error gives file:line: problem, and the hint behind it.
+// Error returns file:line: problem, followed by the hint.
 func (e *SyntaxError) Error() string {
 	return place(e.File, e.Line) + e.Problem + trailing(e.Hint)
 }
 
-// place gives file:line: in front of a message.
+// place returns the file:line: that begins a message.
 func place(file string, line int) string {
 	switch {
 	case line == 0 && file == "":
@@ -94,19 +94,17 @@ func trailing(hint string) string {
 
 const (
 	magic    = "# agentbench golden v1"
-	maxBytes = 4 << 20 // of a golden
+	maxBytes = 4 << 20 // of a golden's text
 )
 
-// MaxAllow is how many allowances a golden may have.
+// MaxAllow is how many allowances a golden can have.
 const MaxAllow = 100
 
-// fields are the lines of the header in their order; any number of allow
-// follows.
+// fields are the lines of the header, in order. Allow lines follow them.
 var fields = []string{"scenario", "variant", "seed", "mode"}
 
-// Parse reads a golden: the whole header, and the trace as it stands. It takes
-// what [Golden.Format] writes and nothing else. file is for messages. The error
-// is a [SyntaxError].
+// Parse parses the header of a golden, and takes its trace unparsed. It accepts only
+// what [Golden.Format] writes. file is for messages. The error is a [SyntaxError].
 func Parse(file string, data []byte) (*Golden, error) {
 	p := parser{golden: &Golden{File: file}, rest: string(data)}
 	if err := p.parse(len(data)); err != nil {
@@ -118,8 +116,8 @@ func Parse(file string, data []byte) (*Golden, error) {
 type parser struct {
 	golden *Golden
 	rest   string
-	line   int  // the one that was read last
-	ended  bool // it had no newline
+	line   int  // number of the line that was read last
+	ended  bool // that line had no newline
 }
 
 func (p *parser) fail(hint, format string, args ...any) error {
@@ -135,7 +133,7 @@ func (p *parser) parse(size int) error {
 		return p.fail("check it out with LF: *.golden text eol=lf in .gitattributes", "the lines end with CR LF")
 	}
 	if first != magic {
-		return p.fail("the first line is "+magic, "is not a golden: it begins with %s", shown(first))
+		return p.fail("the first line must be "+magic, "is not a golden: it begins with %s", shown(first))
 	}
 	for _, name := range fields {
 		if err := p.field(name); err != nil {
@@ -148,13 +146,13 @@ func (p *parser) parse(size int) error {
 		}
 	}
 	if p.ended {
-		return p.fail("", "the file ends before the empty line behind the header")
+		return p.fail("", "the file ends before the empty line after the header")
 	}
 	p.golden.Trace = p.rest
 	return nil
 }
 
-// next gives the next line, "" at the end.
+// next returns the next line, "" at the end.
 func (p *parser) next() string {
 	p.line++
 	line, rest, whole := strings.Cut(p.rest, "\n")
@@ -162,13 +160,13 @@ func (p *parser) next() string {
 	return line
 }
 
-// field reads a line of the header.
+// field parses the next line of the header.
 func (p *parser) field(name string) (err error) {
 	line := p.next()
 	value, ok := strings.CutPrefix(line, "# "+name+": ")
 	if !ok || value == "" {
 		return p.fail("the header is "+strings.Join(fields, ", ")+", then any number of allow, then an empty line",
-			"expected # %s: and not %s", name, shown(line))
+			"expected # %s:, not %s", name, shown(line))
 	}
 	g := p.golden
 	switch name {
@@ -185,7 +183,7 @@ func (p *parser) field(name string) (err error) {
 	case "seed":
 		g.Seed, err = strconv.ParseUint(value, 10, 64)
 		if err != nil || strconv.FormatUint(g.Seed, 10) != value {
-			return p.fail("such as 1", "the seed must be a whole number from 0 on and not %s", shown(value))
+			return p.fail("such as 1", "the seed must be a whole number from 0 on, not %s", shown(value))
 		}
 	case "mode":
 		g.Mode = Mode(value)
@@ -199,7 +197,7 @@ func (p *parser) field(name string) (err error) {
 func (p *parser) allowance(line string) error {
 	text, ok := strings.CutPrefix(line, "# allow: ")
 	if !ok {
-		return p.fail("an empty line stands between the header and the trace", "expected # allow: or an empty line and not %s", shown(line))
+		return p.fail("an empty line separates the header from the trace", "expected # allow: or an empty line, not %s", shown(line))
 	}
 	if len(p.golden.Allow) == MaxAllow {
 		return p.fail("", "more than %d allowances", MaxAllow)
@@ -212,7 +210,7 @@ func (p *parser) allowance(line string) error {
 	return nil
 }
 
-// Format gives the text of the golden.
+// Format returns the text of the golden.
 func (g *Golden) Format() []byte {
 	return append(g.header(nil), g.Trace...)
 }
@@ -226,11 +224,11 @@ func (g *Golden) header(b []byte) []byte {
 	return append(b, '\n')
 }
 
-// headerLines is the number of lines before the trace.
+// headerLines returns the number of lines before the trace.
 func (g *Golden) headerLines() int { return 1 + len(fields) + len(g.Allow) + 1 }
 
-// same reports whether a trace has the very text of the golden, without making
-// that text as a whole.
+// same reports whether the text of a trace is equal to the golden's. It never builds
+// the whole text.
 func (g *Golden) same(trace loop.Trace) bool {
 	rest := g.Trace
 	var b []byte

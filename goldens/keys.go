@@ -13,12 +13,12 @@ import (
 var lineWords = []string{"answer", "ask", "call", "cancel", "delta", "drop", "failure", "gate", "halt", "message", "note", "put",
 	"reply", "result", "started", "steer", "tick"}
 
-// A key says in which fields of [loop.Input], [loop.Effect] and [loop.Outcome]
-// the value behind it stands; "" = in none.
+// A key names the fields of [loop.Input], [loop.Effect] and [loop.Outcome] that hold
+// its value; "" = none.
 type key struct{ input, effect, outcome string }
 
-// keys are those of a trace's lines, and two more: time, which has no word in
-// them, and id, which stands before a call's name.
+// keys are the keys of a trace's lines and two more: time, which a line begins with,
+// and id, which is before a call's name.
 var keys = map[string]*key{
 	"time":        {input: "At"},
 	"id":          {input: "Calls"},
@@ -68,8 +68,8 @@ var keys = map[string]*key{
 
 func keyNames() []string { return slices.Sorted(maps.Keys(keys)) }
 
-// in gives the value behind a key in a line, in place; the zero Value if the
-// line has no such key.
+// in returns the value of a key in a line, in place, or the zero Value if the line has
+// no such key.
 func (k *key) in(e *entry) reflect.Value {
 	var owner any
 	name := k.input
@@ -87,7 +87,7 @@ func (k *key) in(e *entry) reflect.Value {
 	return reflect.ValueOf(owner).Elem().FieldByName(name)
 }
 
-// zeroOf is a value of the type that stands behind the key.
+// zeroOf returns a value of the key's type.
 func (k *key) zeroOf() reflect.Value {
 	for _, in := range []struct {
 		owner any
@@ -127,7 +127,7 @@ func isTimeKey(name string) bool {
 	return ok
 }
 
-// number is what an amount is compared with: seconds for times.
+// number returns the value that an amount is compared with: seconds for times.
 func number(v reflect.Value) float64 {
 	if d, ok := v.Interface().(time.Duration); ok {
 		return d.Seconds()

@@ -7,7 +7,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// project keeps of the lines what the mode compares.
+// project reduces the lines to the parts that the mode compares.
 func (m Mode) project(lines []entry) []entry {
 	switch m {
 	case Actions, Subset, Superset:
@@ -18,8 +18,8 @@ func (m Mode) project(lines []entry) []entry {
 	return lines
 }
 
-// actions keeps the calls that are executed and the ends of runs, without their
-// numbers and their counts.
+// actions keeps the executed calls and the ends of runs, without their numbers and
+// counts.
 func actions(lines []entry) []entry {
 	kept := lines[:0]
 	for _, e := range lines {
@@ -39,13 +39,13 @@ func actions(lines []entry) []entry {
 	return kept
 }
 
-// isCall reports whether the line starts a call; further tries start none.
+// isCall reports whether the line starts a call. Further tries do not.
 func (e *entry) isCall() bool {
 	return e.effect != nil && e.effect.Kind == loop.CallTool && e.effect.Ref.Try <= 1
 }
 
-// unordered brings the lines of each batch into an order that does not depend
-// on that of its calls: they are numbered by their tools and arguments, and lose
+// unordered sorts the lines of each batch so that the order of its calls does not
+// matter: it numbers the calls in the order of their tools and arguments, and removes
 // their ids.
 func unordered(lines []entry) []entry {
 	for start := 0; start < len(lines); start++ {
@@ -61,8 +61,8 @@ func unordered(lines []entry) []entry {
 	return lines
 }
 
-// endsBatch reports whether a line is behind the batch: the next request, a
-// question, the end of the run, or what begins another.
+// endsBatch reports whether a line comes after the batch: the next request, a question,
+// the end of the run, or an input that begins another batch or run.
 func (e *entry) endsBatch() bool {
 	if e.effect == nil {
 		return e.input.Kind == loop.ModelReply || e.input.Kind == loop.UserMessage
@@ -70,8 +70,9 @@ func (e *entry) endsBatch() bool {
 	return e.effect.Kind == loop.AskModel || e.effect.Kind == loop.AskUser || e.effect.Kind == loop.Halt
 }
 
-// sortBatch sorts the calls of a reply, and the lines of its batch. A reply
-// whose calls have other results than one each was ignored: it stays as it is.
+// sortBatch sorts the calls of a reply and the lines of its batch. If the number of
+// calls with results is not the number of calls, the reply was ignored and sortBatch
+// does nothing.
 func sortBatch(reply *loop.Input, lines []entry) {
 	var numbers []int
 	for i := range lines {
@@ -99,8 +100,8 @@ func sortBatch(reply *loop.Input, lines []entry) {
 	slices.SortStableFunc(lines, func(a, b entry) int { return cmp.Compare(a.text, b.text) })
 }
 
-// sortCalls sorts the calls of a reply by their tools and arguments, takes their
-// ids away, and gives for each place the place before.
+// sortCalls sorts the calls of a reply by their tools and arguments and removes their
+// ids. It returns the old index of each call.
 func sortCalls(reply *loop.Input) []int {
 	order := make([]int, len(reply.Calls))
 	for i := range reply.Calls {
@@ -118,8 +119,8 @@ func sortCalls(reply *loop.Input) []int {
 	return order
 }
 
-// renumber gives a line new numbers, of what it is about and of the call that
-// its gate is about. An id that took the place of another goes, as all ids do.
+// renumber replaces the number of a line, and the number of the call that its gate is
+// about. It removes replacement ids, as all ids are removed.
 func (e *entry) renumber(numbers map[loop.Ref]int) {
 	refs := []*loop.Ref{e.ref()}
 	if e.effect != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A jsonPath leads to a value in a JSON document: a key, an index, or every of
-// both.
+// A jsonPath leads to values in a JSON document. Each step is a key, an index, or any
+// of both.
 type jsonPath []step
 
 type step struct {
@@ -30,10 +30,10 @@ func isNameByte(b byte) bool {
 	return 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z' || isDigit(b) || b == '_'
 }
 
-// path reads a path.
+// path parses a path.
 func (s *scanner) path() jsonPath {
 	if s.err == nil && !s.after("$") {
-		s.fail("such as $.query or $.items[0]", "a path begins with $ and not with %s", shown(s.rest))
+		s.fail("such as $.query or $.items[0]", "a path begins with $, not with %s", shown(s.rest))
 	}
 	var p jsonPath
 	for s.err == nil {
@@ -55,7 +55,7 @@ func (s *scanner) path() jsonPath {
 	return nil
 }
 
-// bracket reads what stands in brackets.
+// bracket parses a step in brackets, after the opening one.
 func (s *scanner) bracket() (st step) {
 	switch {
 	case s.after("*"):
@@ -94,12 +94,12 @@ func (p jsonPath) String() string {
 	return b.String()
 }
 
-// removed takes the place of a value that is to be taken out.
+// removed marks a value for removal.
 type removed struct{}
 
-// remove takes out what the path leads to, in the document itself, and reports
-// whether there was anything. A document as a whole, and an element of a list,
-// become null.
+// remove removes the values that the path leads to from the document, in place, and
+// reports whether there were any. A whole document, and an element of a list, become
+// null.
 func (p jsonPath) remove(doc any) (any, bool) {
 	if len(p) == 0 {
 		return nil, true
@@ -143,8 +143,8 @@ func (st step) takesKey(key string) bool {
 
 func (st step) takesIndex(i int) bool { return st.kind == byAny || st.kind == byIndex && st.index == i }
 
-// pair replaces what the path leads to in b, where it leads to something in a as
-// well, by what f makes of both.
+// pair replaces each value in b that the path leads to by the result of f, if the path
+// leads to a value in a too.
 func (p jsonPath) pair(a, b any, f func(a, b any) any) any {
 	if len(p) == 0 {
 		return f(a, b)
@@ -168,8 +168,8 @@ func (p jsonPath) pair(a, b any, f func(a, b any) any) any {
 	return b
 }
 
-// parseJSON reads a document with its numbers as they are written. ok is false
-// if it is none.
+// parseJSON parses a JSON document and keeps its numbers as they are written. ok is
+// false if the text is not JSON.
 func parseJSON(text string) (doc any, ok bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -179,17 +179,16 @@ func parseJSON(text string) (doc any, ok bool) {
 	return doc, !d.More()
 }
 
-// writeJSON writes a document that [parseJSON] has read, with its keys in
-// order.
+// writeJSON writes a document from [parseJSON], with sorted keys.
 func writeJSON(doc any) string {
 	b, err := json.Marshal(doc)
 	if err != nil {
-		return "" // a document of a parser has a text
+		return "" // cannot happen: the document was parsed from JSON
 	}
 	return string(b)
 }
 
-// jsonNumber gives the number that a value is, if it is one.
+// jsonNumber returns the value of a number, and whether it is one.
 func jsonNumber(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {

@@ -9,19 +9,19 @@ import (
 	"sync"
 )
 
-// modulePath stands in the go.mod of this repository.
+// modulePath is the module path in the go.mod of this repository.
 const modulePath = "github.com/agentbench-go/agentbench"
 
-// Places finds the stores of scenarios' goldens. Those of the embedded scenarios
-// lie in the checkout of this repository that the working directory is in, else
-// in the program itself; those of other scenarios in the folder goldens beside
-// the folder that is their suite. The zero value is ready for use, from several
-// goroutines at once.
+// Places finds the stores of scenarios' goldens. The goldens of embedded scenarios are
+// in the checkout of this repository if the working directory is in one, else in the
+// program itself. The goldens of other scenarios are in the folder goldens beside the
+// folder of their suite. The zero value is ready for use, by several goroutines at
+// once.
 type Places struct {
-	Dir string // holds all goldens, "" = they lie as above
+	Dir string // the folder of all goldens; "" = the places above
 
 	mu       sync.Mutex
-	checkout *string // nil = not looked for yet
+	checkout *string // nil = not searched yet
 	known    map[string]*Place
 }
 
@@ -31,8 +31,8 @@ type Place struct {
 	suites string // absolute; "" = unknown
 }
 
-// Of returns the place of the goldens of a scenario, by the scenario's file; "" is
-// an embedded one. Equal places are the same pointer.
+// Of returns the place of the goldens of a scenario, by the scenario's file; "" means
+// an embedded scenario. Equal places are the same pointer.
 func (p *Places) Of(file string) *Place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,8 +59,8 @@ func (p *Places) Of(file string) *Place {
 	return p.folder(filepath.Join(suites, "goldens"), suites)
 }
 
-// folder returns the place of a folder. One that was not asked for by its name is
-// called as it is seen from the working directory.
+// folder returns the place of a folder. Messages show a folder other than p.Dir
+// relative to the working directory.
 func (p *Places) folder(dir, suites string) *Place {
 	return p.place(dir, func() *Place {
 		shown := dir
@@ -107,9 +107,9 @@ func isCheckout(dir string) bool {
 	return strings.TrimSpace(line) == "module "+modulePath
 }
 
-// Covers reports whether these paths hold all scenarios of a suite, so that a
-// golden of the suite without a scenario is an orphan. No path at all stands for
-// the embedded suites, which are whole.
+// Covers reports whether the paths hold all scenarios of a suite, so that a golden of
+// the suite without a scenario is an orphan. Without paths the embedded suites are
+// meant, which are complete.
 func (p *Place) Covers(suite string, paths []string) bool {
 	if len(paths) == 0 {
 		return true
@@ -129,7 +129,7 @@ func (p *Place) Covers(suite string, paths []string) bool {
 	return false
 }
 
-// within reports whether a path is a folder or lies below it.
+// within reports whether a path is a folder or is below it.
 func within(folder, path string) bool {
 	inside, err := filepath.Rel(folder, path)
 	return err == nil && filepath.IsLocal(inside)

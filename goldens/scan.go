@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// scanAllowance reads the allowance that a text begins with, and returns what
-// follows it.
+// scanAllowance parses the allowance that a text begins with, and returns the rest of
+// the text.
 func scanAllowance(text string) (a Allowance, rest string, err error) {
 	if len(text) > maxAllowance {
 		return a, "", allowanceError("", "the allowance has more than %d bytes", maxAllowance)
@@ -22,7 +22,7 @@ func scanAllowance(text string) (a Allowance, rest string, err error) {
 	return a, s.rest, s.err
 }
 
-// A scanner reads an allowance. After the first error it reads nothing.
+// A scanner parses an allowance. After the first error it reads nothing more.
 type scanner struct {
 	rest string
 	err  error
@@ -35,7 +35,7 @@ func (s *scanner) fail(hint, format string, args ...any) {
 	s.rest = ""
 }
 
-// run reads what is made of the characters that ok takes.
+// run reads the characters for which ok is true.
 func (s *scanner) run(ok func(byte) bool) string {
 	n := 0
 	for n < len(s.rest) && ok(s.rest[n]) {
@@ -46,7 +46,7 @@ func (s *scanner) run(ok func(byte) bool) string {
 	return read
 }
 
-// after reads a text if it comes next.
+// after reads a text if it comes next, and reports whether it did.
 func (s *scanner) after(text string) bool {
 	rest, ok := strings.CutPrefix(s.rest, text)
 	if ok {
@@ -55,7 +55,7 @@ func (s *scanner) after(text string) bool {
 	return ok
 }
 
-// space reads the space before what is expected next.
+// space reads the space before the next part, which what names.
 func (s *scanner) space(what string) {
 	if s.err == nil && !s.after(" ") {
 		s.fail("", "expected a space and %s before %s", what, shown(s.rest))
@@ -130,7 +130,7 @@ func (s *scanner) word() string {
 	return word
 }
 
-// lineKind reads a word or note.EVENT.
+// lineKind reads a word, or note.EVENT.
 func (s *scanner) lineKind() string {
 	word := s.word()
 	if word != "note" || !s.after(".") {
@@ -138,7 +138,7 @@ func (s *scanner) lineKind() string {
 	}
 	event := s.run(isLower)
 	if event == "" {
-		s.fail("such as note.nudged", "expected an event behind note.")
+		s.fail("such as note.nudged", "expected an event after note.")
 	}
 	return "note." + event
 }
@@ -153,7 +153,7 @@ func (s *scanner) tool() string {
 	}
 	name := s.run(isBare)
 	if name == "" {
-		s.fail("* stands for any tool", "expected the name of a tool before %s", shown(s.rest))
+		s.fail("write * for any tool", "expected the name of a tool before %s", shown(s.rest))
 	}
 	return name
 }
@@ -192,7 +192,7 @@ func (s *scanner) regexp() *regexp.Regexp {
 		s.fail("", "the regular expression %s is broken: %s", shown(text), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return nil
 	case pattern.MatchString(""):
-		s.fail("", "the regular expression %s matches nothing at all", shown(text))
+		s.fail("", "the regular expression %s matches the empty text", shown(text))
 		return nil
 	}
 	return pattern

@@ -9,23 +9,23 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// A Difference says where a trace first differs from its golden, and by which
-// edits. Its lines are shortened and escaped.
+// A Difference is the first place where a trace differs from its golden, and the edits
+// between them. Its lines are shortened and escaped.
 type Difference struct {
-	File      string // that of the golden
+	File      string // the golden's file
 	Line      int    // of the golden's file
 	TraceLine int    // of the trace's text
-	Problem   string // what is wrong there
-	Want, Got string // the line of the golden, and that of the trace; "" = none
-	Edits     *Edits // all that differs; nil if it is too much, or one of the texts is not that of a trace
+	Problem   string // how the trace differs there
+	Want, Got string // the line of the golden and the line of the trace; "" = none
+	Edits     *Edits // all differences; nil if they are too many, or one of the texts is not a trace
 
-	tooMany bool // lines differ
+	tooMany bool // more than maxEdits lines differ
 }
 
 // Edits are the shortest edit that turns a golden into a trace.
 type Edits struct {
 	Edit []Edit `json:"edit"`           // its first lines
-	More int    `json:"more,omitempty"` // lines that are left out
+	More int    `json:"more,omitempty"` // number of lines left out
 }
 
 // An Edit takes a line out of the golden, or puts a line of the trace in.
@@ -38,11 +38,11 @@ type Edit struct {
 const (
 	mostEdits = 12  // lines of an edit that are shown
 	lineChars = 160 // of a line
-	headChars = 48  // its beginning, where what differs is far behind
+	headChars = 48  // of its beginning, if the difference is far from it
 )
 
-// String describes the difference in a few lines: where and what, the two lines,
-// and the edit if it is more than those two. It ends with a newline.
+// String describes the difference in a few lines: the place and the problem, the two
+// lines, and the edit if it has more lines than those two. It ends with a newline.
 func (d *Difference) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", d.Message())
@@ -64,7 +64,7 @@ func (d *Difference) String() string {
 	return b.String()
 }
 
-// Message returns FILE:LINE: and what is wrong there.
+// Message returns FILE:LINE: and the problem.
 func (d *Difference) Message() string { return place(d.File, d.Line) + d.Problem }
 
 func (e *Edits) write(b *strings.Builder) {
@@ -81,12 +81,12 @@ func (e *Edits) write(b *strings.Builder) {
 	}
 }
 
-// shownEdits returns the first of some lines, shortened and escaped.
+// shownEdits returns the first mostEdits edits, shortened and escaped.
 func shownEdits(all []Edit) *Edits {
 	raw := all[:min(len(all), mostEdits)]
 	e := &Edits{Edit: slices.Clone(raw), More: len(all) - len(raw)}
 	for i := range raw {
-		other := "" // the line that took its place, so that both show what differs
+		other := "" // the line that replaces it or that it replaces, so that both show the difference
 		if i+1 < len(raw) && raw[i].Out && !raw[i+1].Out {
 			other = raw[i+1].Text
 		} else if i > 0 && !raw[i].Out && raw[i-1].Out {
@@ -97,8 +97,8 @@ func shownEdits(all []Edit) *Edits {
 	return e
 }
 
-// windows shortens two lines to their beginning and what stands round the first
-// difference. Of a line without another, the beginning is shown.
+// windows shortens two lines to their beginning and the part around the first
+// difference. If one of them is empty, it shows the beginning of the other.
 func windows(a, b string) (string, string) {
 	from := 0
 	if a != "" && b != "" {
@@ -109,7 +109,7 @@ func windows(a, b string) (string, string) {
 	return window(a, from), window(b, from)
 }
 
-// window shows a line of which the byte at differs from another.
+// window shortens a line that differs from another at the byte at.
 func window(line string, at int) string {
 	const before = 40
 	if at <= lineChars-before || len(line) <= lineChars {
@@ -119,7 +119,8 @@ func window(line string, at int) string {
 	return text.Escape(line[:head]) + " … " + text.Clip(line[tail:], lineChars)
 }
 
-// runeStart is the begin of the character that a byte belongs to.
+// runeStart returns the index of the first byte of the character that the byte i
+// belongs to.
 func runeStart(s string, i int) int {
 	for i > 0 && !utf8.RuneStart(s[i]) {
 		i--
@@ -127,5 +128,5 @@ func runeStart(s string, i int) int {
 	return i
 }
 
-// shown quotes a text in a message, cut to what one takes in at a glance.
+// shown quotes a text in a message, cut to 60 characters.
 func shown(s string) string { return text.Quote(s, 60) }

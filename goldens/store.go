@@ -30,26 +30,26 @@ type Store struct {
 }
 
 // ErrReadOnly is the error of writing or removing one of the [Embedded] goldens.
-var ErrReadOnly = errors.New("the embedded goldens lie in the program itself")
+var ErrReadOnly = errors.New("the embedded goldens are part of the program")
 
-// Embedded gives the goldens of the embedded scenarios. They can be read from
-// anywhere, and not be written.
+// Embedded returns the goldens of the embedded scenarios. They can be read from
+// anywhere, but not written.
 func Embedded() *Store { return &Store{name: "goldens", files: embedded} }
 
-// Dir gives the goldens in a folder, which need not be there. Nothing outside it
-// is read or written, whatever links it holds.
+// Dir returns the store of the goldens in a folder, which need not exist. The store
+// never reads or writes outside it, even if it holds links.
 func Dir(dir string) *Store { return &Store{name: dir, dir: dir, files: folder(dir)} }
 
-// Exists reports whether there is such a folder.
+// Exists reports whether the folder exists.
 func (s *Store) Exists() bool {
 	info, err := fs.Stat(s.files, ".")
 	return err == nil && info.IsDir()
 }
 
-// ReadOnly reports whether goldens can be read only: those of [Embedded].
+// ReadOnly reports whether the goldens cannot be written: those of [Embedded].
 func (s *Store) ReadOnly() bool { return s.dir == "" }
 
-// A folder is a file system whose root is opened when something is read.
+// A folder is a file system that opens its root for each file that it opens.
 type folder string
 
 // Open opens a file below the folder.
@@ -62,9 +62,8 @@ func (f folder) Open(name string) (fs.File, error) {
 	return root.FS().Open(name)
 }
 
-// Name gives the name of a golden in its store. The error says why there can be
-// none: the scenario is not suite/name, or one of the parts cannot be part of a
-// file's name.
+// Name returns the name of a golden in its store. It fails if the scenario is not
+// suite/name, or if one of the parts cannot be part of a file's name.
 func Name(scenario, variant string) (string, error) {
 	suite, name, err := split(scenario)
 	if err == nil {
@@ -73,11 +72,11 @@ func Name(scenario, variant string) (string, error) {
 	return suite + "/" + name + "." + variant + suffix, err
 }
 
-// split takes suite/name apart.
+// split splits suite/name.
 func split(scenario string) (suite, name string, err error) {
 	suite, name, ok := strings.Cut(scenario, "/")
 	if !ok {
-		return "", "", fmt.Errorf("the scenario must be suite/name and not %s", shown(scenario))
+		return "", "", fmt.Errorf("the scenario must be suite/name, not %s", shown(scenario))
 	}
 	if err = checkName("suite", suite); err == nil {
 		err = checkName("scenario", name)
@@ -87,7 +86,7 @@ func split(scenario string) (suite, name string, err error) {
 
 const maxName = 200
 
-// checkName refuses what cannot be part of a file's name.
+// checkName refuses a name that cannot be part of a file's name.
 func checkName(what, name string) error {
 	switch {
 	case name == "" || strings.Trim(name, ". ") != name:
@@ -95,15 +94,15 @@ func checkName(what, name string) error {
 	case utf8.RuneCountInString(name) > maxName:
 		return fmt.Errorf("the %s's name %s has more than %d characters", what, shown(name), maxName)
 	case strings.ContainsAny(name, `/\:`) || hidden(name):
-		return fmt.Errorf("the %s's name %s holds a character that a file's name may not have", what, shown(name))
+		return fmt.Errorf("the %s's name %s holds a character that is not allowed in a file's name", what, shown(name))
 	}
 	return nil
 }
 
-// Path gives the path of a golden by its name, for messages.
+// Path returns the path of a golden by its name, for messages.
 func (s *Store) Path(name string) string { return path.Join(s.name, name) }
 
-// List gives the names of all goldens, sorted; none if there is no such folder.
+// List returns the names of all goldens, sorted; none if the folder does not exist.
 func (s *Store) List() ([]string, error) {
 	var names []string
 	suites, err := fs.ReadDir(s.files, ".")
@@ -126,8 +125,8 @@ func (s *Store) List() ([]string, error) {
 	return names, err
 }
 
-// Read reads the golden of that name. The error is [fs.ErrNotExist] if there is
-// none, and a [SyntaxError] if it is not a golden, or that of another name.
+// Read reads the golden with that name. The error is [fs.ErrNotExist] if there is none,
+// and a [SyntaxError] if the file is not a golden or belongs under another name.
 func (s *Store) Read(name string) (*Golden, error) {
 	file, err := s.files.Open(name)
 	if err != nil {
@@ -146,14 +145,14 @@ func (s *Store) Read(name string) (*Golden, error) {
 		return nil, err
 	}
 	if own, err := Name(g.Scenario, g.Variant); err != nil || own != name {
-		return nil, &SyntaxError{File: g.File, Line: 2, Problem: fmt.Sprintf("the header is that of %s", text.Escape(own)),
-			Hint: "a golden lies in <suite>/<scenario>.<variant>.golden"}
+		return nil, &SyntaxError{File: g.File, Line: 2, Problem: fmt.Sprintf("the header belongs to %s", text.Escape(own)),
+			Hint: "the path of a golden is <suite>/<scenario>.<variant>.golden"}
 	}
 	return g, nil
 }
 
-// Write writes a golden to its place, as a whole or not at all, and gives its
-// name. It makes the folders that are not there.
+// Write writes a golden whole or not at all, and returns its name. It creates missing
+// folders.
 func (s *Store) Write(g *Golden) (name string, err error) {
 	if name, err = Name(g.Scenario, g.Variant); err != nil {
 		return "", err
@@ -163,7 +162,7 @@ func (s *Store) Write(g *Golden) (name string, err error) {
 	case s.ReadOnly():
 		return "", ErrReadOnly
 	case len(data) > maxBytes:
-		return "", fmt.Errorf("it would have more than %d bytes; golden: {mode: off} in the scenario says that there is none", maxBytes)
+		return "", fmt.Errorf("it would have more than %d bytes; set golden: {mode: off} in the scenario to have no golden", maxBytes)
 	}
 	if err := os.MkdirAll(s.dir, 0o777); err != nil {
 		return "", err
@@ -179,8 +178,7 @@ func (s *Store) Write(g *Golden) (name string, err error) {
 	return name, outfile.WriteIn(root, name, data, 0o666)
 }
 
-// Remove removes the golden of that name, and its folder if nothing else is in
-// it.
+// Remove removes the golden with that name, and its folder if that is then empty.
 func (s *Store) Remove(name string) error {
 	if s.ReadOnly() {
 		return ErrReadOnly
@@ -193,6 +191,6 @@ func (s *Store) Remove(name string) error {
 	if err := root.Remove(name); err != nil {
 		return err
 	}
-	root.Remove(path.Dir(name)) // which fails while something is in it
+	root.Remove(path.Dir(name)) // fails unless it is empty
 	return nil
 }

@@ -122,7 +122,7 @@ func TestReadChecksTheName(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.Read("loops/other.x.golden")
-	want := dir + "/loops/other.x.golden:2: the header is that of loops/walk.x.golden; a golden lies in <suite>/<scenario>.<variant>.golden"
+	want := dir + "/loops/other.x.golden:2: the header belongs to loops/walk.x.golden; the path of a golden is <suite>/<scenario>.<variant>.golden"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

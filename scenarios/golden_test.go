@@ -39,7 +39,7 @@ func TestBrokenGoldenKey(t *testing.T) {
 		{"golden: strict", `15:9: golden must be a mapping`},
 		{"golden: {rules: []}", `15:10: unknown key "rules" in golden`},
 		{`golden: {mode: off, allow: ["retries: x"]}`, `15:28: nothing can differ where there is no golden (take out allow, or the mode off)`},
-		{`golden: {allow: [retries]}`, `15:18: the allowance has no reason (say why behind it, such as retries: the clock is real)`},
+		{`golden: {allow: [retries]}`, `15:18: the allowance has no reason (add the reason, such as retries: the clock is real)`},
 		{"golden:\n  allow:\n    - \"retries: x\"\n    - \"field reply.tokens: x\"", `18:7: there is no key "tokens" (the keys are `},
 	} {
 		got := mistakes(t, valid+c.key+"\n")
@@ -59,7 +59,7 @@ func TestBrokenAllowanceAmongOtherMistakes(t *testing.T) {
 		t.Fatalf("want three mistakes, got %v", err)
 	}
 	// valid has 14 lines: golden is the 15th, its only allowance the 17th.
-	want := "s.yaml:17:7: the allowance has no reason\n  17 |     - added tick\n     |       ^\nhint: say why behind it, such as added tick: the clock is real"
+	want := "s.yaml:17:7: the allowance has no reason\n  17 |     - added tick\n     |       ^\nhint: add the reason, such as added tick: the clock is real"
 	if got := ms[1].Error(); !strings.HasSuffix(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
