@@ -8,8 +8,8 @@ import (
 )
 
 // checkTrace adds a finding for every promise of the loop that the trace breaks,
-// whatever the scenario expects. A history that chat APIs refuse is the rule
-// history, all else the rule audit.
+// whatever the scenario expects. A history that chat APIs refuse has the rule history,
+// every other violation the rule audit.
 func (t *Trial) checkTrace(r *Result, trace loop.Trace) {
 	s := &t.Scenario.Script
 	for _, v := range audit.Check(*t.config(), s.LoopTask(t.Seed), s.Specs(), trace) {

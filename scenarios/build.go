@@ -5,7 +5,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// script gives the world that a file describes.
+// script returns the script that a file describes.
 func (f *scenarioFile) script() fakes.Script {
 	out := fakes.Script{Task: f.Task, System: f.System, SafetyPrompt: f.SafetyPrompt, Planner: loop.Planner(f.Planner)}
 	if f.Critic == rulesWord {
@@ -50,8 +50,8 @@ func (t *toolEntry) idempotence() loop.Idempotence {
 	return loop.NotIdempotent
 }
 
-// retries gives the retries as the loop has them: 0 leaves them to the config, a
-// negative number is none.
+// retries returns the retries as the loop has them: 0 leaves them to the config, a
+// negative number means none.
 func (t *toolEntry) retries() int {
 	switch {
 	case t.Retries == nil:

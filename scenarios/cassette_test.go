@@ -65,8 +65,8 @@ func TestCassette(t *testing.T) {
 func TestCassetteMistakes(t *testing.T) {
 	for _, c := range []struct{ with, want string }{
 		{"cassette: r.yaml", "5:11: the name of a cassette ends in .cassette.yaml"},
-		{"cassette: ../r.cassette.yaml", "5:11: \"../r.cassette.yaml\" does not lie in the folder"},
-		{"cassette: /r.cassette.yaml", "5:11: \"/r.cassette.yaml\" does not lie in the folder"},
+		{"cassette: ../r.cassette.yaml", "5:11: \"../r.cassette.yaml\" is not in the folder"},
+		{"cassette: /r.cassette.yaml", "5:11: \"/r.cassette.yaml\" is not in the folder"},
 		{"model: [{text: a}]\ncassette: r.cassette.yaml", "6:11: a scenario has both model and cassette"},
 		{"system: x", "1:1: a scenario has none of model, cassette"},
 	} {

@@ -15,7 +15,7 @@ import (
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// check reports what each value may be by itself, but not beside the others.
+// check reports values that are valid alone, but not together with the others.
 func (s *source) check(f *scenarioFile) {
 	if !validName.MatchString(f.Name) {
 		s.failAt("name", fmt.Sprintf("name must be letters, digits, dots and hyphens, not %s", quoted(f.Name)), "such as same-call-forever")
@@ -54,7 +54,7 @@ func (s *source) checkTools(tools []toolEntry) {
 }
 
 func (s *source) checkAnswers(at string, answers []answerEntry) {
-	last := -1 // the answer that no other comes after
+	last := -1 // the answer after which no other is reached
 	for i := range answers {
 		a, here := &answers[i], fmt.Sprintf("%s[%d]", at, i)
 		if last >= 0 {
@@ -77,7 +77,7 @@ func (s *source) checkModel(model []stepEntry) {
 	if s.has("", "model") != "" && len(model) == 0 {
 		s.failAt("model", "model must not be empty", "")
 	}
-	last := -1 // the entry that no other comes after
+	last := -1 // the entry after which no other is reached
 	for i := range model {
 		e, at := &model[i], fmt.Sprintf("model[%d]", i)
 		if m, ok := find(s.root, at).(*ast.MappingNode); ok && len(m.Values) == 0 {
@@ -85,14 +85,14 @@ func (s *source) checkModel(model []stepEntry) {
 		}
 		switch unconditional := s.has(at, "when") == ""; {
 		case unconditional && last >= 0:
-			s.failAt(at, fmt.Sprintf("the model never comes here: entry %d repeats forever", last+1), "put this entry first, or give the other one a number")
+			s.failAt(at, fmt.Sprintf("the model never reaches this entry: entry %d repeats forever", last+1), "put this entry first, or give the other one a number")
 		case unconditional && e.Repeat == fakes.Forever:
 			last = i
 		}
 		s.needs(at, "first_token", "chunks")
 		s.needs(at, "fail_forever", "failures")
 		if most := max(e.Latency.Min, e.Latency.Max); most > 0 && e.FirstToken > most {
-			s.failAt(at+".first_token", fmt.Sprintf("the first piece comes after %v, the whole reply after %v", e.FirstToken, most), "latency counts from the request on")
+			s.failAt(at+".first_token", fmt.Sprintf("the first piece comes after %v, but the whole reply after %v", e.FirstToken, most), "latency counts from the request")
 		}
 		for j := range e.Failures {
 			s.notBoth(fmt.Sprintf("%s.failures[%d]", at, j), "hang", "status", "retry_after", "text")
@@ -100,8 +100,7 @@ func (s *source) checkModel(model []stepEntry) {
 	}
 }
 
-// CassetteSuffix ends the name of every cassette, which tells it from a
-// scenario.
+// CassetteSuffix ends the name of every cassette and of no scenario.
 const CassetteSuffix = ".cassette.yaml"
 
 func (s *source) checkCassette(path string) {
@@ -110,7 +109,7 @@ func (s *source) checkCassette(path string) {
 	case !strings.HasSuffix(path, CassetteSuffix):
 		s.failAt("cassette", fmt.Sprintf("the name of a cassette ends in %s, not %s", CassetteSuffix, quoted(path)), "agentbench record makes one")
 	case !filepath.IsLocal(filepath.FromSlash(path)):
-		s.failAt("cassette", fmt.Sprintf("%s does not lie in the folder of this file or below it", quoted(path)), "")
+		s.failAt("cassette", fmt.Sprintf("%s is not in the folder of this file or below it", quoted(path)), "")
 	}
 }
 
@@ -129,9 +128,9 @@ func (s *source) checkUser(f *scenarioFile) {
 		case p.Tool != "" && !known:
 			s.failAt(at+".tool", fmt.Sprintf("there is no tool %s", quoted(p.Tool)), hintWord(p.Tool, names))
 		case p.Tool != "" && !asked:
-			s.failAt(at+".tool", fmt.Sprintf("nobody asks the user about %s", quoted(p.Tool)), "give the tool permission: batch or permission: call")
+			s.failAt(at+".tool", fmt.Sprintf("the user is never asked about %s", quoted(p.Tool)), "give the tool permission: batch or permission: call")
 		case last >= 0:
-			s.failAt(at, fmt.Sprintf("this answer is never given: answer %d fits everything", last+1), "give the other one a tool, when or times, or put it last")
+			s.failAt(at, fmt.Sprintf("this answer is never given: answer %d matches every request", last+1), "give the other one a tool, when or times, or put it last")
 		}
 		if last < 0 && s.has(at, "tool", "when", "times") == "" {
 			last = i
@@ -144,7 +143,7 @@ func (s *source) checkUser(f *scenarioFile) {
 	}
 }
 
-// checkOverlay looks for the tools of faults.
+// checkOverlay checks that the tools of the faults exist.
 func (s *source) checkOverlay(f *scenarioFile) {
 	var names []string
 	for i := range f.Tools {
@@ -168,7 +167,7 @@ func (s *source) checkReplies(replies []replyEntry) {
 	}
 }
 
-// checkExpect compares what is expected with what there can be.
+// checkExpect refuses expectations that can never be met.
 func (s *source) checkExpect(f *scenarioFile, cfg *loop.Config) {
 	s.checkEnd("expect", &f.Expect.session, cfg)
 	runs := f.Expect.runs
@@ -180,11 +179,11 @@ func (s *source) checkExpect(f *scenarioFile, cfg *loop.Config) {
 	}
 }
 
-// checkRuns refuses what is expected of runs that cannot be: there is one a
-// message, and none after a run that did not end as DONE.
+// checkRuns refuses expectations of runs that cannot happen: each message starts one
+// run, and no run follows one that did not end as DONE.
 func (s *source) checkRuns(runs []expectEntry, most int) {
 	if len(runs) == 0 {
-		s.failAt("expect", "expect must not be empty", "a list has one entry a run, {} for one of which nothing is expected")
+		s.failAt("expect", "expect must not be empty", "a list has one entry for each run; {} expects nothing")
 	}
 	for i := range runs {
 		at := fmt.Sprintf("expect[%d]", i)
@@ -203,7 +202,8 @@ func (s *source) checkRuns(runs []expectEntry, most int) {
 	}
 }
 
-// checkEnd compares how a session or a run is expected to end with how it can.
+// checkEnd refuses an unknown stop, and a stop that does not lead to the expected end
+// state.
 func (s *source) checkEnd(at string, e *expectEntry, cfg *loop.Config) {
 	if e.Stop == "" {
 		return
@@ -221,12 +221,12 @@ func (s *source) checkEnd(at string, e *expectEntry, cfg *loop.Config) {
 	}
 }
 
-// stops lists the stops that can end a scenario, without those of detectors.
+// stops returns the stops that can end a scenario, without those of detectors.
 func stops() []string {
 	return words(slices.DeleteFunc(loop.Stops(), func(s loop.Stop) bool { return s.EndState() == loop.RecordingEnded }))
 }
 
-// has gives the first of the keys that the mapping at a path has, "" if none.
+// has returns the first of the keys that the mapping at a path has, or "".
 func (s *source) has(at string, keys ...string) string {
 	n := find(s.root, at)
 	for _, key := range keys {
@@ -237,7 +237,7 @@ func (s *source) has(at string, keys ...string) string {
 	return ""
 }
 
-// oneKey wants exactly one of the keys.
+// oneKey reports a mistake unless exactly one of the keys is there.
 func (s *source) oneKey(at, what string, keys ...string) {
 	n, found := find(s.root, at), ""
 	for _, key := range keys {
@@ -255,14 +255,14 @@ func (s *source) oneKey(at, what string, keys ...string) {
 	}
 }
 
-// notBoth refuses keys beside one that makes them mean nothing.
+// notBoth refuses the other keys beside key, which makes them meaningless.
 func (s *source) notBoth(at, key string, others ...string) {
 	if other := s.has(at, others...); other != "" && s.has(at, key) != "" {
 		s.failAt(at+"."+other, fmt.Sprintf("%s cannot be combined with %s", other, key), "take one of them out")
 	}
 }
 
-// needs refuses a key without the one that gives it a meaning.
+// needs refuses a key without the other one, on which it depends.
 func (s *source) needs(at, key, other string) {
 	if s.has(at, key) != "" && s.has(at, other) == "" {
 		s.failAt(at+"."+key, fmt.Sprintf("%s needs %s", key, other), "")
@@ -271,8 +271,8 @@ func (s *source) needs(at, key, other string) {
 
 var oneOf = regexp.MustCompile(`^must be one of (.+), not "(.*)"$`)
 
-// fields reports the [loop.FieldError]s of a joined error; at is the path that
-// their fields belong to, "" for the whole file.
+// fields reports the [loop.FieldError]s of a joined error. at is the path that their
+// fields are relative to, "" for the whole file.
 func (s *source) fields(at string, err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
@@ -295,7 +295,7 @@ func (s *source) fields(at string, err error) {
 	s.failAt(at+"."+f.Field, name+" "+f.Problem, hint)
 }
 
-// without gives the words but one.
+// without returns the words except one.
 func without(words []string, word string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == word })
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// JSON gives the variant's config as a JSON object with the keys of a variant's
-// file, in their order. Durations are texts such as 5m.
+// JSON returns the variant's config as a JSON object with the keys of a variant's file,
+// in their order. Durations are texts such as 5m.
 func (v *Variant) JSON() json.RawMessage { return appendConfig(nil, reflect.ValueOf(v.Config)) }
 
-// appendConfig writes a value of a config.
+// appendConfig appends a value of a config as JSON.
 func appendConfig(b []byte, v reflect.Value) []byte {
 	if d, ok := v.Interface().(time.Duration); ok {
 		return appendJSONText(b, text.Exact(d))

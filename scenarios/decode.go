@@ -14,14 +14,14 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// A decodable reads itself from a node. What names the value in messages.
+// A decodable decodes itself from a node. what names the value in messages.
 type decodable interface {
 	decode(s *source, n ast.Node, what string)
 }
 
-// decode reads a node into v by the yaml tags of its structs, strictly, and
-// reports all that does not fit. Keys that are not there leave v as it was; a
-// list takes the place of the one before.
+// decode decodes a node into v by the yaml tags of its structs. It is strict, and
+// reports every mistake. Missing keys leave v unchanged; a list replaces the previous
+// one.
 func (s *source) decode(n ast.Node, v reflect.Value, what string) {
 	if forbidden(n) {
 		return
@@ -77,11 +77,11 @@ func (s *source) decode(n ast.Node, v reflect.Value, what string) {
 	}
 }
 
-// statusEntry is the one text that may look like a number: an HTTP status, in a
-// list that has classes such as 5xx too.
+// statusEntry names the only text that may look like a number: an HTTP status, in a
+// list that also has classes such as 5xx.
 const statusEntry = "an entry of statuses"
 
-// forbidden reports whether checkNode has complained about the node already.
+// forbidden reports whether checkNode has already refused the node.
 func forbidden(n ast.Node) bool {
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.DirectiveNode:
@@ -90,7 +90,7 @@ func forbidden(n ast.Node) bool {
 	return false
 }
 
-// A plan says which keys a struct takes.
+// A plan lists the keys of a struct and their fields.
 type plan struct {
 	keys   []string // in order
 	fields map[string]field
@@ -114,8 +114,8 @@ func planOf(t reflect.Type) *plan {
 	return p
 }
 
-// add takes the fields of a struct. The constraints are those of the tag that
-// the JSON Schema is made from.
+// add adds the fields of a struct. The constraints come from the tag from which the
+// JSON Schema is generated.
 func (p *plan) add(t reflect.Type, index []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -155,7 +155,7 @@ func (s *source) decodeStruct(n ast.Node, v reflect.Value, what string) {
 		key := entry.Key.GetToken().Value
 		f, ok := p.fields[key]
 		switch {
-		case entry.Key.IsMergeKey() || seen[key]: // checkNode has said so
+		case entry.Key.IsMergeKey() || seen[key]: // checkNode has reported it
 		case !ok:
 			s.fail(entry.Key, fmt.Sprintf("unknown key %s in %s", quoted(key), what), hintWord(key, p.keys))
 		default:
@@ -172,7 +172,7 @@ func (s *source) decodeStruct(n ast.Node, v reflect.Value, what string) {
 	}
 }
 
-// checkBounds compares a number with its least and its largest value.
+// checkBounds reports a number outside its minimum and maximum.
 func (s *source) checkBounds(n ast.Node, v reflect.Value, f field, what string) {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -209,12 +209,12 @@ func (s *source) mismatch(n ast.Node, what, want string) {
 	}
 	hint := ""
 	if _, single := n.(ast.ScalarNode); single && want == "a list" {
-		hint = "a list stands in brackets, such as [" + clip(n.GetToken().Value) + "]"
+		hint = "put a list in brackets, such as [" + clip(n.GetToken().Value) + "]"
 	}
 	s.fail(n, fmt.Sprintf("%s must be %s, not %s", what, want, describe(n)), hint)
 }
 
-// describe names what a node is.
+// describe names the kind of a node, or its value.
 func describe(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -231,8 +231,8 @@ func describe(n ast.Node) string {
 	return clip(n.GetToken().Value)
 }
 
-// text reads a text. A number or a truth value is none: 1.10 and yes are not
-// what they look like.
+// text decodes a text. Numbers and booleans are not texts: readers of YAML differ on
+// values such as 1.10 and yes.
 func (s *source) text(n ast.Node, what string) (string, bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -250,8 +250,8 @@ func (s *source) text(n ast.Node, what string) (string, bool) {
 
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// integer reads a whole number in plain decimal: 017 is 15 to some readers and
-// 17 to others.
+// integer decodes a whole number in plain decimal: some readers take 017 for 15, others
+// for 17.
 func (s *source) integer(n ast.Node, what string) (int64, bool) {
 	if i, ok := n.(*ast.IntegerNode); ok && wholeNumber.MatchString(i.Token.Value) {
 		if v, err := strconv.ParseInt(i.Token.Value, 10, 64); err == nil {
@@ -291,7 +291,7 @@ const durationHint = "durations need a unit, such as 30s, 200ms or 1m30s"
 // longest keeps sums of instants and durations from overflowing.
 const longest = 10 * 365 * 24 * time.Hour
 
-// duration reads a time.Duration that is not negative.
+// duration decodes a time.Duration from 0 to longest.
 func (s *source) duration(n ast.Node, what string) (time.Duration, bool) {
 	if !plain(n) && n.Type() != ast.StringType {
 		s.mismatch(n, what, "a duration such as 30s")
@@ -305,7 +305,8 @@ func (s *source) duration(n ast.Node, what string) (time.Duration, bool) {
 	return d, true
 }
 
-// parseDuration reads a duration; the problem goes on after a name.
+// parseDuration parses a duration. The problem, "" if there is none, continues a
+// sentence that begins with the name of the value.
 func parseDuration(text string) (d time.Duration, problem string) {
 	d, err := time.ParseDuration(text)
 	switch {
@@ -319,8 +320,8 @@ func parseDuration(text string) (d time.Duration, problem string) {
 	return d, ""
 }
 
-// find gives the node at a path such as model[2].when, or the last one on the
-// way there.
+// find returns the node at a path such as model[2].when, or the last node on the path
+// that exists.
 func find(n ast.Node, path string) ast.Node {
 	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
 		next := child(n, step)
@@ -332,8 +333,7 @@ func find(n ast.Node, path string) ast.Node {
 	return n
 }
 
-// child gives what stands under a key or an index of a node, nil if nothing
-// does.
+// child returns the node at a key or an index of a node, or nil.
 func child(n ast.Node, step string) ast.Node {
 	switch n := n.(type) {
 	case *ast.SequenceNode:
@@ -350,14 +350,14 @@ func child(n ast.Node, step string) ast.Node {
 	return nil
 }
 
-// failAt reports what is wrong with the value at a path.
+// failAt reports a mistake in the value at a path.
 func (s *source) failAt(path, problem, hint string) { s.fail(find(s.root, path), problem, hint) }
 
-// reflectValue is what a pointer points to.
+// reflectValue returns the value that p points to.
 func reflectValue(p any) reflect.Value { return reflect.ValueOf(p).Elem() }
 
-// distinct keeps the first mistake at each place: what follows there mostly
-// follows from it.
+// distinct keeps the first mistake at each place: later ones there mostly follow from
+// it.
 func (s *source) distinct() {
 	type place struct{ line, column int }
 	seen := map[place]bool{}

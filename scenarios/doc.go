@@ -1,5 +1,4 @@
-// Package scenarios holds the scenario language, the embedded suites and
-// safety presets, and what runs and judges them: [Load] reads files into
-// [Scenario]s, [Run] plays each under each [Variant] and seed and yields
-// [Result]s.
+// Package scenarios holds the scenario language, the embedded suites and safety
+// presets, and runs and judges them. [Load] reads files into [Scenario]s. [Run] plays
+// each one under each [Variant] and seed, and passes on the [Result]s.
 package scenarios

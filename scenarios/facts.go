@@ -7,12 +7,12 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// facts is what a trace tells beside the outcomes of its runs.
+// facts are what the judging needs to know of a trace beside the outcomes of its runs.
 type facts struct {
-	end      time.Duration         // when the last run stopped, or the session broke off; of a run, how long it took
+	end      time.Duration         // when the last run stopped or the session broke off; for a single run, how long it took
 	events   map[string]bool       // that appeared
 	codes    map[loop.Code]int     // final codes of executed calls
-	took     map[time.Duration]int // how long executed calls took, by the bound of their bucket
+	took     map[time.Duration]int // the number of executed calls in each bucket of latency, by its upper bound
 	acted    bool                  // a detector nudged, or vetoed a call
 	schemaOK int
 	last     string // the event that was added last
@@ -26,10 +26,9 @@ func (f *facts) saw(event string) {
 	}
 }
 
-// Events lists the words of expect.events. Beside what the loop notes (see
-// [loop.Event]) they are: run-started, run-ended; call-started, call-retried,
-// call-cancelled; model-retried, model-cancelled; permission-asked,
-// user-asked.
+// Events returns the words of expect.events: the events that the loop notes (see
+// [loop.Event]), and run-started, run-ended, call-started, call-retried,
+// call-cancelled, model-retried, model-cancelled, permission-asked and user-asked.
 func Events() []string { return slices.Clone(events) }
 
 const (
@@ -71,8 +70,8 @@ func read(trace loop.Trace) facts {
 	return f
 }
 
-// runsOf cuts a trace into the parts of its runs: each begins with its message,
-// and what comes after its halt belongs to it.
+// runsOf cuts a trace into its runs. Each begins with its message, and records after
+// its halt belong to it.
 func runsOf(trace loop.Trace) []loop.Trace {
 	var parts []loop.Trace
 	from := 0
@@ -149,8 +148,9 @@ func (f *facts) put(e *loop.Effect, spans map[int]span) {
 	f.took[bucket(s.to-s.from)]++
 }
 
-// bucket gives the upper bound of the bucket that a latency falls into: two
-// digits and a half, so that none is more than 5 % above what it stands for.
+// bucket returns the upper bound of the bucket that a latency falls into. It has two
+// digits, and a third that is 0 or 5, so that the bound is at most 5 % above the
+// latency.
 func bucket(d time.Duration) time.Duration {
 	unit := time.Duration(1)
 	for d/unit >= 1000 {
@@ -159,7 +159,7 @@ func bucket(d time.Duration) time.Duration {
 	step := 10 * unit // d is from 200 to 1000 units
 	switch {
 	case d/unit < 100:
-		return d // only below 100 ns: as it is
+		return d // below 100 ns: unchanged
 	case d/unit < 200:
 		step = 5 * unit
 	}

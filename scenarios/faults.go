@@ -8,14 +8,14 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A fault is a failure that a script plans: the failures of an answer or of a
-// model entry, the user's cancel, and those of the overlay (see [fakes.Fault]).
-// An error that a tool answers with for good is none, nor is an answer or a user
-// that hangs: it may well be there for calls and questions that do not come.
+// This file checks that planned failures fired: the failures of an answer or of a model
+// entry, the user's cancel, and the faults laid over the script (see [fakes.Fault]). A
+// permanent tool error does not have to fire, and neither does a hang: it may be meant
+// for calls and questions that never come.
 
-// checkFaults adds a finding for each fault that never fired: the trial then
-// shows nothing about it. Under another variant what an entry waits for may
-// never come about: an entry with when or state need not fire there.
+// checkFaults adds a finding for each planned failure of the script that never fired,
+// since the trial then shows nothing about it. Under another variant an entry with when
+// or state does not have to fire: its condition may never occur.
 func (t *Trial) checkFaults(r *Result, trace loop.Trace, idle *fakes.Idle) {
 	script := &t.Scenario.Script
 	if script.User.Cancel != nil && !slices.ContainsFunc(trace, cancelled) {
@@ -34,7 +34,7 @@ func (t *Trial) checkFaults(r *Result, trace loop.Trace, idle *fakes.Idle) {
 // cancelled reports whether a record is the user's cancel.
 func cancelled(r loop.Record) bool { return r.In.Kind == loop.Cancel && r.In.Cause == loop.ByCaller }
 
-// checkIdle adds a finding for each fault of the overlay that never fired.
+// checkIdle adds a finding for each fault in idle, which never fired.
 func checkIdle(r *Result, idle []fakes.Fault) {
 	for _, f := range idle {
 		r.find("not-fired", "", fmt.Sprintf("the fault %s never fired", quoted(f.String())))

@@ -6,57 +6,57 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// The structs below are the scenario language: their yaml tags are its keys,
-// their jsonschema tags its constraints, their comments what an editor shows.
-// The published JSON Schema is made from them.
+// The structs below are the scenario language. Their yaml tags are its keys, their
+// jsonschema tags are its constraints, and editors show their comments. The published
+// JSON Schema is generated from them.
 
 // A scenarioFile is one scenario.
 type scenarioFile struct {
 	// Name is unique within the suite, which is the file's folder.
 	Name string `yaml:"name" jsonschema:"required"`
-	// Description is one sentence: the failure that the scenario stands for.
+	// Description is one sentence about the failure that the scenario shows.
 	Description string `yaml:"description" jsonschema:"required"`
 	// Label says whether the run should be stopped (runaway) or should finish
 	// (healthy).
 	Label labelWord `yaml:"label" jsonschema:"required"`
 	// Source is the public report or document that the scenario comes from.
 	Source string `yaml:"source"`
-	// Variant is the safety config that the scenario is meant for: a preset, or
-	// the path of a file, seen from this one. The default is hpd-agent.
+	// Variant is the safety config that the scenario is meant for: a preset, or the
+	// path of a file, relative to this one. The default is hpd-agent.
 	Variant string `yaml:"variant"`
-	// Config holds changes to the variant, with the keys of a variant. A list
-	// takes the place of the variant's.
+	// Config holds changes to the variant, with the keys of a variant. A list replaces
+	// the list of the variant.
 	Config configNode `yaml:"config"`
 	// Task is the user's first message.
 	Task string `yaml:"task" jsonschema:"required"`
 	// System is the system prompt.
 	System string `yaml:"system"`
-	// SafetyPrompt adds the loop's safety text to it, with the tools and the
-	// limits.
+	// SafetyPrompt adds the loop's safety text to the system prompt, with the tools and
+	// the limits.
 	SafetyPrompt bool `yaml:"safety_prompt"`
 	// Planner says how the model's decisions are read: native (the default) as
 	// calls, json as one JSON action in its text.
 	Planner plannerWord `yaml:"planner"`
-	// Critic judges what a turn brought: none (the default), or rules, by which
-	// each call that failed or found nothing is a gap.
+	// Critic judges the results of a turn: none (the default), or rules, which report
+	// each call that failed or found nothing as a gap.
 	Critic criticWord `yaml:"critic"`
-	// Tools are the tools that the model is told of, and how they behave.
+	// Tools are the tools that the model can call, and how they behave.
 	Tools []toolEntry `yaml:"tools"`
 	// Model is what the model says. One entry answers one request, unless repeat
 	// says otherwise.
 	Model []stepEntry `yaml:"model" jsonschema:"oneof_required=model"`
-	// Cassette is the recording of a live model that takes the place of model: the
-	// path of a .cassette.yaml file, seen from this one.
+	// Cassette is the recording of a live model, which replaces model: the path of a
+	// .cassette.yaml file, relative to this one.
 	Cassette string `yaml:"cassette" jsonschema:"oneof_required=cassette"`
-	// User is what the user does beside the task.
+	// User is what the user does after the task.
 	User userEntry `yaml:"user"`
-	// Faults strike what all of this says, such as drop model 3.
+	// Faults are laid over the tools, the model and the user, such as drop model 3.
 	Faults []faultEntry `yaml:"faults"`
-	// Expect is what must be true of the trace under the scenario's own variant: of
-	// the whole session, or in a list of each of its runs.
+	// Expect is what must be true of the trace under the scenario's own variant: one
+	// mapping for the whole session, or a list with one entry for each run.
 	Expect expectation `yaml:"expect"`
-	// Golden says how the trace is compared with the scenario's golden, under its
-	// own variant. Without it the golden itself does.
+	// Golden says how the trace is compared with the scenario's golden, under its own
+	// variant. Without it the golden's own header applies.
 	Golden *goldenEntry `yaml:"golden"`
 }
 
@@ -66,9 +66,9 @@ type toolEntry struct {
 	Description string `yaml:"description"`
 	// Version is shown with its results.
 	Version string `yaml:"version"`
-	// Input is the JSON Schema of the arguments; any object without it.
+	// Input is the JSON Schema of the arguments. Without it any object is valid.
 	Input jsonObject `yaml:"input"`
-	// Output is the JSON Schema of the results; any text without it.
+	// Output is the JSON Schema of the results. Without it any text is valid.
 	Output jsonObject `yaml:"output"`
 	// Permission says when the user is asked before the tool runs: never (the
 	// default), once per batch, or for each call.
@@ -77,22 +77,22 @@ type toolEntry struct {
 	// once. true: an abandoned try may be retried. false: a resumed session never
 	// runs the call again.
 	Idempotent *bool `yaml:"idempotent"`
-	// Timeout bounds a try instead of the config's time.tool.
+	// Timeout bounds a try, in place of the config's time.tool.
 	Timeout time.Duration `yaml:"timeout"`
-	// Retries is the number of retries instead of the config's retry.max.
+	// Retries is the number of retries, in place of the config's retry.max.
 	Retries *int `yaml:"retries" jsonschema:"minimum=0"`
-	// Fallback is the tool that is called instead where the config's
-	// policy.fallbacks says so.
+	// Fallback is the tool that is called instead if the config's policy.fallbacks
+	// allows it.
 	Fallback string `yaml:"fallback"`
 	// SubRun says that its calls are runs of another loop.
 	SubRun bool `yaml:"sub_run"`
-	// Rate bounds how many of its calls start within a time.
+	// Rate bounds how many of its calls start within a period.
 	Rate rateEntry `yaml:"rate"`
 	// Breaker disables it for a time after failed calls in a row.
 	Breaker breakerEntry `yaml:"breaker"`
-	// IgnoresCancel makes a cancelled try go on as if nothing had been said.
+	// IgnoresCancel makes a cancelled try go on as if it had not been cancelled.
 	IgnoresCancel bool `yaml:"ignores_cancel"`
-	// Latency is how long an answer takes that does not say so itself; 200ms by
+	// Latency is how long an answer takes if the answer has no latency; 200ms by
 	// default.
 	Latency latency `yaml:"latency"`
 	// Answers are tried in order: the first that matches and is not used up
@@ -112,39 +112,39 @@ type breakerEntry struct {
 	Cooldown time.Duration `yaml:"cooldown" jsonschema:"required"`
 }
 
-// An answerEntry is one way for a tool to answer. It has one of result, error
+// An answerEntry is one way for a tool to answer. It has exactly one of result, error
 // and hang.
 type answerEntry struct {
-	// When holds arguments that must be there with these values.
+	// When holds arguments that the call must have, with these values.
 	When jsonValues `yaml:"when"`
-	// Times is how many calls it answers before the next one takes over; for ever
-	// without it.
+	// Times is how many calls it answers before the next answer takes over. Without it
+	// there is no end.
 	Times int `yaml:"times" jsonschema:"minimum=1"`
 	// Result is the text of a success.
 	Result *string `yaml:"result"`
-	// ResultChars repeats the result up to that many characters.
+	// ResultChars is the number of characters up to which the result is repeated.
 	ResultChars int `yaml:"result_chars" jsonschema:"minimum=1"`
-	// Error makes it a failure.
+	// Error is the code of a failed call.
 	Error codeWord `yaml:"error"`
 	// Text is the error's message.
 	Text string `yaml:"text"`
-	// TokensIn is the number of tokens that each try reads, of a sub-run.
+	// TokensIn is the number of tokens that each try reads, for a sub-run.
 	TokensIn int64 `yaml:"tokens_in" jsonschema:"minimum=0,maximum=1000000000000"`
-	// TokensOut is the number of tokens that it writes.
+	// TokensOut is the number of tokens that each try writes.
 	TokensOut int64 `yaml:"tokens_out" jsonschema:"minimum=0,maximum=1000000000000"`
-	// CostUSD is what it costs, in US dollars.
+	// CostUSD is the cost of each try, in US dollars.
 	CostUSD dollars `yaml:"cost_usd"`
-	// Used is the number of calls that it makes.
+	// Used is the number of calls that each try makes.
 	Used int `yaml:"used" jsonschema:"minimum=0,maximum=1000000"`
-	// Failures are what the first tries of each call get instead.
+	// Failures are the failures of the first tries of each call.
 	Failures []failureEntry `yaml:"failures"`
-	// Hang never answers.
+	// Hang makes it never answer.
 	Hang bool `yaml:"hang"`
-	// Latency is how long it takes; the tool's without it.
+	// Latency is how long it takes. Without it the tool's latency applies.
 	Latency latency `yaml:"latency"`
 }
 
-// A failureEntry is how one try of a call goes wrong: error or hang.
+// A failureEntry is how one try of a call fails: error or hang.
 type failureEntry struct {
 	Error   codeWord `yaml:"error"`
 	Text    string   `yaml:"text"`
@@ -154,21 +154,21 @@ type failureEntry struct {
 
 // A stepEntry is what the model says to one request, or to several in a row.
 type stepEntry struct {
-	// When restricts the entry to requests that come right after something; it
-	// then goes before those without.
+	// When restricts the entry to requests that come right after an event. Such an
+	// entry takes precedence over entries without when.
 	When whenWord `yaml:"when"`
 	// Repeat is the number of requests that it answers, or forever; 1 by default.
 	Repeat repeat `yaml:"repeat"`
-	// State makes it an entry of that state: behind the other entries the model is
-	// in the first state, whose entries answer in their order.
+	// State makes it an entry of that state. After the entries without a state, the
+	// model enters the first state, whose entries answer in their order.
 	State string `yaml:"state"`
-	// Next are the states that may follow, each with its weight, on a state's last
-	// entry; without it the state begins again.
+	// Next are the states that may follow, each with its weight. It belongs on a
+	// state's last entry; without it the state begins again.
 	Next transitions `yaml:"next"`
 	// Text is what the model says.
 	Text string `yaml:"text"`
-	// Calls are what it asks for: {tool: arguments}, the arguments a mapping or
-	// the raw text of broken ones.
+	// Calls are the calls that it asks for: {tool: arguments}. The arguments are a
+	// mapping, or a raw text if they are to be broken.
 	Calls []callEntry `yaml:"calls"`
 	// Finish is why the model stopped; stop or tool_calls by default.
 	Finish string `yaml:"finish"`
@@ -180,72 +180,73 @@ type stepEntry struct {
 	CostUSD dollars `yaml:"cost_usd"`
 	// Latency is how long the whole reply takes; 2s by default.
 	Latency latency `yaml:"latency"`
-	// Chunks streams the text in that many pieces.
+	// Chunks is the number of pieces in which the text is streamed.
 	Chunks int `yaml:"chunks" jsonschema:"minimum=1"`
-	// FirstToken is when the first piece comes.
+	// FirstToken is when the first piece comes, counted from the request.
 	FirstToken time.Duration `yaml:"first_token"`
-	// Failures are what the first tries of each request get instead.
+	// Failures are the failures of the first tries of each request.
 	Failures []modelFailureEntry `yaml:"failures"`
-	// FailForever repeats the last failure without end.
+	// FailForever repeats the last of the failures without end.
 	FailForever bool `yaml:"fail_forever"`
-	// Wire is how the reply looks where it is served over HTTP.
+	// Wire is how the reply looks when it is served over HTTP.
 	Wire stepWireWord `yaml:"wire"`
 }
 
-// A modelFailureEntry is how one try of a request goes wrong. Without status
-// and hang the connection is lost.
+// A modelFailureEntry is how one try of a request fails. Without status and hang the
+// connection is lost.
 type modelFailureEntry struct {
 	// Status is the HTTP status.
 	Status int `yaml:"status" jsonschema:"minimum=400,maximum=599"`
-	// RetryAfter is what the server asks for.
+	// RetryAfter is the delay before the next try that the server asks for.
 	RetryAfter time.Duration `yaml:"retry_after"`
 	Text       string        `yaml:"text"`
-	// Hang never answers.
+	// Hang makes it never answer.
 	Hang bool `yaml:"hang"`
-	// Chunks is how many pieces of the reply come before.
+	// Chunks is how many pieces of the reply come before the failure.
 	Chunks int `yaml:"chunks" jsonschema:"minimum=1"`
-	// Latency is how long it takes until the failure; the entry's without it.
+	// Latency is how long it takes until the failure. Without it the entry's latency
+	// applies.
 	Latency latency `yaml:"latency"`
-	// Wire is how the failure looks where it is served over HTTP.
+	// Wire is how the failure looks when it is served over HTTP.
 	Wire failureWireWord `yaml:"wire"`
 }
 
 // A userEntry is what the user does.
 type userEntry struct {
-	// Permissions answer what the user is asked: the first that fits. Without
-	// one the user allows it after 200ms.
+	// Permissions answer requests for permission: the first that matches answers. If
+	// none matches, the user allows the call after 200ms.
 	Permissions []permissionEntry `yaml:"permissions"`
-	// Replies answer the loop's questions, one after another. Without one the
+	// Replies answer the loop's questions, one after another. Where none is left, the
 	// user does not go on.
 	Replies []replyEntry `yaml:"replies"`
-	// Messages follow one another, each after the run before was done.
+	// Messages are the user's next messages, each sent after the previous run was done.
 	Messages []messageEntry `yaml:"messages"`
 	// Cancel is when the user gives up.
 	Cancel *cancelEntry `yaml:"cancel"`
 }
 
-// A permissionEntry answers a question of the loop: answer or hang.
+// A permissionEntry answers a request for permission: answer or hang.
 type permissionEntry struct {
-	// Tool is the tool that it is about; any without it.
+	// Tool is the tool that the request is about. Without it any tool matches.
 	Tool string `yaml:"tool"`
-	// When holds arguments that must be there with these values.
+	// When holds arguments that the call must have, with these values.
 	When jsonValues `yaml:"when"`
-	// Times is how many questions it answers; for ever without it.
+	// Times is how many questions it answers. Without it there is no end.
 	Times int `yaml:"times" jsonschema:"minimum=1"`
 	// Answer is allow or deny.
 	Answer allowWord `yaml:"answer"`
 	// Text is the reason for a denial.
 	Text string `yaml:"text"`
-	// After is how long the user takes; 200ms by default.
+	// After is how long the user takes to answer; 200ms by default.
 	After latency `yaml:"after"`
-	// Hang never answers.
+	// Hang makes it never answer.
 	Hang bool `yaml:"hang"`
 }
 
 // A messageEntry is a follow-up message, or its text alone.
 type messageEntry struct {
 	Text string `yaml:"text" jsonschema:"required"`
-	// After is how long the user takes.
+	// After is how long the user waits before sending it.
 	After time.Duration `yaml:"after"`
 }
 
@@ -254,17 +255,17 @@ func (m *messageEntry) decode(s *source, n ast.Node, what string) {
 	decodeEither(s, n, what, &m.Text, (*entry)(m))
 }
 
-// A replyEntry answers a question of the loop, or is what the user says to it.
+// A replyEntry answers a question of the loop: a mapping, or its text alone.
 type replyEntry struct {
 	// Text is what the user says.
 	Text string `yaml:"text"`
 	// Answer is whether the run goes on: allow (the default) or deny.
 	Answer allowWord `yaml:"answer"`
-	// Times is how many questions it answers; for ever without it.
+	// Times is how many questions it answers. Without it there is no end.
 	Times int `yaml:"times" jsonschema:"minimum=1"`
-	// After is how long the user takes; 200ms by default.
+	// After is how long the user takes to answer; 200ms by default.
 	After latency `yaml:"after"`
-	// Hang never answers.
+	// Hang makes it never answer.
 	Hang bool `yaml:"hang"`
 }
 
@@ -280,11 +281,11 @@ type cancelEntry struct {
 	Call int           `yaml:"call" jsonschema:"minimum=1"`
 }
 
-// An expectation is what must be true of the session, or in a list of each of
-// its runs, in their order.
+// An expectation is what must be true of the session, or as a list, of each of its runs
+// in their order.
 type expectation struct {
 	session expectEntry
-	runs    []expectEntry // nil where it is no list
+	runs    []expectEntry // nil if it is not a list
 }
 
 func (e *expectation) decode(s *source, n ast.Node, what string) {
@@ -314,7 +315,7 @@ type expectEntry struct {
 	// Time is the virtual time of the session, or of the run from its message to
 	// its end.
 	Time *TimeRange `yaml:"time"`
-	// Events are what must and must not appear.
+	// Events are the events that must and must not appear.
 	Events eventsEntry `yaml:"events"`
 }
 
@@ -326,9 +327,10 @@ type eventsEntry struct {
 
 // A goldenEntry says how a trace may differ from its golden.
 type goldenEntry struct {
-	// Mode is what must be the same: strict (the default), actions, unordered,
-	// subset or superset; off says that there is no golden.
+	// Mode is what must be equal: strict (the default), actions, unordered, subset or
+	// superset. off says that there is no golden.
 	Mode goldenWord `yaml:"mode"`
-	// Allow lists differences that are fine, as RULE: REASON.
+	// Allow lists the allowances, which are differences that are accepted, as RULE:
+	// REASON.
 	Allow []string `yaml:"allow"`
 }

@@ -11,7 +11,7 @@ import (
 // that its config, expect and golden apply.
 func (t *Trial) Own() bool { return t.Variant.Name == t.Scenario.Variant.Name }
 
-// golden reads what a file says of its golden; nil = nothing.
+// golden returns the terms that a file sets for its golden, or nil.
 func (s *source) golden(e *goldenEntry) *goldens.Terms {
 	if e == nil {
 		return nil
@@ -34,8 +34,8 @@ func (s *source) golden(e *goldenEntry) *goldens.Terms {
 	return terms
 }
 
-// terms returns how the scenario of a trial says that its trace may differ from
-// the golden; nil = as the golden says.
+// terms returns how the trace may differ from the golden, as the trial's scenario says;
+// nil = as the golden says.
 func (t *Trial) terms() *goldens.Terms {
 	if !t.Own() {
 		return nil

@@ -13,12 +13,12 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// What became of a trial's golden, in a result.
+// The results of comparing a trial with its golden.
 const (
 	GoldenMatch    = "match"
 	GoldenMismatch = "mismatch"
-	GoldenMissing  = "missing" // there should be one
-	GoldenOff      = "off"     // there need not be one, or nobody looked
+	GoldenMissing  = "missing" // there should be a golden
+	GoldenOff      = "off"     // there does not have to be a golden, or nothing was compared
 )
 
 // Goldens compare the traces of trials with stored ones, and keep the stored ones
@@ -27,22 +27,23 @@ const (
 // Both sides of a comparison are redacted, and so is what is written: see
 // [Scenario.Redactor].
 //
-// In [Options.Goldens] they make [Run] compare each trial that came to its end
-// without faults of [Options]. A trace that differs is a finding of its result. A
-// golden has one seed: trials with another are compared if they draw no random
-// number, and a golden that is missing would have the first seed. [Goldens.Open]
-// takes the goldens in hand instead of the trials: all that there are and should
-// be, and those that belong to nothing.
+// In [Options.Goldens] they make [Run] compare each trial whose session finished and
+// that has no faults from [Options]. A trace that differs is a finding of its result. A
+// golden has one seed: trials with another seed are compared only if they draw no
+// random number, and a missing golden would have the first seed. [Goldens.Open] starts
+// from the goldens instead of the trials: it finds all that exist or should exist, and
+// those that no scenario owns.
 type Goldens struct {
-	// Dir holds all goldens; "" = they lie where [goldens.Places] looks for them.
+	// Dir is the folder of all goldens; "" = the places where [goldens.Places] looks
+	// for them.
 	Dir string
-	// Expected: a scenario under its own variant misses its golden even where no
-	// other goldens lie.
+	// Expected makes a golden count as missing, for a scenario under its own variant,
+	// even if its place has no goldens at all.
 	Expected bool
-	// Required: a trial fails if its golden is missing.
+	// Required makes a trial fail if its golden is missing.
 	Required bool
-	// Update: the traces are taken for right. They are collected, for
-	// [Goldens.Changes] and [Goldens.Write], and no trial fails for its golden.
+	// Update makes the traces the new goldens. They are collected for [Goldens.Changes]
+	// and [Goldens.Write], and no trial fails because of its golden.
 	Update bool
 
 	mu      sync.Mutex
@@ -53,18 +54,18 @@ type Goldens struct {
 	stale   map[string][]goldens.Allowance // by the golden's path
 }
 
-// A GoldenCheck says what became of the golden of a trial.
+// A GoldenCheck is the comparison of a trial with its golden.
 type GoldenCheck struct {
 	Word       string              // GoldenMatch, GoldenMismatch, GoldenMissing or GoldenOff
-	Path       string              // of the golden's file, for messages; "" where the trial cannot have one
-	Stored     *goldens.Golden     // the golden; nil where there is none, or it cannot be read
+	Path       string              // of the golden's file, for messages; "" if the trial cannot have a golden
+	Stored     *goldens.Golden     // the golden; nil if there is none or it cannot be read
 	Difference *goldens.Difference // nil unless the trace differs
-	Problem    string              // what else is wrong, "" = nothing
+	Problem    string              // what is wrong beside the difference, "" = nothing
 }
 
 // A GoldenChange is a golden that [Goldens.Write] writes.
 type GoldenChange struct {
-	GoldenCheck // of what is there
+	GoldenCheck // of the golden that exists
 	Now         *goldens.Golden
 	place       *goldens.Place
 }
@@ -72,7 +73,7 @@ type GoldenChange struct {
 // New reports whether there is no golden yet.
 func (c *GoldenChange) New() bool { return c.Word != GoldenMismatch }
 
-// String describes the change in a line, or in those of the difference. It ends
+// String describes the change in one line, or in the lines of the difference. It ends
 // with a newline.
 func (c *GoldenChange) String() string {
 	switch {
@@ -84,7 +85,7 @@ func (c *GoldenChange) String() string {
 	return fmt.Sprintf("changed  %s\n", text.Line(c.Problem))
 }
 
-// judge compares a trial with its golden, and adds what it finds to the result.
+// judge compares a trial with its golden, and adds the outcome to the result.
 func (g *Goldens) judge(t *Trial, r *Result, first bool, trace loop.Trace) {
 	c := g.check(t, r.Random, first, trace)
 	r.Golden = c.Word
@@ -93,9 +94,9 @@ func (g *Goldens) judge(t *Trial, r *Result, first bool, trace loop.Trace) {
 	}
 }
 
-// check compares the trace of a trial with its golden, or with Update takes it for
-// the golden. random says that another seed may give another trace; first, that
-// the trial has the seed of a golden that is not there yet.
+// check compares the trace of a trial with its golden, or with Update makes it the
+// golden. random says that another seed may lead to another trace. first says that the
+// trial has the seed that a new golden would have.
 func (g *Goldens) check(t *Trial, random, first bool, trace loop.Trace) GoldenCheck {
 	place := g.place(t.Scenario)
 	c := g.compare(t, place, random, trace)
@@ -141,7 +142,7 @@ func (g *Goldens) compare(t *Trial, place *goldens.Place, random bool, trace loo
 	return c
 }
 
-// note keeps the allowances that allow nothing.
+// note records the allowances that allow nothing.
 func (g *Goldens) note(c *GoldenCheck, trace loop.Trace) {
 	if unused := c.Stored.Unused(trace); len(unused) > 0 {
 		g.mu.Lock()
@@ -153,7 +154,7 @@ func (g *Goldens) note(c *GoldenCheck, trace loop.Trace) {
 	}
 }
 
-// finding returns what a result says of the golden; nil = nothing.
+// finding returns the finding of a check, or nil.
 func (c *GoldenCheck) finding() *Finding {
 	f := &Finding{Rule: "golden", Message: c.Problem}
 	if d := c.Difference; d != nil {
@@ -165,7 +166,7 @@ func (c *GoldenCheck) finding() *Finding {
 	return f
 }
 
-// take takes a trace for the golden, unless what is there allows it as it is.
+// take makes a trace the golden, unless it matches the golden that exists.
 func (g *Goldens) take(t *Trial, place *goldens.Place, was GoldenCheck, trace loop.Trace) GoldenCheck {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -184,7 +185,7 @@ func (g *Goldens) take(t *Trial, place *goldens.Place, was GoldenCheck, trace lo
 	return GoldenCheck{Word: GoldenMatch, Path: was.Path, Stored: now}
 }
 
-// place returns the place of a scenario's golden; nil = it has none.
+// place returns the place of a scenario's golden, or nil if it cannot have one.
 func (g *Goldens) place(s *Scenario) *goldens.Place {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -205,8 +206,8 @@ func (g *Goldens) place(s *Scenario) *goldens.Place {
 	return place
 }
 
-// Changes returns the goldens that [Goldens.Write] writes, in the order of their
-// paths, and the number of those that stay as they are.
+// Changes returns the goldens that [Goldens.Write] writes, in the order of their paths,
+// and the number of goldens that do not change.
 func (g *Goldens) Changes() (changes []GoldenChange, same int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -214,8 +215,8 @@ func (g *Goldens) Changes() (changes []GoldenChange, same int) {
 	return slices.Clone(g.changes), g.same
 }
 
-// Write writes the goldens that were collected with Update. Show what changes
-// first, and commit only what somebody has looked at.
+// Write writes the goldens that were collected with Update. Show the changes first, and
+// commit only those that somebody has reviewed.
 func (g *Goldens) Write() error {
 	changes, _ := g.Changes()
 	for i := range changes {
@@ -226,8 +227,8 @@ func (g *Goldens) Write() error {
 	return nil
 }
 
-// Writable returns [goldens.ErrReadOnly] if the goldens of one of these scenarios
-// lie in the program.
+// Writable returns [goldens.ErrReadOnly] if the goldens of one of these scenarios are
+// embedded in the program.
 func (g *Goldens) Writable(all []*Scenario) error {
 	for _, s := range all {
 		if place := g.place(s); place != nil && place.ReadOnly() {

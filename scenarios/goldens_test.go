@@ -279,7 +279,7 @@ func TestShelf(t *testing.T) {
 		"loops/two.none#1",
 		"orphan gone.hpd-agent.golden: there is no scenario loops/gone",
 		"orphan off.hpd-agent.golden: the scenario says golden: {mode: off}",
-		"orphan one.mine.golden: there is no variant mine; that of a file is given with --variant",
+		"orphan one.mine.golden: there is no variant mine; name the file of a variant with --variant",
 		"walks/off.hpd-agent#1",
 		"walks/off.none#3",
 	}, "\n")

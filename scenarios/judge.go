@@ -9,9 +9,9 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// judge gives the verdict on a trial, and adds what speaks against it to the
-// findings. A trial whose session broke off can only fail by its trace: what
-// it would have come to is not known.
+// judge returns the verdict on a trial and adds to its findings. A trial whose session
+// broke off fails only for its trace, since the rest of the session is unknown;
+// otherwise it is inconclusive.
 func (t *Trial) judge(r *Result, runs []loop.Outcome, f facts, trace loop.Trace, idle fakes.Idle, err error) Verdict {
 	t.checkTrace(r, trace)
 	if err != nil {
@@ -44,12 +44,12 @@ func (t *Trial) judge(r *Result, runs []loop.Outcome, f facts, trace loop.Trace,
 	return Pass
 }
 
-// endedWell reports whether a run came to its end.
+// endedWell reports whether a run finished: it ended as DONE or CLARIFY_NEEDED.
 func endedWell(s loop.EndState) bool { return s == loop.Done || s == loop.ClarifyNeeded }
 
-// judgeLabel asks of a runaway that it was caught: stopped by a rule of the
-// loop, or done after a nudge or a veto. It asks of a healthy run that it came
-// to its end. A run that its script's user cancels says nothing about either.
+// judgeLabel checks that a runaway was caught: stopped by a rule of the loop, or done
+// after a nudge or a veto. It checks that a healthy run ended well. If the script's
+// user cancelled the run, it checks nothing.
 func (t *Trial) judgeLabel(r *Result, f facts) {
 	switch {
 	case r.Stop == loop.StopCancelled && t.Scenario.Script.User.Cancel != nil:
@@ -82,7 +82,7 @@ func (s *Scenario) namesEnd() bool {
 	return !slices.ContainsFunc(s.Runs, func(e Expect) bool { return !names(e) })
 }
 
-// judge compares a session with what was expected of it, or each of its runs.
+// judge compares a session, or each of its runs, with the scenario's expectations.
 func (s *Scenario) judge(r *Result, runs []loop.Outcome, f facts, trace loop.Trace) {
 	if s.Runs == nil {
 		s.Expect.judge(r, f)
@@ -104,7 +104,7 @@ func (s *Scenario) judge(r *Result, runs []loop.Outcome, f facts, trace loop.Tra
 	}
 }
 
-// judge compares a result with what was expected of it.
+// judge compares a result with the expectation.
 func (e *Expect) judge(r *Result, f facts) {
 	expectWord(r, "end_state", e.EndState, r.EndState)
 	expectWord(r, "stop", e.Stop, r.Stop)
@@ -150,7 +150,7 @@ func mismatch(r *Result, rule, want, got string) {
 	r.compare(rule, "", fmt.Sprintf("%s: want %s, got %s", rule, want, shown), want, got)
 }
 
-// String gives 3, or 3..5.
+// String returns 3, or 3..5.
 func (r Range) String() string {
 	if r.Min == r.Max {
 		return fmt.Sprint(r.Min)
@@ -158,7 +158,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d..%d", r.Min, r.Max)
 }
 
-// String gives 3s, or 3s..5s.
+// String returns 3s, or 3s..5s.
 func (r TimeRange) String() string {
 	if r.Min == r.Max {
 		return text.Exact(r.Min)

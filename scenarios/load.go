@@ -25,22 +25,22 @@ var embedded embed.FS
 
 const (
 	variantFolder = "variants"
-	// projectFile is the tool's own configuration, which may lie beside suites.
+	// projectFile is the tool's own configuration, which may be in the same folder as
+	// suites.
 	projectFile = "agentbench.yaml"
 )
 
 //go:embed scenario.schema.json
 var schema []byte
 
-// Schema gives the JSON Schema of a scenario file, for editors.
+// Schema returns the JSON Schema of a scenario file, for editors.
 func Schema() []byte { return bytes.Clone(schema) }
 
-// Load reads scenarios: each path is a file, or a folder that is searched with
-// all folders below it for .yaml and .yml files. Cassettes, and folders named
-// variants or beginning with a dot, are left out. Without a path it gives the embedded
-// suites. The scenarios come in the order of their ids. The error is of type
-// [Mistakes] and holds what is wrong with any file; then there are no
-// scenarios.
+// Load reads scenarios and returns them in the order of their ids. Each path is a file,
+// or a folder that is searched, with all folders below it, for .yaml and .yml files.
+// Load skips cassettes, folders named variants, and files and folders whose name begins
+// with a dot. Without a path it returns the embedded suites. The error is of type
+// [Mistakes] and holds the mistakes of all files; Load then returns no scenarios.
 func Load(paths ...string) ([]*Scenario, error) {
 	l := loader{files: map[string]bool{}, ids: map[string]*Scenario{}, variants: map[string]*Variant{}}
 	if len(paths) == 0 {
@@ -62,8 +62,8 @@ func Load(paths ...string) ([]*Scenario, error) {
 	return l.loaded, nil
 }
 
-// Parse reads the text of one scenario file. Messages call the file by name, whose
-// folder is the suite. The error is of type [Mistakes].
+// Parse reads the text of one scenario file. Messages call the file name, and the
+// folder in name is the suite. The error is of type [Mistakes].
 func Parse(name, text string) (*Scenario, error) {
 	l := loader{files: map[string]bool{}, ids: map[string]*Scenario{}, variants: map[string]*Variant{}}
 	s := &source{file: name}
@@ -80,7 +80,7 @@ func Parse(name, text string) (*Scenario, error) {
 }
 
 type loader struct {
-	files    map[string]bool // found already
+	files    map[string]bool // those found already, by absolute path
 	found    []foundFile
 	ids      map[string]*Scenario
 	variants map[string]*Variant // nil for one that cannot be read
@@ -88,7 +88,7 @@ type loader struct {
 	mistakes Mistakes
 }
 
-// A foundFile is a file that is to be read, or a path that cannot be.
+// A foundFile is a file to read, or a path that cannot be read.
 type foundFile struct {
 	open        opener
 	name, shown string
@@ -96,8 +96,8 @@ type foundFile struct {
 	problem     string // why the path cannot be read
 }
 
-// read reads the files that were found, several at once, and takes their scenarios
-// in the order of the files.
+// read reads the files that were found, several at once, and adds their scenarios in
+// the order of the files.
 func (l *loader) read() {
 	type parsed struct {
 		*source
@@ -131,7 +131,7 @@ func (l *loader) embedded() {
 	}
 }
 
-// path reads a file or a folder.
+// path finds the file at a path, or the files in a folder.
 func (l *loader) path(root string) {
 	info, err := os.Stat(root)
 	if err != nil {
@@ -165,7 +165,7 @@ func (l *loader) path(root string) {
 	}
 }
 
-// file reads a file, once. Its folder is its suite.
+// file adds a file to those found, once. Its folder is its suite.
 func (l *loader) file(name string) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
@@ -179,7 +179,7 @@ func (l *loader) file(name string) {
 	l.found = append(l.found, foundFile{open: osOpen, name: name, shown: filepath.ToSlash(name), suite: filepath.Base(filepath.Dir(abs))})
 }
 
-// add takes the scenario of a file, or what is wrong with it.
+// add adds the scenario of a file, or the mistakes in the file.
 func (l *loader) add(s *source, suite string) {
 	if s.root != nil {
 		l.scenario(s, suite)
@@ -216,8 +216,8 @@ func (l *loader) scenario(s *source, suite string) {
 	l.loaded = append(l.loaded, sc)
 }
 
-// variant gives a variant for a file, nil where it has reported a mistake. A
-// path is seen from the file.
+// variant returns the variant that a file names, or nil if it has reported a mistake. A
+// path is relative to the file.
 func (l *loader) variant(s *source, name string) *Variant {
 	if isPath(name) {
 		file, inside := s.near("variant", name)
@@ -251,7 +251,7 @@ func isYAML(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// Suites lists the suites of some scenarios, sorted.
+// Suites returns the names of the scenarios' suites, sorted.
 func Suites(all []*Scenario) []string {
 	var suites []string
 	for _, s := range all {
@@ -261,10 +261,10 @@ func Suites(all []*Scenario) []string {
 	return slices.Compact(suites)
 }
 
-// Select keeps the scenarios that are in one of the suites (none = all) and
-// whose id holds pattern; a pattern with *, ? or [ must match the whole id, in
-// the form of [path.Match]. The error names a suite that there is not, with the
-// nearest names, or a malformed pattern. An empty selection is no error.
+// Select returns the scenarios that are in one of the suites (none = all) and whose id
+// contains pattern. A pattern with *, ? or [ must match the whole id, as [path.Match]
+// does. The error names an unknown suite, with the nearest names, or a malformed
+// pattern. An empty selection is not an error.
 func Select(all []*Scenario, suites []string, pattern string) ([]*Scenario, error) {
 	known := Suites(all)
 	for _, suite := range suites {
@@ -292,7 +292,7 @@ func matches(pattern, id string) bool {
 	return ok
 }
 
-// trailing puts a hint behind a message.
+// trailing returns a hint in the form that follows a message.
 func trailing(hint string) string {
 	if hint == "" {
 		return ""
@@ -300,6 +300,6 @@ func trailing(hint string) string {
 	return "; " + hint
 }
 
-// readable reports whether an entry of a folder is read: a file or a link, but
-// no pipe or device, which might never end.
+// readable reports whether an entry of a folder is read: a file or a link. Pipes and
+// devices are not, since reading them might never end.
 func readable(d fs.DirEntry) bool { return d.Type().IsRegular() || d.Type()&fs.ModeSymlink != 0 }

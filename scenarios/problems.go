@@ -9,23 +9,23 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// A Mistake is one thing that is wrong with a file.
+// A Mistake is one error in a file of the user.
 type Mistake struct {
 	File string
-	// Line and Column count from one, columns in characters; 0 where the file as
-	// a whole is meant.
+	// Line and Column count from one, columns in characters; both are 0 for a mistake
+	// that concerns the whole file.
 	Line, Column int
 	Problem      string // what is wrong
-	Hint         string // how to mend it, "" = no idea
-	Excerpt      string // the line, and a caret under the column; "" without one
+	Hint         string // how to correct it, "" = no hint
+	Excerpt      string // the line, and a caret under the column; "" for the whole file
 }
 
-// Mistakes are all that is wrong with some files, in the order of file, line
-// and column.
+// Mistakes are the mistakes of one or more files, in the order of file, line and
+// column.
 type Mistakes []*Mistake
 
-// Error gives the mistake as file:line:column: problem, the excerpt below it
-// and a line that begins with hint.
+// Error returns the mistake as file:line:column: problem, followed by the excerpt and a
+// line that begins with hint.
 func (m *Mistake) Error() string {
 	var b strings.Builder
 	b.WriteString(text.Line(m.File))
@@ -42,7 +42,7 @@ func (m *Mistake) Error() string {
 	return b.String()
 }
 
-// Error gives all mistakes, one below the other.
+// Error returns all mistakes, one below the other.
 func (ms Mistakes) Error() string {
 	texts := make([]string, len(ms))
 	for i, m := range ms {
@@ -51,7 +51,7 @@ func (ms Mistakes) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// err gives the mistakes in order, nil if there are none.
+// err sorts the mistakes and returns them, or nil if there are none.
 func (ms Mistakes) err() error {
 	if len(ms) == 0 {
 		return nil
@@ -62,14 +62,14 @@ func (ms Mistakes) err() error {
 	return ms
 }
 
-// quoted shows a text in a message, cut to what one takes in at a glance.
+// quoted returns a text in quotes for a message, cut to 40 characters.
 func quoted(s string) string { return text.Quote(s, 40) }
 
-// clip is quoted for a number or another bare word.
+// clip is like quoted, without quotes: for a number or another bare word.
 func clip(s string) string { return text.Clip(s, 40) }
 
-// hintWord says which of the words may have been meant, or all of them if they
-// are few.
+// hintWord returns a hint that names the words nearest to got, or all words if they are
+// few, or "".
 func hintWord(got string, words []string) string {
 	const most = 16
 	if near := text.DidYouMean(got, words); near != "" {

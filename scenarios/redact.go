@@ -6,20 +6,21 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Redactor returns the redactor for the outputs of one trial. What the scenario's
-// file holds word for word is secret by its form only.
+// Redactor returns the redactor for the outputs of one trial. It replaces a text that
+// the scenario's file contains word for word only if the form of the text is that of a
+// secret.
 func (s *Scenario) Redactor() *secrets.Redactor {
 	own := s.content
-	if own == "" { // it comes from no file
+	if own == "" { // it does not come from a file
 		own = string(s.YAML(""))
 	}
 	return redactor(secrets.Options{Own: []string{own}})
 }
 
-// redacting returns what redacts the texts of one trace.
+// redacting returns the function that redacts the texts of one trace.
 func (s *Scenario) redacting() func(string) string { return s.Redactor().Text }
 
-// redactor returns a redactor with options that are known to be right.
+// redactor returns a redactor with options that are known to be valid.
 func redactor(o secrets.Options) *secrets.Redactor {
 	r, err := secrets.New(o)
 	if err != nil {
@@ -29,9 +30,8 @@ func redactor(o secrets.Options) *secrets.Redactor {
 }
 
 // Redact takes secrets and personal data out of the result of [Trial.Run] or
-// [Trial.Played], and returns its trace without them: the last step before an
-// output. redact is that of the scenario's [Scenario.Redactor]. Results that [Run]
-// hands over need no Redact.
+// [Trial.Played], and returns its trace without them: the last step before an output.
+// redact is the Text of [Scenario.Redactor]. The results of [Run] are already redacted.
 func (r *Result) Redact(trace loop.Trace, redact func(string) string) loop.Trace {
 	trace = trace.Map(redact)
 	r.redactFindings(redact)
@@ -39,8 +39,8 @@ func (r *Result) Redact(trace loop.Trace, redact func(string) string) loop.Trace
 	return trace
 }
 
-// finish keeps the text of the trace if it is wanted, of a long one the records of
-// the first MiB, and redacts the result.
+// finish redacts the result, and with keep adds the text of the trace, cut as
+// [traceText] does.
 func (t *Trial) finish(r *Result, trace loop.Trace, keep bool) {
 	r.redacted = true
 	if !keep && len(r.Findings) == 0 {
@@ -53,10 +53,10 @@ func (t *Trial) finish(r *Result, trace loop.Trace, keep bool) {
 	r.redactFindings(change)
 }
 
-// Redacted returns the result without secrets and personal data: the result itself
-// where [Run], [Result.Redact] or this method made it, else a redacted copy. A
-// result that was read from a file is redacted by form only, as the words of its
-// scenario's file are not at hand.
+// Redacted returns the result without secrets and personal data: the result itself if
+// [Run], [Result.Redact] or this method has redacted it, else a redacted copy. A result
+// that was read from a file is redacted by form only, as the words of its scenario's
+// file are not at hand.
 func (r *Result) Redacted() *Result {
 	if r.redacted {
 		return r
@@ -80,7 +80,7 @@ func (r *Result) Redacted() *Result {
 	return &out
 }
 
-// redactFindings changes the texts of copies of the findings.
+// redactFindings replaces the findings by copies with redacted texts.
 func (r *Result) redactFindings(change func(string) string) {
 	findings := make([]Finding, len(r.Findings))
 	for i, f := range r.Findings {

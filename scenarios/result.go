@@ -19,23 +19,23 @@ const ResultsSchema = "agentbench.results/v1"
 type Header struct {
 	Type      string                     `json:"type"`               // header
 	Schema    string                     `json:"schema"`             // ResultsSchema
-	Kind      string                     `json:"kind"`               // the command that made it: run (compare and gate make the same), replay, record, fuzz, soak or serve
+	Kind      string                     `json:"kind"`               // the command that wrote it: run (also for compare and gate), replay, record, fuzz, soak or serve
 	Tool      string                     `json:"tool"`               // the version that wrote it
-	Revision  string                     `json:"revision,omitempty"` // the commit of that version, with +dirty where the checkout had changes; "" = unknown
+	Revision  string                     `json:"revision,omitempty"` // the commit of that version, with +dirty if the checkout had changes; "" = unknown
 	Seed      uint64                     `json:"seed"`
 	Seeds     int                        `json:"seeds"`
 	Shard     string                     `json:"shard,omitempty"`         // such as 1/4
 	Order     []string                   `json:"order"`                   // the variants as given; the first is the reference
 	Variants  map[string]json.RawMessage `json:"variants"`                // their configs, with the keys of a variant
-	Files     map[string]string          `json:"variant_files,omitempty"` // the files of those that are no presets
+	Files     map[string]string          `json:"variant_files,omitempty"` // the files of those that are not presets
 	Scenarios int                        `json:"scenarios"`
 	Trials    int                        `json:"trials"`
-	Faults    []string                   `json:"faults,omitempty"`  // that struck every trial's world, see [fakes.Fault]
-	Model     json.RawMessage            `json:"model,omitempty"`   // of a record: the settings of the live model
-	Skipped   int                        `json:"skipped,omitempty"` // of a replay: records and files that could not be read
+	Faults    []string                   `json:"faults,omitempty"`  // laid over the world of every trial, see [fakes.Fault]
+	Model     json.RawMessage            `json:"model,omitempty"`   // of record: the settings of the live model
+	Skipped   int                        `json:"skipped,omitempty"` // of replay: records and files that could not be read
 }
 
-// add names a variant, once.
+// add adds a variant, unless the header has it.
 func (h *Header) add(v Variant) {
 	if _, ok := h.Variants[v.Name]; !ok {
 		h.Order = append(h.Order, v.Name)
@@ -49,8 +49,8 @@ func (h *Header) add(v Variant) {
 	}
 }
 
-// A Result is what came of one trial: one line of a results file. Counts are
-// over all runs of its session.
+// A Result is the result of one trial, and one line of a results file. Its counts cover
+// all runs of the session.
 type Result struct {
 	Type       string         `json:"type"`     // trial
 	Scenario   string         `json:"scenario"` // suite/name
@@ -58,8 +58,8 @@ type Result struct {
 	Label      Label          `json:"label"`
 	Variant    string         `json:"variant"`
 	Seed       uint64         `json:"seed"`
-	EndState   loop.EndState  `json:"end_state"` // of the first bad stop, else of the last run; "" if the session broke off
-	Stop       loop.Stop      `json:"stop"`      // the same run's
+	EndState   loop.EndState  `json:"end_state"` // of the first run that ended badly, else of the last run; "" if the session broke off
+	Stop       loop.Stop      `json:"stop"`      // of the same run
 	Turns      int            `json:"turns"`
 	ModelCalls int            `json:"model_calls"`
 	Calls      int            `json:"calls"` // executed
@@ -82,48 +82,48 @@ type Result struct {
 	Asked      int            `json:"asked"`  // Calls + Vetoed + Denied + Invalid
 	Denied     int            `json:"denied"`
 	Invalid    int            `json:"invalid"`
-	Random     bool           `json:"random"` // another seed may give another result
+	Random     bool           `json:"random"` // another seed may lead to another result
 	File       string         `json:"file,omitempty"`
 	Line       int            `json:"line,omitempty"`
 	Trace      string         `json:"trace,omitempty"`   // canonical text
-	Saved      int            `json:"saved,omitempty"`   // of a replay: recorded calls not executed
-	WentOn     bool           `json:"went_on,omitempty"` // of a replay: a stopped trajectory goes on to a new call
+	Saved      int            `json:"saved,omitempty"`   // of replay: recorded calls not executed
+	WentOn     bool           `json:"went_on,omitempty"` // of replay: a stopped trajectory goes on to a new call
 
-	redacted bool // nothing in it is secret
+	redacted bool // it holds no secrets
 	fromFile bool // it was read from a results file
 }
 
-// A Verdict says how a trial was judged.
+// A Verdict is the judgement on a trial.
 type Verdict string
 
 // The verdicts.
 const (
 	Pass         Verdict = "pass"
 	Fail         Verdict = "fail"
-	Inconclusive Verdict = "inconclusive" // the script ran dry, a fault never fired, a panic
-	Unjudged     Verdict = "unjudged"     // reported only
+	Inconclusive Verdict = "inconclusive" // such as: the script ran dry, a fault never fired, a panic
+	Unjudged     Verdict = "unjudged"     // the command reports and does not judge
 )
 
-// A Finding is one thing that a check found wrong.
+// A Finding is one thing that speaks against a trial.
 type Finding struct {
 	Rule    string         `json:"rule"` // a key of expect, or runs, label, golden, history, audit, cassette, ran-dry, not-fired, interrupted, invalid, panic
 	Message string         `json:"message"`
 	At      string         `json:"at"` // where in the trace: a number such as c7, or a line of its text; "" = nowhere in particular
 	Want    string         `json:"want"`
 	Got     string         `json:"got"`
-	Diff    *goldens.Edits `json:"diff,omitempty"` // of a golden: all that differs, where it can be told
+	Diff    *goldens.Edits `json:"diff,omitempty"` // of a golden: all differences, if they can be listed
 }
 
-// A Latency is a bucket of a histogram: N calls took UpperMS at most, and more
-// than the bound below it. The bounds are fixed: 1, 1.05, 1.1 … 2, 2.1, 2.2 …
-// 10 times a power of ten, so that none is more than 5 % above what it stands
-// for. In JSON [upper_ms, n].
+// A Latency is a bucket of a histogram: N calls took at most UpperMS milliseconds, and
+// more than the next lower bound. The bounds are fixed: 1, 1.05, 1.1 … 2, 2.1, 2.2 … 10
+// times a power of ten, so that a bound is at most 5 % above any latency in its bucket.
+// In JSON it is [upper_ms, n].
 type Latency struct {
 	UpperMS float64
 	N       int
 }
 
-// MarshalJSON gives [upper_ms, n].
+// MarshalJSON returns [upper_ms, n].
 func (l Latency) MarshalJSON() ([]byte, error) {
 	return json.Marshal([2]float64{l.UpperMS, float64(l.N)})
 }
@@ -148,10 +148,10 @@ func (r *Result) compare(rule, at, message, want, got string) {
 	r.Findings = append(r.Findings, Finding{Rule: rule, At: at, Message: message, Want: want, Got: got})
 }
 
-// count fills in the totals over the runs of a session and its first bad stop.
+// count fills in the totals over the runs of a session, and its first bad stop.
 func (r *Result) count(runs []loop.Outcome, f facts) {
 	var cost int64
-	ended := true // well, so far
+	ended := true // well so far
 	for i := range runs {
 		o := &runs[i]
 		if ended {
@@ -186,7 +186,7 @@ func (r *Result) count(runs []loop.Outcome, f facts) {
 	slices.SortFunc(r.ToolMS, func(a, b Latency) int { return cmp.Compare(a.UpperMS, b.UpperMS) })
 }
 
-// codeName is a code as results files have it.
+// codeName returns the name of a code in results files.
 func codeName(c loop.Code) string {
 	if c == loop.None {
 		return "None"

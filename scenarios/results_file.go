@@ -14,9 +14,9 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A ResultWriter writes a results file: JSON Lines, a header and then one line
-// a trial. The same header and results give the same bytes. Each line goes out
-// in one piece.
+// A ResultWriter writes a results file: JSON Lines, first a header and then one line
+// for each trial. The same header and results lead to the same bytes. Each line is one
+// Write.
 type ResultWriter struct {
 	w   io.Writer
 	buf bytes.Buffer
@@ -31,7 +31,7 @@ func NewResultWriter(w io.Writer, h Header) (*ResultWriter, error) {
 	return rw, rw.line(h)
 }
 
-// Write appends a line, redacted: see [Result.Redacted].
+// Write writes the line of a result, redacted: see [Result.Redacted].
 func (w *ResultWriter) Write(r *Result) error { return w.line(r.Redacted()) }
 
 func (w *ResultWriter) line(v any) error {
@@ -43,15 +43,14 @@ func (w *ResultWriter) line(v any) error {
 	return err
 }
 
-// maxLine bounds a line of a results file: a trace can be long.
+// maxLine bounds a line of a results file, in bytes: a trace can be long.
 const maxLine = 64 << 20
 
-// ReadResults reads a results file and hands its lines to header and each; name
-// stands in errors, which begin with name:line. Keys that it does not know are
-// left out, as are empty lines and lines of other types; a trial without
-// scenario, label, variant, end_state or calls is an error, as is one scenario,
-// variant and seed twice. There may be several headers, or none. An error of
-// header or each ends the reading.
+// ReadResults reads a results file and calls header and each with its lines. Its errors
+// begin with name:line. It ignores unknown keys, empty lines and lines of other types.
+// It fails on a trial without scenario, label, variant, end_state or calls, and on a
+// second trial with the same scenario, variant and seed. There may be several headers,
+// or none. ReadResults stops at an error of header or each and returns it.
 func ReadResults(r io.Reader, name string, header func(*Header) error, each func(*Result) error) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -71,7 +70,7 @@ func ReadResults(r io.Reader, name string, header func(*Header) error, each func
 	return nil
 }
 
-// A trialKey is what no two trials of a file share.
+// A trialKey identifies a trial: no two trials of a file share it.
 type trialKey struct {
 	scenario, variant string
 	seed              uint64
@@ -88,7 +87,7 @@ func readLine(line []byte, n int, seen map[trialKey]int, header func(*Header) er
 	case err != nil:
 		return err
 	case kind.Type == nil:
-		return errors.New("the line has no type: it is no line of a results file")
+		return errors.New("the line has no type: it is not a line of a results file")
 	case *kind.Type == "header":
 		var h Header
 		if err := decodeLine(line, &h); err != nil {
@@ -105,7 +104,7 @@ func readLine(line []byte, n int, seen map[trialKey]int, header func(*Header) er
 		}
 		key := trialKey{t.Scenario, t.Variant, t.Seed}
 		if first := seen[key]; first > 0 {
-			return fmt.Errorf("%s under %s with seed %d stands twice, first in line %d", quoted(t.Scenario), quoted(t.Variant), t.Seed, first)
+			return fmt.Errorf("%s under %s with seed %d appears twice, first in line %d", quoted(t.Scenario), quoted(t.Variant), t.Seed, first)
 		}
 		seen[key] = n
 		return each(t)
@@ -147,14 +146,14 @@ func readTrial(line []byte) (*Result, error) {
 	return r, nil
 }
 
-// decodeLine reads JSON, and says what is wrong with it in its own words.
+// decodeLine decodes JSON, and rewords the errors of the decoder.
 func decodeLine(line []byte, v any) error {
 	err := json.Unmarshal(line, v)
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Errorf("the line is no JSON: at byte %d: %s", syntax.Offset, text.Line(syntax.Error()))
+		return fmt.Errorf("the line is not JSON: at byte %d: %s", syntax.Offset, text.Line(syntax.Error()))
 	case errors.As(err, &kind):
 		field := strings.TrimPrefix(kind.Field, "Result.")
 		return fmt.Errorf("%s cannot be a JSON %s", cmp.Or(field, "the line"), kind.Value)

@@ -106,14 +106,14 @@ func TestReadResultsMistakes(t *testing.T) {
 		return string(b)
 	}
 	tests := []struct{ name, text, want string }{
-		{"no type", header + "\n" + without("type"), "r.jsonl:2: the line has no type: it is no line of a results file"},
+		{"no type", header + "\n" + without("type"), "r.jsonl:2: the line has no type: it is not a line of a results file"},
 		{"no scenario", without("scenario"), "r.jsonl:1: the trial has no scenario"},
 		{"no label", without("label"), "r.jsonl:1: the trial has no label"},
 		{"no variant", without("variant"), "r.jsonl:1: the trial has no variant"},
 		{"no end state", without("end_state"), "r.jsonl:1: the trial has no end_state"},
 		{"no calls", without("calls"), "r.jsonl:1: the trial has no calls"},
-		{"twice", header + "\n" + trial + "\n" + trial, `r.jsonl:3: "s/a" under "v" with seed 0 stands twice, first in line 2`},
-		{"no JSON", header + "\n\n{\"type\":", "r.jsonl:3: the line is no JSON: at byte 8: unexpected end of JSON input"},
+		{"twice", header + "\n" + trial + "\n" + trial, `r.jsonl:3: "s/a" under "v" with seed 0 appears twice, first in line 2`},
+		{"no JSON", header + "\n\n{\"type\":", "r.jsonl:3: the line is not JSON: at byte 8: unexpected end of JSON input"},
 		{"wrong kind", strings.Replace(trial, "3", `"3"`, 1), "r.jsonl:1: calls cannot be a JSON string"},
 		{"not whole", strings.Replace(trial, "{", `{"seed":1.5,`, 1), "r.jsonl:1: seed cannot be a JSON number 1.5"},
 		{"no object", "[]", "r.jsonl:1: the line cannot be a JSON array"},

@@ -13,38 +13,38 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Options say which trials [Run] makes, and how.
+// Options say which trials [Run] plays, and how.
 type Options struct {
 	Scenarios []*Scenario
-	// Variants are tried one after another on each scenario; their names differ.
-	// Empty: each scenario under the one it is meant for.
+	// Variants are tried one after another on each scenario. Their names must differ.
+	// If empty, each scenario is played under the variant that it is meant for.
 	Variants []Variant
-	// Seeds is the number of trials of each scenario under each variant, with the
-	// seeds Seed, Seed+1 …; 0 = 1. A scenario that draws no random number has one
-	// trial, with Seed, whatever Seeds says.
+	// Seeds is the number of trials of each scenario under each variant, with the seeds
+	// Seed, Seed+1 …; 0 = 1. A scenario that draws no random number has one trial, with
+	// Seed, whatever Seeds is.
 	Seeds int
 	Seed  uint64
-	// Workers is the number of trials at work at once; 0 = one a processor. It
-	// changes nothing that can be seen.
+	// Workers is the number of trials that run at once; 0 = one for each processor. It
+	// does not change the results.
 	Workers int
 	// Faults strike the world of each trial: see [Trial].
 	Faults []fakes.Fault
-	// Keep says which results hold their trace: its text, redacted, of a long one
-	// the records of the first MiB.
+	// Keep says which results hold the redacted text of their trace. Of a long trace
+	// they hold the records of the first MiB.
 	Keep Keep
 	// Player plays the cassettes of scenarios that have one: see [Trial].
 	Player Player
-	// Goldens compare the traces with stored ones; nil = nobody does.
+	// Goldens compare the traces with stored ones; nil = no comparison.
 	Goldens *Goldens
-	// Unjudged leaves every verdict open, for a command that reports and does not
-	// judge. Findings are still made.
+	// Unjudged makes every verdict [Unjudged], for a command that reports and does not
+	// judge. Results still have their findings.
 	Unjudged bool
 }
 
 // Keep says which results hold the text of their trace.
 type Keep uint8
 
-// What to keep. The zero value is KeepNone.
+// The values of Keep. The zero value is KeepNone.
 const (
 	KeepNone   Keep = iota
 	KeepFailed      // of trials that failed, or whose verdict is inconclusive
@@ -55,7 +55,7 @@ func (k Keep) keeps(v Verdict) bool {
 	return k == KeepAll || k == KeepFailed && (v == Fail || v == Inconclusive)
 }
 
-// A planned trial knows whether another seed may give another result.
+// A planned trial is a trial, and whether another seed may lead to another result.
 type planned struct {
 	Trial
 	random bool
@@ -86,13 +86,13 @@ func (o *Options) trials() iter.Seq[planned] {
 	}
 }
 
-// trialsPerChunk is how many trials in a row a worker makes.
+// trialsPerChunk is how many trials in a row a worker plays.
 const trialsPerChunk = 16
 
-// Run makes the trials and hands each result to each, redacted, in the order of
-// scenario, variant and seed, from the calling goroutine. It stops at the first
-// error of each, and when ctx ends, and returns that error; what was handed over
-// by then stands.
+// Run plays the trials and calls each with every result, redacted, in the order of
+// scenario, variant and seed, from the calling goroutine. It stops when each returns an
+// error or ctx ends, and returns that error. Results that each was called with by then
+// are valid.
 func Run(ctx context.Context, o Options, each func(*Result) error) error {
 	if err := o.check(); err != nil {
 		return err
@@ -106,7 +106,7 @@ var traces = sync.Pool{New: func() any { return new(loop.Trace) }}
 
 const keptRecords = 1 << 13
 
-// make makes one trial.
+// make plays one trial.
 func (o *Options) make(ctx context.Context, t planned) (*Result, error) {
 	trace := traces.Get().(*loop.Trace)
 	defer func() {
@@ -123,8 +123,8 @@ func (o *Options) make(ctx context.Context, t planned) (*Result, error) {
 	return r, nil
 }
 
-// check refuses variants that results could not tell apart, and an update of
-// goldens that cannot be written.
+// check refuses two variants of one name, seeds beyond the largest one, and an update
+// of goldens that cannot be written.
 func (o *Options) check() error {
 	seen := map[string]bool{}
 	for _, v := range o.Variants {
@@ -142,12 +142,13 @@ func (o *Options) check() error {
 	return nil
 }
 
-// maxTrace bounds the text of a trace in a result: many results wait for their
-// turn, and a runaway that reads a large file a thousand times has a long one.
+// maxTrace bounds the text of a trace in a result, in bytes: many results wait for
+// their turn, and the trace of a runaway that reads a large file a thousand times is
+// long.
 const maxTrace = 1 << 20
 
-// traceText returns the redacted text of a trace, or of its first records if it is
-// long.
+// traceText returns the redacted text of a trace, or of its first records if the text
+// is longer than maxTrace.
 func traceText(trace loop.Trace, redact func(string) string) string {
 	var b []byte
 	for i := range trace {
@@ -159,8 +160,8 @@ func traceText(trace loop.Trace, redact func(string) string) string {
 	return string(b)
 }
 
-// Header gives the first line of the results that these options make. tool is
-// the version of what makes them.
+// Header returns the first line of the results file for these options. tool is the
+// version of the program that writes it.
 func (o *Options) Header(tool string) Header {
 	h := Header{Type: "header", Schema: ResultsSchema, Kind: "run", Tool: tool, Seed: o.Seed, Seeds: max(1, o.Seeds),
 		Variants: map[string]json.RawMessage{}, Scenarios: len(o.Scenarios)}

@@ -16,8 +16,8 @@ type Selection struct {
 	// them.
 	Paths, Suites []string
 	Pattern       string
-	// Variants are those whose goldens are meant; none = each scenario's own, and
-	// the presets that it has a golden of.
+	// Variants are those whose goldens are opened; none = each scenario's own variant,
+	// and the presets for which it has a golden.
 	Variants []Variant
 	// Player plays the cassettes of scenarios that have one: see [Trial].
 	Player Player
@@ -32,10 +32,11 @@ func (sel *Selection) selects(id string) bool {
 // A Shelf holds all goldens of a selection.
 type Shelf struct {
 	Scenarios []*Scenario // all at the selected paths
-	Trials    []Trial     // those that have a golden or should have one, each with the golden's seed
+	Trials    []Trial     // those that have or should have a golden, each with the golden's seed
 	Orphans   []Orphan    // in the order of their paths
-	// Broken are the goldens that cannot be read, by their paths, unless a pattern
-	// or a suite is selected: nobody knows which scenario they belong to.
+	// Broken holds the errors of the goldens that cannot be read, by their paths. It is
+	// empty if a pattern or a suite is selected, since the scenario of such a golden is
+	// unknown.
 	Broken map[string]error
 
 	goldens *Goldens
@@ -59,7 +60,7 @@ func (o *Orphan) Remove() error {
 	return nil
 }
 
-// Open loads scenarios and reads the goldens that they have.
+// Open loads the selected scenarios and reads their goldens.
 func (g *Goldens) Open(sel Selection) (*Shelf, error) {
 	all, err := Load(sel.Paths...)
 	if err != nil {
@@ -166,17 +167,17 @@ func orphaned(g *goldens.Golden, owner *Scenario, variants []string) string {
 	case owner == nil:
 		return "there is no scenario " + g.Scenario
 	case g.Variant != owner.Variant.Name && !slices.Contains(variants, g.Variant):
-		return "there is no variant " + g.Variant + "; that of a file is given with --variant"
+		return "there is no variant " + g.Variant + "; name the file of a variant with --variant"
 	case g.Variant == owner.Variant.Name && owner.Golden != nil && owner.Golden.Mode == goldens.Off:
 		return "the scenario says golden: {mode: off}"
 	}
 	return ""
 }
 
-// Check makes the trials one after another and compares each with its golden, or
-// with Update takes it for the golden. It returns a check for each trial that came
-// to its end, and the results of the others, both in order. Goldens that a check
-// tells of are no longer Broken. The error is that of ctx.
+// Check plays the trials one after another and compares each with its golden, or with
+// Update makes its trace the golden. It returns a check for each trial whose session
+// finished, and the results of the others, both in order. It takes the goldens that it
+// has checked out of Broken. The error is that of ctx.
 func (s *Shelf) Check(ctx context.Context) (checks []GoldenCheck, brokeOff []*Result, err error) {
 	for i := range s.Trials {
 		t := &s.Trials[i]

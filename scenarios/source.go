@@ -17,17 +17,17 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// What a file may be at most. The parser's time grows with the square of the
-// depth, and of the entries of one collection.
+// The limits on a file. The parser's time grows with the square of the depth, and with
+// the square of the number of entries of one collection.
 const (
 	maxFileBytes = 1 << 20
 	maxDepth     = 100
 	maxKeys      = 1000   // of one mapping
 	maxItems     = 10_000 // of one list
-	maxMistakes  = 100    // that are reported
+	maxMistakes  = 100    // reported at most
 )
 
-// A source is the text of a file, and what was found wrong with it.
+// A source is the text of a file, and the mistakes found in it.
 type source struct {
 	file     string
 	content  string
@@ -35,12 +35,12 @@ type source struct {
 	mistakes Mistakes
 }
 
-// An opener gives a file by its name: on disk, or an embedded one.
+// An opener opens a file by its name: one on disk, or an embedded one.
 type opener func(name string) (fs.File, error)
 
 func osOpen(name string) (fs.File, error) { return infile.Open(name) }
 
-// read reads and parses a file. Without a root there are mistakes.
+// read reads and parses a file. If the source has no root, it has mistakes.
 func (open opener) read(name, shown string) *source {
 	s := &source{file: shown}
 	text, err := open.text(name)
@@ -52,7 +52,8 @@ func (open opener) read(name, shown string) *source {
 	return s
 }
 
-// text reads a file that is not too large, whatever its size is said to be.
+// text reads a file, and fails if it is too large. It does not trust the size that the
+// file system reports.
 func (open opener) text(name string) (string, error) {
 	file, err := open(name)
 	if err != nil {
@@ -69,7 +70,7 @@ func (open opener) text(name string) (string, error) {
 	return string(data), nil
 }
 
-// lineEnds makes one line end of the three that YAML has.
+// lineEnds turns the three line ends of YAML into one.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // parse reads a text.
@@ -104,8 +105,7 @@ func (s *source) parse(text string) {
 	}
 }
 
-// parse parses tokens. A file that makes the parser panic cannot be read, and
-// is no reason to end.
+// parse parses tokens. A panic of the parser becomes an error.
 func parse(tokens token.Tokens) (file *ast.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -121,22 +121,22 @@ func (s *source) checkCharacters() bool {
 		var problem string
 		switch {
 		case r == utf8.RuneError && isBroken(s.content[i:]):
-			problem = fmt.Sprintf("the byte %#02x is no UTF-8", s.content[i])
+			problem = fmt.Sprintf("the byte %#02x is not UTF-8", s.content[i])
 		case r < ' ' && r != '\t' && r != '\n', r == 0x7f:
-			problem = fmt.Sprintf("the control character U+%04X may not stand in a file", r)
+			problem = fmt.Sprintf("the control character U+%04X is not allowed in a file", r)
 		default:
 			continue
 		}
 		line := strings.Count(s.content[:i], "\n") + 1
 		start := strings.LastIndexByte(s.content[:i], '\n') + 1
 		s.add(line, utf8.RuneCountInString(s.content[start:i])+1, problem,
-			`in double quotes, \x1b or \u001b stand for such a character`)
+			`write such a character in double quotes as \x1b or \u001b`)
 		return false
 	}
 	return true
 }
 
-// isBroken reports whether text begins with a byte that is no UTF-8.
+// isBroken reports whether text begins with a byte that is not UTF-8.
 func isBroken(text string) bool {
 	r, size := utf8.DecodeRuneInString(text)
 	return r == utf8.RuneError && size == 1
@@ -149,8 +149,7 @@ type level struct {
 	keys, items int
 }
 
-// wide says what is wrong with a collection of too many entries, "" if nothing
-// is.
+// wide returns the problem of a collection with too many entries, or "".
 func (l *level) wide() string {
 	switch {
 	case l.keys > maxKeys:
@@ -170,7 +169,7 @@ func (l *level) count(key bool) {
 	}
 }
 
-// checkNesting refuses depth and width that the parser would take long for.
+// checkNesting refuses depth and width on which the parser would spend too much time.
 func (s *source) checkNesting(tokens token.Tokens) bool {
 	var open []level
 	for _, t := range tokens {
@@ -213,8 +212,8 @@ func (s *source) checkNesting(tokens token.Tokens) bool {
 	return true
 }
 
-// openBlock closes the block collections right of a column, and opens one there
-// unless there is one.
+// openBlock closes the block collections to the right of a column, and opens one at the
+// column unless one is open there.
 func openBlock(open []level, column int) []level {
 	for len(open) > 0 && open[len(open)-1].column > column {
 		open = open[:len(open)-1]
@@ -229,21 +228,21 @@ func openBlock(open []level, column int) []level {
 func (s *source) syntax(err error) {
 	var e yaml.Error
 	if !errors.As(err, &e) || e.GetToken() == nil {
-		s.whole("is no YAML: " + text.Line(err.Error()))
+		s.whole("is not YAML: " + text.Line(err.Error()))
 		return
 	}
 	at, message := e.GetToken().Position, e.GetMessage()
 	if strings.Contains(message, "\t") {
-		message = "a tab may not stand here"
+		message = "a tab is not allowed here"
 	}
 	s.add(at.Line, at.Column, text.Line(message), syntaxHint(message))
 }
 
-// syntaxHint explains the parser's most frequent complaints.
+// syntaxHint returns a hint for the parser's most frequent errors, or "".
 func syntaxHint(message string) string {
 	switch {
 	case strings.HasPrefix(message, "mapping value is not allowed"):
-		return `a text that holds ": " needs quotes; keys of one mapping stand in one column`
+		return `a text that holds ": " needs quotes; the keys of one mapping begin in the same column`
 	case strings.Contains(message, "tab "):
 		return "indent with spaces"
 	case strings.Contains(message, "reserved character"):
@@ -258,8 +257,8 @@ func syntaxHint(message string) string {
 	return ""
 }
 
-// checkNode refuses what no file may hold: anchors and aliases, which can make
-// a small file huge, tags, merges, and keys that stand twice.
+// checkNode refuses what is not allowed in a file: anchors and aliases, which can make
+// a small file huge, tags, merges, and keys that appear twice.
 func (s *source) checkNode(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.AnchorNode:
@@ -295,13 +294,13 @@ func (s *source) checkKey(key ast.MapKeyNode, seen map[string]*token.Token) {
 	}
 	t := key.GetToken()
 	if first := seen[t.Value]; first != nil {
-		s.fail(key, fmt.Sprintf("the key %s stands twice", quoted(t.Value)), fmt.Sprintf("it stands in line %d too", first.Position.Line))
+		s.fail(key, fmt.Sprintf("the key %s appears twice", quoted(t.Value)), fmt.Sprintf("the first is in line %d", first.Position.Line))
 		return
 	}
 	seen[t.Value] = t
 }
 
-// fail reports what is wrong with a node.
+// fail reports a mistake at a node.
 func (s *source) fail(n ast.Node, problem, hint string) {
 	at := position(n)
 	s.add(at.Line, at.Column, problem, hint)
@@ -315,12 +314,12 @@ func (s *source) add(line, column int, problem, hint string) {
 		Problem: problem, Hint: hint, Excerpt: text.Excerpt(s.line(line), line, column)})
 }
 
-// whole reports what is wrong with the file as such.
+// whole reports a mistake that concerns the whole file.
 func (s *source) whole(problem string) {
 	s.mistakes = append(s.mistakes, &Mistake{File: s.file, Problem: problem})
 }
 
-// line gives the n-th line.
+// line returns the n-th line, counted from one.
 func (s *source) line(n int) string {
 	rest := s.content
 	for ; n > 1; n-- {
@@ -330,8 +329,8 @@ func (s *source) line(n int) string {
 	return line
 }
 
-// position is where a node begins. A block mapping's own token is its first
-// colon.
+// position returns where a node begins. For a block mapping that is its first key,
+// since its own token is its first colon.
 func position(n ast.Node) *token.Position {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		return m.Values[0].Key.GetToken().Position

@@ -17,8 +17,8 @@ type Trial struct {
 	Scenario *Scenario
 	Variant  Variant
 	Seed     uint64
-	// Faults strike the scenario's world in addition to its own. What the scenario
-	// expects was written without them, so the trial is judged by its label.
+	// Faults strike the scenario's world in addition to its own. The scenario's
+	// expectations do not consider them, so the trial is judged by its label.
 	Faults []fakes.Fault
 	// Player plays the cassette of a scenario that has one. If it is nil, such a
 	// scenario cannot be played.
@@ -26,12 +26,11 @@ type Trial struct {
 }
 
 // A Player plays cassettes. For one trial of a scenario it returns the speaker that
-// answers the model requests, and end, which reports afterwards what of the recording
-// was not asked for.
+// answers the model requests, and end, which is called afterwards and returns an error
+// if part of the recording was not requested.
 type Player func(s *Scenario) (speak fakes.Speaker, end func() error, err error)
 
-// A cassetteError says what is wrong with a cassette, or with what was asked of
-// it.
+// A cassetteError is an error of a cassette, or of a request that it cannot answer.
 type cassetteError struct{ error }
 
 func (e cassetteError) Unwrap() error { return e.error }
@@ -45,7 +44,7 @@ func (t *Trial) config() *loop.Config {
 	return &t.Variant.Config
 }
 
-// random reports whether another seed may give another result.
+// random reports whether another seed may lead to another result.
 func (t *Trial) random() bool {
 	cfg := t.config()
 	return cfg.Retry.Max > 0 && jitters(cfg.Retry.Backoff) ||
@@ -58,15 +57,15 @@ func (t *Trial) asWritten() bool { return t.Own() && len(t.Faults) == 0 }
 
 func jitters(b loop.Backoff) bool { return b == loop.FullJitter || b == loop.DecorrelatedJitter }
 
-// Run makes the trial and judges it. A panic makes the trial inconclusive.
+// Run plays the trial and judges it. A panic makes the trial inconclusive.
 func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) {
 	var trace loop.Trace
 	r := t.run(ctx, &trace, t.random(), nil, false)
 	return r, trace
 }
 
-// Played returns the result of a session of the trial that was played elsewhere, with
-// a live model say. The session is counted and not judged.
+// Played returns the result of a session of the trial that was played elsewhere, for
+// example with a live model. The verdict is [Unjudged].
 func (t Trial) Played(runs []loop.Outcome, trace loop.Trace) *Result {
 	r := t.result(t.random())
 	r.count(runs, read(trace))
@@ -74,8 +73,8 @@ func (t Trial) Played(runs []loop.Outcome, trace loop.Trace) *Result {
 	return r
 }
 
-// run makes the trial and records it in an empty trace. g may be nil; first says that
-// the trial has the first seed.
+// run plays the trial and records it in trace, which must be empty. g may be nil; first
+// says that the trial has the first seed.
 func (t *Trial) run(ctx context.Context, trace *loop.Trace, random bool, g *Goldens, first bool) (r *Result) {
 	r = t.result(random)
 	defer t.recovered(r)
@@ -92,15 +91,16 @@ func (t *Trial) run(ctx context.Context, trace *loop.Trace, random bool, g *Gold
 	return r
 }
 
-// result returns the result of a trial before it is made.
+// result returns the result of a trial before it is played.
 func (t *Trial) result(random bool) *Result {
 	s := t.Scenario
 	return &Result{Type: "trial", Scenario: s.ID(), Suite: s.Suite, Label: s.Label, Variant: t.Variant.Name, Seed: t.Seed,
 		Codes: map[string]int{}, ToolMS: []Latency{}, Findings: []Finding{}, Golden: GoldenOff, Random: random, File: s.File, Line: s.Line}
 }
 
-// play plays the trial in its world. Under another variant, or with other faults, the
-// session may leave more of a cassette unplayed than the one that was recorded.
+// play plays the trial in its world. An unplayed rest of a cassette is an error only
+// under the scenario's own variant and without added faults, since other sessions may
+// need less of the cassette.
 func (t *Trial) play(ctx context.Context, w *fakes.World, trace *loop.Trace) ([]loop.Outcome, error) {
 	if t.Scenario.Cassette == "" {
 		return w.Run(ctx, *t.config(), trace)
@@ -123,7 +123,7 @@ func (t *Trial) play(ctx context.Context, w *fakes.World, trace *loop.Trace) ([]
 	return runs, err
 }
 
-// recovered, which is deferred, turns a panic into a finding.
+// recovered turns a panic into a finding. It must be deferred.
 func (t *Trial) recovered(r *Result) {
 	if p := recover(); p != nil {
 		r.Verdict = Inconclusive

@@ -17,9 +17,10 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// The values of the scenario language that are no plain text, number or list.
+// This file decodes the values of the scenario language that are not a plain text,
+// number or list.
 
-// decodeWord reads one of some words.
+// decodeWord decodes a text that must be one of the words.
 func decodeWord[T ~string](s *source, n ast.Node, what string, into *T, words []T) {
 	text, ok := s.text(n, what)
 	if !ok {
@@ -59,8 +60,7 @@ func (w *permissionWord) decode(s *source, n ast.Node, what string) {
 
 type codeWord loop.Code
 
-// codes lists what can be scripted as an error: every code that is one, and
-// NoResults.
+// codes returns the codes that can be scripted as an error: all except None.
 func codes() []codeWord {
 	var words []codeWord
 	for _, c := range loop.Codes() {
@@ -83,7 +83,7 @@ func whens() []whenWord {
 
 func (w *whenWord) decode(s *source, n ast.Node, what string) { decodeWord(s, n, what, w, whens()) }
 
-// Of a step and of a failure, the words for how it looks on the wire.
+// The words for how a step or a failure looks on the wire.
 type (
 	stepWireWord    fakes.Wire
 	failureWireWord fakes.Wire
@@ -108,7 +108,7 @@ func (w *failureWireWord) decode(s *source, n ast.Node, what string) {
 	decodeWord(s, n, what, w, failureWires())
 }
 
-// A faultEntry is a fault as a text.
+// A faultEntry is a fault, written as a text.
 type faultEntry fakes.Fault
 
 func (f *faultEntry) decode(s *source, n ast.Node, what string) {
@@ -118,7 +118,7 @@ func (f *faultEntry) decode(s *source, n ast.Node, what string) {
 	}
 	fault, err := fakes.ParseFault(text)
 	if err != nil {
-		s.fail(n, fmt.Sprintf("%s is no fault: %v", quoted(text), err), "such as drop model 3, or error tool 4 RetryableServer")
+		s.fail(n, fmt.Sprintf("%s is not a fault: %v", quoted(text), err), "such as drop model 3, or error tool 4 RetryableServer")
 	}
 	*f = faultEntry(fault)
 }
@@ -146,7 +146,7 @@ func (w *criticWord) decode(s *source, n ast.Node, what string) { decodeWord(s, 
 // transitions are states and their weights, in the order of the file.
 type transitions []fakes.Transition
 
-// weightUnit makes whole numbers of weights, which have up to six decimals.
+// weightUnit turns weights, which have up to six decimals, into whole numbers.
 const weightUnit = 1_000_000
 
 func (t *transitions) decode(s *source, n ast.Node, what string) {
@@ -160,7 +160,7 @@ func (t *transitions) decode(s *source, n ast.Node, what string) {
 		f, ok := s.float(entry.Value, "the weight of "+quoted(name))
 		switch {
 		case ok && (f < 1.0/weightUnit || f > weightUnit):
-			s.fail(entry.Value, fmt.Sprintf("the weight of %s must be from 0.000001 to 1000000, not %v", quoted(name), f), "leave out what never comes")
+			s.fail(entry.Value, fmt.Sprintf("the weight of %s must be from 0.000001 to 1000000, not %v", quoted(name), f), "leave out a state that never follows")
 		case ok:
 			*t = append(*t, fakes.Transition{State: name, Weight: int64(math.Round(f * weightUnit))})
 		}
@@ -194,7 +194,7 @@ func (w *goldenWord) decode(s *source, n ast.Node, what string) {
 
 type endStateWord loop.EndState
 
-// endStates lists the end states of the stops that can end a scenario.
+// endStates returns the end states of the stops that can end a scenario.
 func endStates() []endStateWord {
 	var out []endStateWord
 	for _, stop := range stops() {
@@ -217,7 +217,7 @@ func (w *eventWord) decode(s *source, n ast.Node, _ string) {
 	decodeWord(s, n, "event", w, words)
 }
 
-// repeat is a number of requests, 0 where it is not said.
+// repeat is a number of requests, 0 if the file does not set it.
 type repeat int
 
 const forever = "forever"
@@ -234,13 +234,13 @@ func (r *repeat) decode(s *source, n ast.Node, what string) {
 	i, ok := s.integer(n, what)
 	switch {
 	case ok && i < 1:
-		s.fail(n, fmt.Sprintf("%s must be 1 or more, not %d", what, i), "without end it is "+forever)
+		s.fail(n, fmt.Sprintf("%s must be 1 or more, not %d", what, i), "for no end write "+forever)
 	case ok:
 		*r = repeat(min(i, math.MaxInt32))
 	}
 }
 
-// dollars are an amount of money, in nano-dollars.
+// dollars is an amount of money, in nano-dollars.
 type dollars int64
 
 const mostDollars = 1_000_000
@@ -273,7 +273,7 @@ func (r *TimeRange) decode(s *source, n ast.Node, what string) {
 	r.Min, r.Max, _ = s.durations(n, what)
 }
 
-// durations reads a duration or a range of them.
+// durations decodes a duration or a range of them.
 func (s *source) durations(n ast.Node, what string) (lo, hi time.Duration, ok bool) {
 	from, to, isRange := strings.Cut(n.GetToken().Value, "..")
 	if n.Type() != ast.StringType || !isRange {
@@ -319,13 +319,13 @@ func (r *Range) decode(s *source, n ast.Node, what string) {
 	}
 }
 
-// A configNode is the part of a file that changes a config: which one is known
-// only when the file has been read.
+// A configNode is the part of a file that changes a config. It is decoded last, as the
+// config to change is known only when the rest of the file has been read.
 type configNode struct{ node ast.Node }
 
 func (c *configNode) decode(_ *source, n ast.Node, _ string) { c.node = n }
 
-// A jsonObject is a mapping, as the text of a JSON object; "" = not said.
+// A jsonObject is a mapping, as the text of a JSON object; "" = not set.
 type jsonObject string
 
 func (o *jsonObject) decode(s *source, n ast.Node, what string) {
@@ -336,7 +336,7 @@ func (o *jsonObject) decode(s *source, n ast.Node, what string) {
 	*o = jsonObject(s.appendJSON(nil, n))
 }
 
-// jsonValues are a mapping, as values of JSON; nil = not said.
+// jsonValues are a mapping, as values of JSON; nil = not set.
 type jsonValues map[string]any
 
 func (v *jsonValues) decode(s *source, n ast.Node, what string) {
@@ -351,7 +351,7 @@ func (v *jsonValues) decode(s *source, n ast.Node, what string) {
 	}
 }
 
-// A callEntry is a call that the model asks for: {tool: arguments}, or in full
+// A callEntry is a call that the model asks for: {tool: arguments}, or the long form
 // {name:, id:, args:}.
 type callEntry struct {
 	Name string   `yaml:"name" jsonschema:"required"`
@@ -376,8 +376,8 @@ func (c *callEntry) decode(s *source, n ast.Node, _ string) {
 	s.decode(m.Values[0].Value, reflectValue(&c.Args), "the arguments of "+quoted(name))
 }
 
-// argsText is the text of a call's arguments as it would stand on the wire:
-// that of a mapping, or any other text, which is no JSON on purpose.
+// argsText is the text of a call's arguments as sent on the wire. A mapping becomes
+// JSON; a text is taken as it is, so that it can be invalid JSON on purpose.
 type argsText string
 
 func (a *argsText) decode(s *source, n ast.Node, what string) {
@@ -389,11 +389,11 @@ func (a *argsText) decode(s *source, n ast.Node, what string) {
 	case *ast.LiteralNode:
 		*a = argsText(n.Value.Value)
 	default:
-		s.fail(n, fmt.Sprintf("%s must be a mapping or a raw text, not %s", what, describe(n)), "no arguments are {}")
+		s.fail(n, fmt.Sprintf("%s must be a mapping or a raw text, not %s", what, describe(n)), "write {} for no arguments")
 	}
 }
 
-// decodeEither reads a text, or a mapping that says more.
+// decodeEither decodes a text, or a mapping with more keys.
 func decodeEither[T any](s *source, n ast.Node, what string, text *string, entry *T) {
 	if n.Type() == ast.MappingType {
 		s.decode(n, reflectValue(entry), what)
@@ -404,8 +404,8 @@ func decodeEither[T any](s *source, n ast.Node, what string, text *string, entry
 
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// appendJSON writes a node as JSON, the keys in the file's order and the
-// numbers as they are written.
+// appendJSON appends a node as JSON, with the keys in the file's order and the numbers
+// as the file has them.
 func (s *source) appendJSON(b []byte, n ast.Node) []byte {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -444,13 +444,13 @@ func (s *source) appendJSON(b []byte, n ast.Node) []byte {
 	}
 	number := n.GetToken().Value
 	if !jsonNumber.MatchString(number) {
-		s.fail(n, fmt.Sprintf("%s is no number in JSON", clip(number)), fmt.Sprintf("write it in plain decimal, or as text: %q", clip(number)))
+		s.fail(n, fmt.Sprintf("%s is not a JSON number", clip(number)), fmt.Sprintf("write it in plain decimal, or as text: %q", clip(number)))
 		number = "0"
 	}
 	return append(b, number...)
 }
 
-// appendJSONText writes a text as a JSON string.
+// appendJSONText appends a text as a JSON string.
 func appendJSONText(b []byte, s string) []byte {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

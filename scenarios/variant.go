@@ -14,18 +14,18 @@ import (
 
 // A Variant is one named safety config.
 type Variant struct {
-	Name   string // a preset's, or that of its file without folder and extension
+	Name   string // a preset's name, or the name of the file without folder and extension
 	Config loop.Config
-	File   string // that LoadVariant has read it from, as it was named; "" = a preset, or made otherwise
+	File   string // the path from which LoadVariant read it; "" = a preset, or not made by LoadVariant
 }
 
-// DefaultVariant is the preset of scenarios that name none.
+// DefaultVariant is the preset of scenarios that do not name a variant.
 const DefaultVariant = "hpd-agent"
 
-// baseVariant is what a variant extends that does not say.
+// baseVariant is the variant that a variant extends by default.
 const baseVariant = "none"
 
-// An UnknownVariantError says that there is no preset of a name.
+// An UnknownVariantError is the error for a name that is not a preset's.
 type UnknownVariantError struct{ Name string }
 
 func (e *UnknownVariantError) problem() string {
@@ -33,12 +33,12 @@ func (e *UnknownVariantError) problem() string {
 }
 
 func (e *UnknownVariantError) Error() string {
-	return e.problem() + trailing(hintWord(e.Name, Presets())) + " (a file's path holds a slash or ends in .yaml)"
+	return e.problem() + trailing(hintWord(e.Name, Presets())) + " (the path of a file holds a slash or ends in .yaml)"
 }
 
-// LoadVariant gives the preset with that name, or reads the YAML file at that
-// path: anything that holds a slash or ends in .yaml or .yml is a path. The
-// error is an [*UnknownVariantError], or of type [Mistakes] for a broken file.
+// LoadVariant returns the preset with that name, or reads the YAML file at that path.
+// Anything that holds a slash or ends in .yaml or .yml is a path. The error is an
+// [*UnknownVariantError], or of type [Mistakes] for a broken file.
 func LoadVariant(nameOrPath string) (Variant, error) {
 	if !isPath(nameOrPath) {
 		return preset(nameOrPath, nil)
@@ -51,7 +51,7 @@ func LoadVariant(nameOrPath string) (Variant, error) {
 	return Variant{Name: name, Config: cfg, File: nameOrPath}, err
 }
 
-// Presets lists the names of the presets, sorted.
+// Presets returns the names of the presets, sorted.
 func Presets() []string {
 	entries, _ := embedded.ReadDir(variantFolder) // cannot fail: it is in the binary
 	var names []string
@@ -64,12 +64,12 @@ func Presets() []string {
 
 func presetFile(name string) string { return path.Join(variantFolder, name+".yaml") }
 
-// shownPreset names a preset's file in messages.
+// shownPreset returns the name of a preset's file for messages.
 func shownPreset(name string) string { return "scenarios/" + presetFile(name) }
 
 func isPath(s string) bool { return strings.ContainsAny(s, `/\`) || isYAML(s) }
 
-// preset reads a preset. below are the files that extend it.
+// preset reads a preset. below are the files that extend it, directly or not.
 func preset(name string, below []string) (Variant, error) {
 	if !slices.Contains(Presets(), name) {
 		return Variant{}, &UnknownVariantError{Name: name}
@@ -78,11 +78,10 @@ func preset(name string, below []string) (Variant, error) {
 	return Variant{Name: name, Config: cfg}, err
 }
 
-// A variantFile is one safety config: what it changes of another.
+// A variantFile is one safety config, written as changes to another.
 type variantFile struct {
-	// Extends is the variant that this one changes: a preset, or the path of a
-	// file in the project, seen from this one. The default is none, where
-	// everything is off.
+	// Extends is the variant that this one changes: a preset, or the path of a file in
+	// the project, relative to this one. The default is none, where everything is off.
 	Extends     string `yaml:"extends"`
 	loop.Config `yaml:",inline"`
 }
@@ -101,9 +100,9 @@ func readVariant(s *source, below []string) (loop.Config, error) {
 	return f.Config, s.mistakes.err()
 }
 
-// near returns the path of a variant that the file names under a key. A file may
-// come with a repository that nobody has read, and what is wrong with a variant
-// is shown: so a variant outside the project is a mistake.
+// near returns the path of a variant that the file names under a key. A variant outside
+// the project is a mistake: the file may come from a repository that nobody has read,
+// and messages show lines of a broken variant.
 func (s *source) near(key, name string) (file string, inside bool) {
 	file = name
 	if !filepath.IsAbs(name) {
@@ -141,8 +140,8 @@ func projectOf(file string) string {
 	}
 }
 
-// within reports whether a path lies in a folder when links are resolved. A file
-// that is not there is taken at its word.
+// within reports whether a path is in a folder after links are resolved. Links are not
+// resolved if the file does not exist.
 func within(folder, file string) bool {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -158,7 +157,8 @@ func within(folder, file string) bool {
 	return err == nil && filepath.IsLocal(near)
 }
 
-// base gives the config that a variant's file extends, if it can be read.
+// base returns the config that a variant's file extends. known reports whether it could
+// be read.
 func (s *source) base(files []string) (cfg loop.Config, known bool) {
 	name := baseVariant
 	if n, ok := child(s.root, "extends").(*ast.StringNode); ok {
@@ -175,8 +175,8 @@ func (s *source) base(files []string) (cfg loop.Config, known bool) {
 	return cfg, known
 }
 
-// extended reads the variant that is extended by the last of the files. The
-// preset none alone extends nothing: it says every value itself.
+// extended reads the variant that the last of the files extends. Only the preset none
+// extends nothing: it sets every value itself.
 func (s *source) extended(name string, files []string) (loop.Config, error) {
 	file := name
 	switch {

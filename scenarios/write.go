@@ -11,13 +11,12 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// YAML writes the scenario for a file that [Load] takes as it is: meant for the
-// preset none, with the config's settings as changes to it. Of what is expected
-// it writes the end states alone. comment, which may have several lines, stands
-// at its head.
+// YAML returns the scenario as the text of a file that [Load] reads. The scenario is
+// meant for the preset none, and lists the settings of its config as changes to it. Of
+// the expectations YAML writes only the end states. The file begins with comment, which
+// may have several lines.
 //
-// What the language has no words for is left out: a critic of one's own (it
-// writes that of the rules).
+// The language cannot express a critic of your own: YAML writes critic: rules for it.
 func (s *Scenario) YAML(comment string) []byte {
 	var m mapping
 	m.must("name", word(s.Name))
@@ -50,7 +49,7 @@ func (s *Scenario) YAML(comment string) []byte {
 	return appendBlock(b, m, "")
 }
 
-// expectYAML gives the end state of the session, or of each run.
+// expectYAML returns the end state of the session, or of each run.
 func (s *Scenario) expectYAML() any {
 	end := func(e *Expect) (m mapping) {
 		m.put("end_state", word(e.EndState))
@@ -66,8 +65,8 @@ func (s *Scenario) expectYAML() any {
 	return runs
 }
 
-// Settings lists the settings of a config that differ from those of the preset
-// none, as a variant's file says them: limits.turns: 5.
+// Settings returns the settings of a config that differ from those of the preset none,
+// in the form limits.turns: 5.
 func Settings(cfg loop.Config) []string {
 	var lines []string
 	var list func(prefix string, m mapping)
@@ -84,13 +83,13 @@ func Settings(cfg loop.Config) []string {
 	return lines
 }
 
-// configYAML gives the settings that differ from those of the preset none.
+// configYAML returns the settings that differ from those of the preset none.
 func configYAML(cfg loop.Config) mapping {
 	off, on := Variant{Config: loop.Off()}, Variant{Config: cfg}
 	return changed(off.JSON(), on.JSON())
 }
 
-// changed gives the members of an object that differ from those of another.
+// changed returns the members of the object to that differ from those of from.
 func changed(from, to json.RawMessage) mapping {
 	var m mapping
 	before := members(from)
@@ -115,7 +114,7 @@ func members(object json.RawMessage) map[string]json.RawMessage {
 	return all
 }
 
-// membersInOrder reads an object that this program has written.
+// membersInOrder decodes an object that this program has written.
 func membersInOrder(object json.RawMessage) (m mapping) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.Token()
@@ -130,7 +129,8 @@ func membersInOrder(object json.RawMessage) (m mapping) {
 	return m
 }
 
-// treeOf makes YAML of JSON. Of a detector what is not said is left out.
+// treeOf turns JSON into YAML. It leaves out members with zero values, which only
+// detectors have.
 func treeOf(text json.RawMessage) any {
 	switch text[0] {
 	case '{':

@@ -21,7 +21,7 @@ func duration(d time.Duration) word {
 	return word(d.String())
 }
 
-// latencyYAML writes a span: 1s, 1s..2s, or 0s for no time at all.
+// latencyYAML writes a span: 1s, 1s..2s, or 0s for no latency.
 func latencyYAML(s fakes.Span) word {
 	switch {
 	case s == fakes.Span{}:
@@ -112,7 +112,7 @@ func failuresYAML(failures []fakes.Failure) (out list) {
 	return out
 }
 
-// whenYAML writes the arguments that something is for.
+// whenYAML writes the arguments of a when.
 func whenYAML(when map[string]any) (m mapping) {
 	for _, key := range slices.Sorted(maps.Keys(when)) {
 		text, err := json.Marshal(when[key])

@@ -9,7 +9,7 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// This file writes YAML: as much of it as scenarios need.
+// This file writes the part of YAML that scenarios need.
 
 // A mapping is a YAML mapping whose keys keep their order.
 type mapping []pair
@@ -21,7 +21,7 @@ type pair struct {
 
 type list []any
 
-// A word is a scalar that stands as it is.
+// A word is a scalar that is written as it is, without quotes.
 type word string
 
 // put adds a key, unless its value is the zero value of its kind.
@@ -60,11 +60,11 @@ func (m *mapping) put(key string, value any) {
 	*m = append(*m, pair{key, value})
 }
 
-// must adds a key whatever its value.
+// must adds a key, whatever its value.
 func (m *mapping) must(key string, value any) { *m = append(*m, pair{key, value}) }
 
-// appendBlock writes a mapping with a key a line, lists of mappings an entry a
-// line, and everything below on one line.
+// appendBlock appends a mapping with one key on each line. Lists of mappings have one
+// entry on each line, and everything below is on that line.
 func appendBlock(b []byte, m mapping, indent string) []byte {
 	for i, e := range m {
 		if i > 0 {
@@ -89,7 +89,7 @@ func appendBlock(b []byte, m mapping, indent string) []byte {
 	return b
 }
 
-// mappings reports whether a list is one of mappings.
+// mappings reports whether a list is not empty and holds only mappings.
 func mappings(items list) bool {
 	for _, item := range items {
 		if _, ok := item.(mapping); !ok {
@@ -99,8 +99,8 @@ func mappings(items list) bool {
 	return len(items) > 0
 }
 
-// nested reports whether a mapping has a list of mappings, which is worth lines
-// of its own where it is long.
+// nested reports whether a mapping has a list of answers, whose entries get a line
+// each.
 func nested(m mapping) bool {
 	for _, e := range m {
 		if items, ok := e.value.(list); ok && e.key == "answers" && mappings(items) {
@@ -138,11 +138,11 @@ func appendFlow(b []byte, value any) []byte {
 	return fmt.Append(b, value)
 }
 
-// plainScalar is what needs no quotes; what reads as something else than a text
-// begins with none of these letters or is not in the list below.
+// plainScalar matches texts that need no quotes. Of the texts that it matches, YAML
+// reads only those in the list of appendScalar as something else than a text.
 var plainScalar = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*( [A-Za-z0-9_-]+)*\.?$`)
 
-// singleQuoted is what can stand in single quotes as it is.
+// singleQuoted matches texts that need no escape within single quotes.
 var singleQuoted = regexp.MustCompile(`^[!-&(-~]([ !-&(-~]*[!-&(-~])?$`)
 
 func appendScalar(b []byte, s string) []byte {
@@ -163,8 +163,7 @@ func appendScalar(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// appendRune writes a character within double quotes. What cannot be seen is
-// escaped.
+// appendRune appends a character within double quotes. It escapes invisible characters.
 func appendRune(b []byte, r rune) []byte {
 	switch r {
 	case '"', '\\':

@@ -1,6 +1,6 @@
-// Package describe says in English what a scenario and its parts do, and how a
-// config differs from another, a line for each thing. What scenarios, tools and
-// models say passes [text.Line] or [text.Quote].
+// Package describe says in English what a scenario and its parts do, and how a config
+// differs from another, a line for each thing. Texts of scenarios, tools and models
+// pass through [text.Line] or [text.Quote].
 package describe
 
 import (

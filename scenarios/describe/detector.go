@@ -23,8 +23,8 @@ func detectors(all []detect.Detector) []string {
 	return lines
 }
 
-// detector says what a detector counts, when it looks and what it does. It
-// leaves out what is usual.
+// detector says what a detector counts, when it looks and what it does. It leaves out
+// the defaults.
 func detector(d *detect.Detector) string {
 	parts := []string{
 		fmt.Sprintf("%s: %s with the same %s", d.Name, recordsOf(d), keyOf(d)),
@@ -54,8 +54,8 @@ func detector(d *detect.Detector) string {
 var described = []string{"name", "record", "tools", "counts", "key", "ignore_args", "error_chars", "order", "match", "ends", "period", "memory",
 	"full", "distinct_args", "once_per_turn", "acts", "prior_only", "reset", "vetoed", "do", "firings", "after_firing"}
 
-// undescribed shows the other keys as they stand in a variant, so that a detector is
-// shown whole before anybody has found words for a new key.
+// undescribed shows the other keys as they are in a variant, so that a description is
+// complete even if detector has no words for a new key.
 func undescribed(d *detect.Detector) []string {
 	var out []string
 	v := reflect.ValueOf(d).Elem()

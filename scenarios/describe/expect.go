@@ -30,8 +30,8 @@ func expected(s *scenarios.Scenario) []string {
 	return lines
 }
 
-// expect says what must be true of a session or a run; end is how it
-// ends where that is not said.
+// expect says what must be true of a session or a run; end is how it ends if e does
+// not say so.
 func expect(e *scenarios.Expect, end string) string {
 	switch {
 	case e.EndState != "":
