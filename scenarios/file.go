@@ -22,7 +22,7 @@ type scenarioFile struct {
 	// Source is the public report or document that the scenario comes from.
 	Source string `yaml:"source"`
 	// Variant is the safety config that the scenario is meant for: a preset, or the
-	// path of a file, relative to this one. The default is hpd-agent.
+	// path of a file in the project, relative to this one. The default is hpd-agent.
 	Variant string `yaml:"variant"`
 	// Config holds changes to the variant, with the keys of a variant. A list replaces
 	// the list of the variant.

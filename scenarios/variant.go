@@ -110,7 +110,7 @@ func (s *source) near(key, name string) (file string, inside bool) {
 	}
 	switch {
 	case !within(projectOf(s.file), file):
-		s.failAt(key, quoted(name)+" lies outside the project", "a project is the nearest folder with an agentbench.yaml or a .git, else the folder above the file's; --variant takes every path")
+		s.failAt(key, quoted(name)+" is outside the project", "a project is the nearest folder with an agentbench.yaml or a .git, else the folder above the file's; --variant takes every path")
 	case !isYAML(name):
 		s.failAt(key, "the name of a variant's file ends in .yaml, not "+quoted(name), "")
 	default:

@@ -195,7 +195,7 @@ func TestVariantOutsideTheProject(t *testing.T) {
 			t.Skip("no symbolic links here: ", err)
 		}
 	}
-	const no = `lies outside the project`
+	const no = `is outside the project`
 	for _, tt := range []struct{ folder, variant, want string }{
 		{"above/suite", "/etc/passwd", `"/etc/passwd" ` + no},
 		{"above/suite", "../../../../../../../../etc/passwd", no},
