@@ -24,7 +24,7 @@ const (
 type planted struct {
 	name     string
 	file     string // below loop
-	from, to string // from stands there once
+	from, to string // from is in the file once
 }
 
 var plantedBugs = []planted{

@@ -93,7 +93,7 @@ func TestReplies(t *testing.T) {
 				got, want := said(t, serveSteps(t, at(tt.step)), c, stream, hi), tt.want
 				want.Ended = stream
 				if got.Finish == "" && want.Finish == loop.FinishToolCalls {
-					want.Finish = "" // Responses do not tell
+					want.Finish = "" // Responses do not have it
 				}
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Error(diff)

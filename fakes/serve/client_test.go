@@ -23,9 +23,9 @@ type client struct {
 type answer struct {
 	Text    string
 	Calls   []loop.AskedCall
-	Finish  string // "" = the API does not tell
+	Finish  string // "" = the API does not have it
 	In, Out int64
-	Ended   bool // the stream has come to its end
+	Ended   bool // the stream has its last event
 }
 
 // An event is one of a stream.
@@ -53,7 +53,7 @@ func parseEvents(t *testing.T, text string) (events []event) {
 		case name == "data":
 			e.data += value
 		case name != "":
-			t.Errorf("a line that is no field: %q", line)
+			t.Errorf("a line that is not a field: %q", line)
 		}
 	}
 	return events
@@ -279,7 +279,7 @@ func messagesBody(history []loop.Message, stream bool) object {
 		switch m.Role {
 		case loop.User:
 			list = append(list, object{"role": "user", "content": m.Text})
-		case loop.ToolRole: // the results of a batch stand in one message
+		case loop.ToolRole: // the results of a batch are in one message
 			block := object{"type": "tool_result", "tool_use_id": m.CallID, "content": m.Text, "is_error": m.Failed}
 			if history[i-1].Role == loop.ToolRole {
 				last := list[len(list)-1]

@@ -77,7 +77,7 @@ func TestWhereARequestStands(t *testing.T) {
 			}
 			each(t, func(t *testing.T, c client, stream bool) {
 				if strings.Contains(tt.name, "kept") && c.path == "/v1/messages" {
-					return // an empty list of blocks stands for it there
+					return // there an empty list of blocks means the same
 				}
 				s := serveSteps(t, tt.steps...)
 				w := post(s, c.path, c.json(tt.history, stream))
@@ -243,7 +243,7 @@ func TestResultTexts(t *testing.T) {
 		{"fine", false, false, false},
 		{"Error: no such file", true, false, false},
 		{" ERROR no such file", true, false, false},
-		{"Errors were found: 0", true, false, false}, // nobody can tell
+		{"Errors were found: 0", true, false, false}, // it cannot be distinguished
 		{"no error", false, false, false},
 		{`{"error":"no such file"}`, true, false, false},
 		{`{"error":{"code":5}}`, true, false, false},

@@ -192,7 +192,7 @@ func TestTheServerPlaysFaults(t *testing.T) {
 	same := 0
 	for _, s := range all {
 		if s.Suite == "history" {
-			continue // ids that are spoilt do not tell what was dropped
+			continue // spoilt ids do not show what was dropped
 		}
 		script := s.Script
 		script.Faults = faults

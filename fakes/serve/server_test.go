@@ -154,7 +154,7 @@ func TestModelsAndHealth(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if n := len(s.Journal().Entries); n != 0 {
-		t.Errorf("%d entries of what is no request to a model", n)
+		t.Errorf("%d entries of requests that are not for a model", n)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestJournal(t *testing.T) {
 		t.Error(diff)
 	}
 	if text, _ := json.Marshal(j); bytes.Contains(text, []byte("secret")) {
-		t.Errorf("the journal tells what was said: %s", text)
+		t.Errorf("the journal contains text of the conversation: %s", text)
 	}
 }
 
@@ -354,7 +354,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// A thousand conversations at once, told apart by what they say: each gets its
+// A thousand conversations at once, distinguished by their texts: each gets its
 // own failure, its own calls and its own answer.
 func TestManyConversations(t *testing.T) {
 	const conversations, turns = 1000, 3

@@ -67,7 +67,7 @@ func asInput(args string) string {
 	value := strings.Trim(args, " \t\r\n")
 	var text string
 	switch {
-	case strings.TrimSpace(args) == "": // white space is no arguments, as it is to the loop
+	case strings.TrimSpace(args) == "": // white space means no arguments, as in the loop
 		return "{}"
 	case !json.Valid([]byte(args)):
 		return args // as a string

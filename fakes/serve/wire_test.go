@@ -400,7 +400,7 @@ func TestSpeed(t *testing.T) {
 			t.Errorf("%v %s", got.Header, diff)
 		}
 		if s.Journal().Speed != 100 {
-			t.Error("the journal does not tell the speed")
+			t.Error("the journal does not have the speed")
 		}
 	}, fakes.Step{Text: "abcd", Chunks: 2, FirstToken: sec, Latency: fakes.Span{Min: 4 * sec}})
 }

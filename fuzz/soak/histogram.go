@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A histogram counts durations in steps of one per cent, from a microsecond up to
-// hours, in memory that does not grow.
+// A histogram counts durations in steps of one per cent, from a microsecond to hours,
+// in constant memory.
 type histogram struct {
 	counts [2400]int
 	n      int
@@ -24,8 +24,8 @@ func (h *histogram) add(d time.Duration) {
 	h.n++
 }
 
-// quantile is the nearest rank: of 100 values that at 95 is the 95th, or up to
-// one per cent more. Without values it is 0.
+// quantile returns the quantile by nearest rank, or up to one per cent more: at 95 of
+// 100 values, the 95th. Without values it returns 0.
 func (h *histogram) quantile(percent int) time.Duration {
 	rank, seen := (h.n*percent+99)/100, 0
 	for i, n := range h.counts {

@@ -17,15 +17,15 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A server serves the models of all kinds, and has clients for them.
+// A server serves the models of all kinds, and has a client for them.
 type server struct {
 	base   string
 	client *http.Client
 	stop   func() error
 }
 
-// startServer serves on a free port of this machine, for at most so many
-// conversations at once.
+// startServer serves on a free port of this machine. Its client keeps a connection
+// for each conversation.
 func startServer(kinds []Kind, conversations int) (*server, error) {
 	var list []serve.Scenario
 	for i := range kinds {
@@ -54,12 +54,13 @@ func startServer(kinds []Kind, conversations int) (*server, error) {
 	}, nil
 }
 
-// A remote is a model behind HTTP: Chat Completions, every other reply streamed.
+// A remote is a model behind HTTP. It uses Chat Completions, and streams every other
+// reply.
 type remote struct {
 	server       *server
 	kind         string
 	conversation string
-	told         func(time.Duration) // how long a request took
+	took         func(time.Duration) // gets how long each request took
 }
 
 type chatCall struct {
@@ -92,7 +93,7 @@ type chatAnswer struct {
 	Error *struct{ Message string } `json:"error"`
 }
 
-// messages writes a history as the API wants it.
+// messages returns a history in the form of the API.
 func messages(history []loop.Message) []chatMessage {
 	var out []chatMessage
 	for i := range history {
@@ -128,7 +129,7 @@ func (r *remote) Reply(ctx context.Context, req loop.ModelRequest, delta func(st
 		return loop.Reply{}, err
 	}
 	start := time.Now()
-	defer func() { r.told(time.Since(start)) }()
+	defer func() { r.took(time.Since(start)) }()
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.base+"/run/soak/"+r.kind+"/1/v1/chat/completions", bytes.NewReader(body))
 	if err != nil {
 		return loop.Reply{}, err
@@ -161,7 +162,7 @@ func (r *remote) Reply(ctx context.Context, req loop.ModelRequest, delta func(st
 	return reply, nil
 }
 
-// readStream puts a streamed reply together.
+// readStream reads a streamed reply.
 func readStream(body io.Reader, delta func(string)) (loop.Reply, error) {
 	var reply loop.Reply
 	lines := bufio.NewScanner(body)
@@ -194,7 +195,7 @@ func readStream(body io.Reader, delta func(string)) (loop.Reply, error) {
 	return reply, fmt.Errorf("the stream has no end")
 }
 
-// add adds a piece of a reply, or all of one.
+// add adds a piece of a reply, or the whole of one that is not streamed.
 func add(reply *loop.Reply, m chatMessage, finish string) {
 	reply.Text += m.Content
 	for i, c := range m.Calls {

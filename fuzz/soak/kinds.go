@@ -13,12 +13,12 @@ import (
 type Kind struct {
 	Name   string
 	Script fakes.Script
-	// Cancel is when the user gives up, counted from the beginning; 0 = never.
+	// Cancel is when the user cancels, counted from the beginning; 0 = never.
 	Cancel time.Duration
 }
 
-// config bounds every conversation: the timeouts are short, so that hanging tools
-// are given up, and what a busy machine may delay has no timeout.
+// config returns the config of every conversation. Its timeouts are short, so that the
+// loop gives up on hanging tools. What a busy machine may delay has no timeout.
 func config() loop.Config {
 	c := loop.Off()
 	c.Limits.Turns = 50
@@ -31,7 +31,7 @@ func config() loop.Config {
 	return c
 }
 
-// Kinds gives the kinds of conversation, in the order in which they are begun.
+// Kinds returns the kinds of conversation, in the order in which they begin.
 func Kinds() []Kind {
 	ms := time.Millisecond
 	span := fakes.Span{Min: 1 * ms, Max: 8 * ms}
@@ -72,7 +72,7 @@ func Kinds() []Kind {
 	}
 }
 
-// expected is how a kind must end: as its script does in the simulated world.
+// expected returns how a kind must end: as its script does in the simulated world.
 func (k *Kind) expected(ctx context.Context) (loop.Outcome, error) {
 	script := k.Script
 	if k.Cancel > 0 {

@@ -9,16 +9,16 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A model answers by a script, after real time.
+// A model answers from a script, in real time.
 type model struct {
 	script *fakes.Model
 	course fakes.Course
 	turn   int // the request that step answers
 	step   int
-	calls  int // asked for so far
+	calls  int // the number of calls in its replies so far
 }
 
-// Reply answers one request; retries of it are answered by the same step.
+// Reply answers one request. The same step answers its retries.
 func (m *model) Reply(ctx context.Context, req loop.ModelRequest, delta func(string)) (loop.Reply, error) {
 	if m.turn != req.Ref.N {
 		m.turn, m.step = req.Ref.N, m.script.Next(&m.course, fakes.Before{})
@@ -51,7 +51,7 @@ func (m *model) Reply(ctx context.Context, req loop.ModelRequest, delta func(str
 	return loop.Reply{Text: said.Text, Calls: said.Calls, Finish: said.Finish, TokensIn: said.TokensIn, TokensOut: said.TokensOut, Cost: said.Cost}, nil
 }
 
-// wait waits, unless ctx ends before.
+// wait waits, and returns the cause if ctx ends before.
 func wait(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -66,14 +66,14 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A tool behaves as a script's tool does with its first answer, after real time.
+// A tool behaves like a script's tool with its first answer, in real time.
 type tool struct {
 	fakes.Tool
 	mu    sync.Mutex
 	tries int
 }
 
-// Spec describes the tool.
+// Spec returns the description of the tool.
 func (t *tool) Spec() loop.ToolSpec { return t.ToolSpec }
 
 // Call answers one try.
@@ -107,7 +107,7 @@ func (t *tool) Call(ctx context.Context, _ string) (string, error) {
 	return a.Result, nil
 }
 
-// tools makes the tools of one conversation.
+// tools returns the tools of one conversation.
 func tools(k *Kind) []loop.Tool {
 	out := make([]loop.Tool, len(k.Script.Tools))
 	for i := range k.Script.Tools {
@@ -116,21 +116,21 @@ func tools(k *Kind) []loop.Tool {
 	return out
 }
 
-// newModel makes the model of one conversation.
+// newModel returns the model of one conversation.
 func newModel(k *Kind, seed uint64) (*model, error) {
 	script, err := fakes.NewModel(&k.Script, seed)
 	return &model{script: script}, err
 }
 
-// timed tells how long each request took.
+// timed reports how long each request took.
 type timed struct {
 	loop.Model
-	told func(time.Duration)
+	took func(time.Duration)
 }
 
 // Reply asks the model.
 func (t *timed) Reply(ctx context.Context, req loop.ModelRequest, delta func(string)) (loop.Reply, error) {
 	start := time.Now()
-	defer func() { t.told(time.Since(start)) }()
+	defer func() { t.took(time.Since(start)) }()
 	return t.Model.Reply(ctx, req, delta)
 }

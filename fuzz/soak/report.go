@@ -9,55 +9,55 @@ import (
 	"time"
 )
 
-// A Report says what came of a run.
+// A Report is the result of a run.
 type Report struct {
 	Over          Over          `json:"over"`
-	Conversations int           `json:"conversations"` // at work at once
-	Ended         int           `json:"ended"`         // conversations in all
+	Conversations int           `json:"conversations"` // running at the same time
+	Ended         int           `json:"ended"`         // all conversations
 	Turns         int           `json:"turns"`
 	Requests      int           `json:"requests"`
 	Elapsed       time.Duration `json:"elapsed_ns"`
 	Conversation  Quantiles     `json:"conversation"`
 	Request       Quantiles     `json:"request"`
 
-	Peak       uint64  `json:"peak_bytes"` // of memory that the program has from the system
+	Peak       uint64  `json:"peak_bytes"` // the most memory that the program had from the system
 	HeapBefore uint64  `json:"heap_before_bytes"`
-	HeapAfter  uint64  `json:"heap_after_bytes"` // both after a collection
-	Slope      float64 `json:"slope_bytes"`      // of the heap under a steady load, a conversation that has ended
-	Samples    int     `json:"samples"`          // that the slope is made of, below LeastSamples there is none
-	GCShare    float64 `json:"gc_share"`         // of the processor's time
+	HeapAfter  uint64  `json:"heap_after_bytes"` // both after a garbage collection
+	Slope      float64 `json:"slope_bytes"`      // growth of the heap under a steady load, for each ended conversation
+	Samples    int     `json:"samples"`          // number of samples of the slope; below LeastSamples there is no slope
+	GCShare    float64 `json:"gc_share"`         // garbage collection's share of CPU time
 	Goroutines [2]int  `json:"goroutines"`       // before and after
 	Files      [2]int  `json:"files"`            // open files before and after; -1 = not measured
 
 	Interrupted bool          `json:"interrupted,omitempty"`
 	Cancelled   int           `json:"cancelled,omitempty"`   // conversations that the interruption ended
-	EndTook     time.Duration `json:"end_took_ns,omitempty"` // from the interruption to the last end
+	EndTook     time.Duration `json:"end_took_ns,omitempty"` // from the interruption to the end of the last conversation
 
 	Stuck    []string `json:"stuck,omitempty"`    // the last inputs of conversations that stood still
-	Wrong    []string `json:"wrong,omitempty"`    // ends that were not the expected ones, and how many
-	Problems []string `json:"problems,omitempty"` // why the verdict is not a pass
+	Wrong    []string `json:"wrong,omitempty"`    // unexpected ends, and how many of each
+	Problems []string `json:"problems,omitempty"` // why the run does not pass
 
 	points []point
 }
 
-// Passed reports whether nothing speaks against the run.
+// Passed reports whether the run has no problems.
 func (p *Report) Passed() bool { return len(p.Problems) == 0 }
 
-// Quantiles are those of durations, to one per cent.
+// Quantiles are quantiles of durations, exact to one per cent.
 type Quantiles struct {
 	P50 time.Duration `json:"p50_ns"`
 	P95 time.Duration `json:"p95_ns"`
 	P99 time.Duration `json:"p99_ns"`
 }
 
-// A sample is what a process uses.
+// A sample is the resources that the process uses at one instant.
 type sample struct {
 	goroutines, files int
 	heap              uint64
 	gc, cpu           float64 // seconds
 }
 
-// take collects garbage and looks.
+// take collects garbage and takes the sample.
 func (s *sample) take() {
 	runtime.GC()
 	var m runtime.MemStats
@@ -69,11 +69,11 @@ func (s *sample) take() {
 	s.cpu = s.gc + values[1].Value.Float64()
 }
 
-// settleTime is how long goroutines and connections may take to end that were
-// told to.
+// settleTime is how long goroutines and connections may take to end.
 const settleTime = 5 * time.Second
 
-// settle takes a sample once what was begun since before has ended.
+// settle takes samples until the goroutines and files opened after before are gone,
+// or patience has passed.
 func (s *sample) settle(before sample, patience time.Duration) {
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		s.take()
@@ -83,8 +83,8 @@ func (s *sample) settle(before sample, patience time.Duration) {
 	}
 }
 
-// openFiles counts the files that the process has open, -1 where the system does
-// not say.
+// openFiles returns the number of open files of the process, or -1 if the system does
+// not list them.
 func openFiles() int {
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -93,13 +93,13 @@ func openFiles() int {
 	return len(list)
 }
 
-// A point is the heap when so many conversations had ended.
+// A point is the size of the heap after a number of ended conversations.
 type point struct {
 	ended int64
 	heap  uint64
 }
 
-// sampled looks at memory, and keeps the point if the load is steady.
+// sampled samples memory, and keeps a point if the load is steady.
 func (p *Report) sampled(ended int64, steady bool) {
 	if steady {
 		runtime.GC()
@@ -112,8 +112,8 @@ func (p *Report) sampled(ended int64, steady bool) {
 	}
 }
 
-// slope is the median of the slopes between all pairs of points (Theil and Sen):
-// a few odd points do not move it.
+// slope returns the median of the slopes between all pairs of points (Theil and Sen),
+// so that a few odd points do not change it.
 func slope(points []point) float64 {
 	var all []float64
 	for i, a := range points {
@@ -133,10 +133,10 @@ func slope(points []point) float64 {
 	return all[len(all)/2]
 }
 
-// LeastSamples is how many samples make a slope.
+// LeastSamples is the least number of samples for a slope.
 const LeastSamples = 4
 
-// judge says what speaks against the run.
+// judge fills in the slope and the problems.
 func (p *Report) judge() {
 	problem := func(format string, args ...any) { p.Problems = append(p.Problems, fmt.Sprintf(format, args...)) }
 	steady := p.points[len(p.points)/2:] // before that, buffers and pools fill up
@@ -145,7 +145,7 @@ func (p *Report) judge() {
 	}
 	if len(p.Stuck) > 0 {
 		problem("deadlock: conversations stand still")
-		return // what else is left over is theirs
+		return // goroutines, files and memory belong to those conversations
 	}
 	if len(p.Wrong) > 0 {
 		problem("%d kinds of conversations did not end as expected", len(p.Wrong))
@@ -164,6 +164,6 @@ func (p *Report) judge() {
 		problem("memory grows: %.0f bytes a conversation under a steady load", p.Slope)
 	}
 	if p.EndTook > MaxEnd {
-		problem("the end took %v once the signal had come, and may take %v", p.EndTook.Round(time.Millisecond), MaxEnd)
+		problem("the end took %v after the signal, and its limit is %v", p.EndTook.Round(time.Millisecond), MaxEnd)
 	}
 }

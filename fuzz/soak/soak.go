@@ -16,52 +16,52 @@ import (
 	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
-// Over says what is between a conversation and its model.
+// Over names the transport between a conversation and its model.
 type Over string
 
-// The ways.
+// The transports.
 const (
-	Process Over = "process" // nothing: the model is a function
-	HTTP    Over = "http"    // a server on this machine, asked by real clients
+	Process Over = "process" // none: the model is a function
+	HTTP    Over = "http"    // a server on this machine, and real clients
 )
 
-// Options say what is run.
+// Options say what to run.
 type Options struct {
 	Over          Over
-	Conversations int           // at work at once
-	Rounds        int           // each place has that many, one after another; 0 = as many as Time allows
-	Time          time.Duration // no conversation begins after that; 0 = no bound
-	// Watchdog is how long a conversation may stand still before all is given up
-	// as a deadlock; 0 = 30 s.
+	Conversations int           // running at the same time
+	Rounds        int           // conversations at each place, one after another; 0 = as many as Time allows
+	Time          time.Duration // no conversation begins later; 0 = no limit
+	// Watchdog is how long a conversation may stand still before the run ends as a
+	// deadlock; 0 = 30 s.
 	Watchdog time.Duration
 	Kinds    []Kind // nil = [Kinds]
 
-	// settle is how long what was told to end may take; 0 = 5 s.
+	// settle is how long goroutines and connections may take to end; 0 = 5 s.
 	settle time.Duration
-	// wrap lets a test break what a conversation talks to.
+	// wrap lets a test replace the model and the tools of a conversation.
 	wrap func(loop.Model, []loop.Tool) (loop.Model, []loop.Tool)
 }
 
-// The bounds of the verdict.
+// The limits of a run that passes.
 const (
-	// MaxSlope is how many bytes a conversation may leave behind, on average.
+	// MaxSlope is the most bytes that a conversation may leave behind, on average.
 	MaxSlope = 512
-	// MaxEnd is how long the end may take once the signal has come.
+	// MaxEnd is the longest time from the signal to the end.
 	MaxEnd = 2 * time.Second
-	// slack is how many goroutines and files may be more afterwards: those of the
-	// runtime, and of a client's connections that are closing.
+	// slack is how many goroutines and files may be left at the end: those of the
+	// runtime, and of connections that are closing.
 	slack = 10
-	// leastMemory is what memory may grow by whatever the number of
-	// conversations: pools and buffers of the library fill up once.
+	// leastMemory is the growth of memory that any number of conversations may
+	// cause, since the pools and buffers of libraries fill up once.
 	leastMemory = 8 << 20
 )
 
-// defaultWatchdog is the patience with a conversation that stands still.
+// defaultWatchdog is how long a conversation may stand still by default.
 const defaultWatchdog = 30 * time.Second
 
-// Run runs conversations until they have all ended, or ctx has. The error is one
-// of the machine (no port is free, say); what went wrong with a conversation
-// stands in the report.
+// Run runs conversations until they have all ended, or ctx ends. It returns an error
+// if it cannot run them (no port is free, for example). The problems of
+// conversations are in the report.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Kinds == nil {
 		o.Kinds = Kinds()
@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r.all(ctx)
 }
 
-// A run is one under way.
+// A run is the state of [Run].
 type run struct {
 	options  Options
 	expected []loop.Outcome
@@ -86,7 +86,7 @@ type run struct {
 
 	begun, ended atomic.Int64
 	places       []place
-	after        <-chan struct{} // no conversation begins after that
+	after        <-chan struct{} // closed when no conversation may begin any more
 
 	mu            sync.Mutex
 	conversations histogram
@@ -95,9 +95,9 @@ type run struct {
 	turns, asked  int
 }
 
-// A place is where one conversation after another is at work.
+// A place runs one conversation after another.
 type place struct {
-	moved atomic.Int64           // when it last moved, in nanoseconds since the start
+	moved atomic.Int64           // the time of the last input, in nanoseconds since the start
 	last  atomic.Pointer[string] // the last input
 }
 
@@ -146,7 +146,7 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 	return p, nil
 }
 
-// work has one conversation after another at a place.
+// work runs one conversation after another at a place.
 func (r *run) work(ctx context.Context, at int, start time.Time) {
 	for round := 0; r.options.Rounds == 0 || round < r.options.Rounds; round++ {
 		select {
@@ -161,7 +161,7 @@ func (r *run) work(ctx context.Context, at int, start time.Time) {
 	r.places[at].moved.Store(math.MaxInt64)
 }
 
-// converse has one conversation, and looks at how it ended.
+// converse runs one conversation, and judges its end.
 func (r *run) converse(ctx context.Context, at *place, n int, start time.Time) {
 	which := n % len(r.options.Kinds)
 	kind := &r.options.Kinds[which]
@@ -192,12 +192,12 @@ func (r *run) converse(ctx context.Context, at *place, n int, start time.Time) {
 	r.judge(ctx, which, out, err, machine.History())
 }
 
-// parts makes what a conversation talks to.
+// parts returns the model and the tools of a conversation.
 func (r *run) parts(kind *Kind, n int) (loop.Model, []loop.Tool, error) {
 	list := tools(kind)
 	var m loop.Model
 	if r.server != nil {
-		m = &remote{server: r.server, kind: kind.Name, conversation: fmt.Sprint(n), told: r.request}
+		m = &remote{server: r.server, kind: kind.Name, conversation: fmt.Sprint(n), took: r.request}
 	} else {
 		script, err := newModel(kind, uint64(n))
 		if err != nil {
@@ -224,8 +224,8 @@ func (r *run) note(what string) {
 	r.wrong[what]++
 }
 
-// judge compares how a conversation ended with how it should have. One that was
-// interrupted must have been cancelled, or have come to its end in time.
+// judge compares the end of a conversation with the expected one. An interrupted
+// conversation may also be cancelled.
 func (r *run) judge(ctx context.Context, which int, out loop.Outcome, err error, history []loop.Message) {
 	name, want := r.options.Kinds[which].Name, r.expected[which]
 	switch {
@@ -235,16 +235,16 @@ func (r *run) judge(ctx context.Context, which int, out loop.Outcome, err error,
 		r.report.Cancelled++
 	case out.Stop != want.Stop:
 		r.wrong[fmt.Sprintf("%s ended by %s, not by %s: %s", name, out.Stop, want.Stop, out.Reason)]++
-	case r.options.Kinds[which].Cancel > 0: // how far it came by then is a matter of the clock
+	case r.options.Kinds[which].Cancel > 0: // how far it got depends on the clock
 	case out.Turns != want.Turns || out.Calls != want.Calls:
 		r.wrong[fmt.Sprintf("%s had %d turns and %d calls, not %d and %d", name, out.Turns, out.Calls, want.Turns, want.Calls)]++
 	}
-	if faults := audit.CheckHistory(history); len(faults) > 0 {
-		r.wrong[name+" left a history that no API takes: "+strings.Join(faults, "; ")]++
+	if problems := audit.CheckHistory(history); len(problems) > 0 {
+		r.wrong[name+" left a history that APIs refuse: "+strings.Join(problems, "; ")]++
 	}
 }
 
-// watched notes what a conversation last did.
+// watched records the last input of a conversation.
 type watched struct {
 	loop.World
 	at    *place
@@ -263,8 +263,8 @@ func (w *watched) Do(ctx context.Context, in loop.Input, effects []loop.Effect) 
 	w.World.Do(ctx, in, effects)
 }
 
-// watch samples memory until all have ended, and gives up where a conversation
-// stands still. It gives the last inputs of those.
+// watch samples memory until all conversations have ended. If one stands still, it
+// ends the run and returns the last inputs of those that do.
 func (r *run) watch(ctx context.Context, done <-chan struct{}, start time.Time, giveUp context.CancelCauseFunc) []string {
 	patience := cmp.Or(r.options.Watchdog, defaultWatchdog)
 	look := time.NewTicker(min(patience/4, 250*time.Millisecond))
@@ -299,7 +299,8 @@ func (r *run) watch(ctx context.Context, done <-chan struct{}, start time.Time, 
 
 var errStuck = errors.New("a conversation stands still")
 
-// stuck gives the conversations that have not moved since an instant.
+// stuck returns the last inputs of the conversations without an input since an
+// instant.
 func (r *run) stuck(since time.Duration) (all []string) {
 	const most = 5
 	n := 0
@@ -316,15 +317,15 @@ func (r *run) stuck(since time.Duration) (all []string) {
 	return all
 }
 
-// sample takes the heap while a steady number is at work: not at the beginning,
-// nor where places are already empty.
+// sample samples memory. The load is steady if every place has had a conversation and
+// nearly all places have one now.
 func (r *run) sample() {
 	ended, begun := r.ended.Load(), r.begun.Load()
 	n := int64(r.options.Conversations)
 	r.report.sampled(ended, ended >= n && begun-ended >= n-n/20)
 }
 
-// fill puts the figures together.
+// fill sets the figures of the report.
 func (r *run) fill(before, after sample) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

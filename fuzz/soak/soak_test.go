@@ -61,7 +61,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The signal ends all conversations that are at work, each in order.
+// The signal ends all running conversations, each in order.
 func TestSignal(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -93,7 +93,7 @@ func (f modelFunc) Reply(ctx context.Context, req loop.ModelRequest, delta func(
 }
 
 // A model that never answers, where no timeout of the loop is set, is a deadlock:
-// the report has the last inputs of those who wait for it.
+// the report has the last inputs of the conversations that wait for it.
 func TestDeadlock(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
@@ -116,7 +116,7 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// What a tool leaves behind is found: goroutines, and memory.
+// Goroutines and memory that a tool leaves behind are found.
 func TestLeaks(t *testing.T) {
 	stop := make(chan struct{})
 	var kept struct {
@@ -164,7 +164,7 @@ func (l leaking) Call(ctx context.Context, args string) (string, error) {
 	return l.Tool.Call(ctx, args)
 }
 
-// An end that is not the expected one is told, with how often.
+// Unexpected ends are reported, with their number.
 func TestWrongEnd(t *testing.T) {
 	o := Options{Over: Process, Conversations: 9, Rounds: 1, Kinds: Kinds()[:1]}
 	o.wrap = func(m loop.Model, list []loop.Tool) (loop.Model, []loop.Tool) {
@@ -215,7 +215,7 @@ func TestSlope(t *testing.T) {
 	if got := slope([]point{{5, 1}, {5, 9}}); got != 0 {
 		t.Errorf("two points at one place have the slope %v", got)
 	}
-	// The first half grows, which is no matter; the second by 1,048.6 bytes each.
+	// The growth of the first half does not count; the second grows by 1,048.6 bytes each.
 	p := &Report{Ended: 80000, points: []point{{0, 0}, {1, 1 << 20}, {2, 2 << 20}, {3, 3 << 20},
 		{40000, 11 << 20}, {50000, 21 << 20}, {60000, 31 << 20}, {70000, 41 << 20}}}
 	p.judge()
