@@ -42,7 +42,7 @@ func results(t *testing.T, o Options) string {
 // The bytes of a results file do not depend on the number of workers.
 func TestWorkersChangeNothing(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it plays every scenario four times")
+		t.Skip("it plays many scenarios several times")
 	}
 	all, err := Load()
 	if err != nil {
