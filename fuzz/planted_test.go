@@ -36,7 +36,7 @@ var plantedBugs = []planted{
 	{"token limit one too low", "request.go", "m.spent.tokens > limit", "m.spent.tokens >= limit"},
 	{"error limit one too high", "batch.go", "m.failing == limit &&", "m.failing == limit+1 &&"},
 	{"breaker one too late", "detect/watcher.go", "w.rungs[rung].At > n", "w.rungs[rung].At >= n"},
-	{"breaker keyed on raw JSON", "canonical.go", "\terr := c.scan(args)\n\tif err != nil {", "\terr := c.scan(args)\n\tif c.out = append(c.out[:header], args...); err != nil {"},
+	{"breaker keyed on raw JSON", "detect/canonical.go", "\terr := c.scan(args)\n\tif err != nil {", "\terr := c.scan(args)\n\tif c.out = append(c.out[:header], args...); err != nil {"},
 	{"one retry too few", "batch.go", "c.try-c.tried <= limit", "c.try-c.tried < limit"},
 	{"one model retry too many", "request.go", "r.ref.Try <= cfg.Max &&", "r.ref.Try <= cfg.Max+1 &&"},
 	{"a retry after the stop", "batch.go", "\tcase backingOff:\n\t\t\tc.state, c.timer = final, never", "\tcase backingOff:"},

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // A call is one call of the current batch.
@@ -134,10 +136,10 @@ func (m *Machine) checkCut(cut bool) {
 	for i := range m.batch {
 		c := &m.batch[i]
 		if m.detectors.Empty() {
-			_, c.broken = m.canon.object(c.Args)
+			_, c.broken = m.canon.Object(c.Args)
 		} else {
-			var sig signature
-			sig, c.broken = m.canon.signature("", c.Args)
+			var sig detect.Signature
+			sig, c.broken = m.canon.Signature("", c.Args)
 			c.argsHash = binary.LittleEndian.Uint64(sig[:])
 		}
 		broken = broken || c.broken != nil

@@ -277,7 +277,7 @@ func TestTraceRoundTrip(t *testing.T) {
 func benchmarkTrace() Trace {
 	return Trace{
 		{In: Input{At: 2 * time.Second, Kind: ModelReply, Ref: mRef(7, 1), Text: "I will look at the next file.",
-			Calls: []AskedCall{{"call_7", "read_file", hundred}}, Finish: FinishToolCalls, TokensIn: 812, TokensOut: 33, Cost: 1_200_000},
+			Calls: []AskedCall{{"call_7", "read_file", `{"path":"src/app/main.go","line":1234,"recursive":true,"pattern":"func Main\\(","note":"first line"}`}}, Finish: FinishToolCalls, TokensIn: 812, TokensOut: 33, Cost: 1_200_000},
 			Effects: []Effect{{Kind: CallTool, Ref: cRef(7, 1), Name: "read_file", Args: `{"path":"notes.txt"}`}}},
 		{In: Input{At: 2200 * time.Millisecond, Kind: ToolResult, Ref: cRef(7, 1), Text: "the text of the file"},
 			Effects: []Effect{{Kind: Put, Ref: cRef(7, 0), Text: "the text of the file"}, {Kind: AskModel, Ref: mRef(8, 1), For: ForReply, To: 15}}},

@@ -140,7 +140,7 @@ func (m *Machine) gateAnswered(in *Input) {
 
 // checkHook returns the problem with the arguments that a hook returned, or "".
 func (m *Machine) checkHook(c *call, args string) (problem string) {
-	if _, err := m.canon.object(args); err != nil {
+	if _, err := m.canon.Object(args); err != nil {
 		return err.Error()
 	}
 	if c.spec.input != nil {

@@ -26,7 +26,7 @@ type Machine struct {
 	history []Message
 	numbers numbers
 	ids     map[string]struct{} // call ids used in the session
-	canon   canon
+	canon   detect.Canon
 
 	// The state of the run.
 	out      Outcome

@@ -14,7 +14,7 @@ func (m *Machine) askDetectors(text string) {
 		c := &m.batch[i]
 		seen := detect.Call{Tool: c.Name, Args: c.Args, ArgsHash: c.argsHash, Unknown: c.why == Unknown, Invalid: c.why == InvalidArgs}
 		if m.detectors.WantsFields() {
-			fields, _ := m.canon.object(c.Args)
+			fields, _ := m.canon.Object(c.Args)
 			seen.Fields = string(fields)
 		}
 		m.seen = append(m.seen, seen)

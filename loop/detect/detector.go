@@ -1,6 +1,7 @@
 // Package detect holds the detectors of a loop. A [Detector] is a rule, as data,
 // that separates a stuck loop from healthy repetition. A [Set] applies a list of
-// detectors to the calls of a session. The package does not know the loop.
+// detectors to the calls of a session. A [Canon] says which calls are the same. The
+// package does not know the loop.
 package detect
 
 import (

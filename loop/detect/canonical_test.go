@@ -1,4 +1,4 @@
-package loop
+package detect
 
 import (
 	"bytes"
@@ -53,10 +53,10 @@ func TestCanonicalForm(t *testing.T) {
 		{"a negative one", `{"a":[1e-99999999999999999999,0.1e-99999999999999999999,10e-100000000000000000000,10e-1000000000000000000]}`,
 			`{"a":[1e-99999999999999999999,1e-100000000000000000000,1e-99999999999999999999,1e-999999999999999999]}`},
 	}
-	var c canon
+	var c Canon
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := c.object(tt.src)
+			got, err := c.Object(tt.src)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,10 +117,10 @@ func TestCanonicalErrors(t *testing.T) {
 			`key "` + strings.Repeat("k", 40) + `" appears twice at position 47`},
 		{nestedJSON(1001), len(`{"a":`) + 999, "nested deeper than 1000 levels"},
 	}
-	var c canon
+	var c Canon
 	for _, tt := range tests {
-		_, err := c.object(tt.src)
-		var at *argsError
+		_, err := c.Object(tt.src)
+		var at *ArgsError
 		if !errors.As(err, &at) {
 			t.Errorf("object(%.60q): got error %v, want %s", tt.src, err, tt.want)
 			continue
@@ -137,13 +137,13 @@ func nestedJSON(levels int) string {
 }
 
 func TestCanonicalDepth(t *testing.T) {
-	var c canon
-	got, err := c.object(nestedJSON(1000))
+	var c Canon
+	got, err := c.Object(nestedJSON(1000))
 	if err != nil || string(got) != nestedJSON(1000) {
 		t.Errorf("1000 levels: got %d bytes and error %v, want the text as it is", len(got), err)
 	}
 	flat := `{"a":[` + strings.Repeat(`[{}],`, 2000) + `0]}`
-	if _, err := c.object(flat); err != nil {
+	if _, err := c.Object(flat); err != nil {
 		t.Errorf("2000 neighbours, 4 levels: %v", err)
 	}
 }
@@ -156,8 +156,8 @@ func TestCanonicalSortsManyKeys(t *testing.T) {
 	}
 	down = slices.Clone(up)
 	slices.Reverse(down)
-	var c canon
-	got, err := c.object("{" + strings.Join(down, ", ") + "}")
+	var c Canon
+	got, err := c.Object("{" + strings.Join(down, ", ") + "}")
 	if want := "{" + strings.Join(up, ",") + "}"; err != nil || string(got) != want {
 		t.Errorf("got %.60s…, %v; want %.60s…", got, err, want)
 	}
@@ -165,12 +165,12 @@ func TestCanonicalSortsManyKeys(t *testing.T) {
 
 // The canonical form is reusable after every sort of end, also a bad one.
 func TestCanonicalReuse(t *testing.T) {
-	var c canon
+	var c Canon
 	for _, src := range []string{`{"b":{"a":[{"c":1`, `{"z":1,"z":2}`, nestedJSON(1001), `[`, `{"a":"\u`} {
-		if _, err := c.object(src); err == nil {
+		if _, err := c.Object(src); err == nil {
 			t.Fatalf("object(%.40s): no error", src)
 		}
-		got, err := c.object(`{"b":{"d":1,"c":2},"a":3}`)
+		got, err := c.Object(`{"b":{"d":1,"c":2},"a":3}`)
 		if want := `{"a":3,"b":{"c":2,"d":1}}`; err != nil || string(got) != want {
 			t.Errorf("after %.40s: got %s, %v; want %s", src, got, err, want)
 		}
@@ -178,9 +178,9 @@ func TestCanonicalReuse(t *testing.T) {
 }
 
 func TestSignature(t *testing.T) {
-	var c canon
-	sign := func(name, args string) signature {
-		s, _ := c.signature(name, args)
+	var c Canon
+	sign := func(name, args string) Signature {
+		s, _ := c.Signature(name, args)
 		return s
 	}
 	same := [][2][2]string{
@@ -199,7 +199,7 @@ func TestSignature(t *testing.T) {
 		{"f", "{\"a\":\"\xff\"}"}, {"f", "{\"a\":\"\xfe\"}"}, {"f", `{"a":"\ufffd"}`}, {"f", `{"a":"\ud800"}`}, {"f", `{"a":"\ud801"}`},
 		{"f", `{"a":1e999999999}`}, {"f", `{"a":1e999999998}`}, {"f", `{"a":9007199254740993}`}, {"f", `{"a":9007199254740992}`},
 	}
-	seen := map[signature][2]string{}
+	seen := map[Signature][2]string{}
 	for _, call := range calls {
 		s := sign(call[0], call[1])
 		if other, ok := seen[s]; ok {
@@ -217,7 +217,7 @@ func TestSignature(t *testing.T) {
 			t.Errorf("signature of f with %q: got %s, want %s", args, got, want)
 		}
 	}
-	if _, err := c.signature("f", `{"a": x}`); err == nil || err.Error() != "invalid character 'x' at the beginning of a value at position 6" {
+	if _, err := c.Signature("f", `{"a": x}`); err == nil || err.Error() != "invalid character 'x' at the beginning of a value at position 6" {
 		t.Errorf("signature of broken arguments: got error %v", err)
 	}
 }
@@ -229,11 +229,11 @@ func TestCanonicalAllocatesNothing(t *testing.T) {
 	if len(hundred) != 100 {
 		t.Fatalf("hundred has %d bytes", len(hundred))
 	}
-	var c canon
+	var c Canon
 	for name, f := range map[string]func(){
-		"object":    func() { _, _ = c.object(hundred) },
-		"signature": func() { _, _ = c.signature("read_file", hundred) },
-		"wide keys": func() { _, _ = c.object(`{"～":1,"😀":"\u00e9","a":100}`) },
+		"object":    func() { _, _ = c.Object(hundred) },
+		"signature": func() { _, _ = c.Signature("read_file", hundred) },
+		"wide keys": func() { _, _ = c.Object(`{"～":1,"😀":"\u00e9","a":100}`) },
 	} {
 		if got := testing.AllocsPerRun(100, f); got != 0 {
 			t.Errorf("%s: %v allocations, want 0", name, got)
@@ -369,14 +369,14 @@ func (o *oracleRun) number(s string) string {
 func checkCanonical(t *testing.T, src string) {
 	t.Helper()
 	want, exact, ok := oracle(src)
-	var c canon
-	out, err := c.object(src)
+	var c Canon
+	out, err := c.Object(src)
 	got := string(out)
 	if exact && (err == nil) != ok || err == nil && !ok && !strings.ContainsRune(want, utf8.RuneError) {
 		t.Fatalf("object(%q): error %v, the oracle says %v", src, err, ok)
 	}
 	if err != nil {
-		var at *argsError
+		var at *ArgsError
 		if !errors.As(err, &at) || at.offset < 0 || at.offset > len(src) {
 			t.Fatalf("object(%q): no offset in %#v", src, err)
 		}
@@ -385,7 +385,7 @@ func checkCanonical(t *testing.T, src string) {
 	if exact && got != want {
 		t.Fatalf("object(%q)\n got %s\nwant %s", src, got, want)
 	}
-	again, err := c.object(got)
+	again, err := c.Object(got)
 	if err != nil || string(again) != got {
 		t.Fatalf("object(%q) = %q, and of that: %q, %v", src, got, again, err)
 	}
@@ -485,16 +485,16 @@ func (m jsonMaker) number() (a, b string) {
 
 func TestCanonicalAgainstOracle(t *testing.T) {
 	m := jsonMaker{rand.New(rand.NewPCG(1, 2))}
-	var c canon
+	var c Canon
 	for range 3000 {
 		a, b := m.object(4)
 		checkCanonical(t, a)
-		first, err := c.object(a)
+		first, err := c.Object(a)
 		if err != nil {
 			t.Fatalf("object(%s): %v", a, err)
 		}
 		want := string(first)
-		got, err := c.object(b)
+		got, err := c.Object(b)
 		if err != nil || string(got) != want {
 			t.Fatalf("one meaning, two forms\n%s\n%s\n got %s, %v\nwant %s", a, b, got, err, want)
 		}
@@ -525,18 +525,18 @@ func BenchmarkCanonical(b *testing.B) {
 	unsorted := `{"path":"a.go","line":12}`
 	code := `{"text":"` + strings.Repeat(`if err != nil {\n\t\treturn fmt.Errorf(\"open: %w\", err)\n}\n`, 700) + `"}`
 	for _, bb := range []struct{ name, args string }{{"100B", hundred}, {"25B", unsorted}, {"40KB", code}} {
-		var c canon
+		var c Canon
 		b.Run(bb.name, func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(bb.args)))
 			for b.Loop() {
-				_, _ = c.object(bb.args)
+				_, _ = c.Object(bb.args)
 			}
 		})
 		b.Run(bb.name+"/signature", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _ = c.signature("read_file", bb.args)
+				_, _ = c.Signature("read_file", bb.args)
 			}
 		})
 	}

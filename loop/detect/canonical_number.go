@@ -1,4 +1,4 @@
-package loop
+package detect
 
 import (
 	"slices"
@@ -16,7 +16,7 @@ type number struct {
 	exponent string
 }
 
-func (c *canon) number() bool {
+func (c *Canon) number() bool {
 	var n number
 	if n.negative = c.at('-'); n.negative {
 		c.pos++
@@ -46,7 +46,7 @@ func (c *canon) number() bool {
 	return true
 }
 
-func (c *canon) digits() string {
+func (c *Canon) digits() string {
 	start := c.pos
 	for c.pos < len(c.src) && '0' <= c.src[c.pos] && c.src[c.pos] <= '9' {
 		c.pos++

@@ -1,4 +1,4 @@
-package loop
+package detect
 
 import (
 	"strings"
@@ -67,7 +67,7 @@ var stringBytes = func() (class [256]byte) {
 }()
 
 // str reads a string. plain reports whether it is ASCII without escapes.
-func (c *canon) str() (plain, ok bool) {
+func (c *Canon) str() (plain, ok bool) {
 	src, i := c.src, c.pos+1
 	copied := c.pos // src is in out up to here
 	plain = true
@@ -104,7 +104,7 @@ func (c *canon) str() (plain, ok bool) {
 
 // escape reads what follows a backslash, except the short escapes, which str
 // copies: \/ and \u escapes.
-func (c *canon) escape() bool {
+func (c *Canon) escape() bool {
 	if c.at('/') {
 		c.take()
 		return true
@@ -135,7 +135,7 @@ func (c *canon) escape() bool {
 }
 
 // hex4 reads four hexadecimal digits.
-func (c *canon) hex4() (r rune, ok bool) {
+func (c *Canon) hex4() (r rune, ok bool) {
 	for range 4 {
 		if c.pos == len(c.src) || hexDigits[c.src[c.pos]] == 0 {
 			return 0, c.invalid(`in a \u escape`)

@@ -1,4 +1,4 @@
-package loop
+package detect
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// A signature identifies a call by its tool and its arguments: calls of one tool
+// A Signature identifies a call by its tool and its arguments: calls of one tool
 // whose arguments are equal as canonical JSON have equal signatures.
-type signature [sha256.Size]byte
+type Signature [sha256.Size]byte
 
 // The first byte that a signature hashes. It keeps a text that is not a JSON
 // object from having the signature of one that is.
@@ -22,9 +22,9 @@ const (
 	rawArgs       = 'r'
 )
 
-// signature hashes a call. If the arguments are not a JSON object, it hashes
+// Signature hashes a call. If the arguments are not a JSON object, it hashes
 // their text and also returns the error that says why.
-func (c *canon) signature(name, args string) (signature, error) {
+func (c *Canon) Signature(name, args string) (Signature, error) {
 	c.out = append(c.out[:0], canonicalArgs)
 	c.out = binary.AppendUvarint(c.out, uint64(len(name)))
 	c.out = append(c.out, name...)
@@ -41,7 +41,7 @@ func (c *canon) signature(name, args string) (signature, error) {
 // outermost object counts as one.
 const maxDepth = 1000
 
-// A canon writes JSON objects in canonical form, so that two texts with the
+// A Canon writes JSON objects in canonical form, so that two texts with the
 // same meaning have the same bytes:
 //
 //   - No white space. Keys are sorted by their UTF-16 code units; a key that
@@ -60,11 +60,11 @@ const maxDepth = 1000
 // are not sorted once the object is complete. So the work is at worst the
 // text's length times its depth, in plain copying. The zero value is ready to
 // use.
-type canon struct {
+type Canon struct {
 	src     string
 	pos     int
 	depth   int
-	err     *argsError
+	err     *ArgsError
 	out     []byte
 	members []member // of the open objects, outermost first
 	moved   []byte
@@ -80,18 +80,20 @@ type member struct {
 	plain           bool // the key is ASCII without escapes: its bytes sort as its UTF-16 units do
 }
 
-// An argsError says why a text is not a JSON object, and where.
-type argsError struct {
+// An ArgsError says why a text is not a JSON object, and where. Its message
+// names the position as well.
+type ArgsError struct {
 	offset  int // in bytes, from 0
 	message string
 }
 
-func (e *argsError) Error() string { return e.message }
+// Error returns the message.
+func (e *ArgsError) Error() string { return e.message }
 
-// object returns the canonical form of src, which must be one JSON object. A src
+// Object returns the canonical form of src, which must be one JSON object. A src
 // of only white space counts as {}. The result is valid until the next call. An
-// error is an [argsError].
-func (c *canon) object(src string) ([]byte, error) {
+// error is an [ArgsError].
+func (c *Canon) Object(src string) ([]byte, error) {
 	c.out = c.out[:0]
 	if err := c.scan(src); err != nil {
 		return nil, err
@@ -100,7 +102,7 @@ func (c *canon) object(src string) ([]byte, error) {
 }
 
 // scan appends the canonical form of src to out.
-func (c *canon) scan(src string) error {
+func (c *Canon) scan(src string) error {
 	c.src, c.pos, c.depth, c.err, c.members = src, 0, 0, nil, c.members[:0]
 	c.space()
 	switch {
@@ -108,7 +110,7 @@ func (c *canon) scan(src string) error {
 		c.out = append(c.out, "{}"...)
 		return nil
 	case src[c.pos] != '{':
-		return &argsError{c.pos, "not a JSON object"}
+		return &ArgsError{c.pos, "not a JSON object"}
 	case !c.value():
 		return c.err
 	}
@@ -122,7 +124,7 @@ func (c *canon) scan(src string) error {
 // The methods below each read one thing at pos and append it to out. They return
 // false after an error, which err then holds.
 
-func (c *canon) value() bool {
+func (c *Canon) value() bool {
 	if c.pos == len(c.src) {
 		return c.ended()
 	}
@@ -131,9 +133,9 @@ func (c *canon) value() bool {
 		_, ok := c.str()
 		return ok
 	case '{':
-		return c.nested((*canon).braces)
+		return c.nested((*Canon).braces)
 	case '[':
-		return c.nested((*canon).brackets)
+		return c.nested((*Canon).brackets)
 	case 't':
 		return c.literal("true")
 	case 'f':
@@ -147,7 +149,7 @@ func (c *canon) value() bool {
 }
 
 // nested reads an object or an array with read, unless it is nested too deep.
-func (c *canon) nested(read func(*canon) bool) bool {
+func (c *Canon) nested(read func(*Canon) bool) bool {
 	if c.depth == maxDepth {
 		return c.fail(c.pos, "nested deeper than "+strconv.Itoa(maxDepth)+" levels")
 	}
@@ -157,7 +159,7 @@ func (c *canon) nested(read func(*canon) bool) bool {
 	return ok
 }
 
-func (c *canon) braces() bool {
+func (c *Canon) braces() bool {
 	first, body, sorted := len(c.members), len(c.out)+1, true
 	c.take()
 	if c.space(); c.at('}') {
@@ -187,7 +189,7 @@ func (c *canon) braces() bool {
 	}
 }
 
-func (c *canon) member() (m member, ok bool) {
+func (c *Canon) member() (m member, ok bool) {
 	c.space()
 	m.start, m.at = len(c.out), c.pos
 	if !c.at('"') {
@@ -207,7 +209,7 @@ func (c *canon) member() (m member, ok bool) {
 	return m, ok
 }
 
-func (c *canon) brackets() bool {
+func (c *Canon) brackets() bool {
 	c.take()
 	if c.space(); c.at(']') {
 		c.take()
@@ -229,7 +231,7 @@ func (c *canon) brackets() bool {
 	}
 }
 
-func (c *canon) literal(word string) bool {
+func (c *Canon) literal(word string) bool {
 	for i := range len(word) {
 		if !c.at(word[i]) {
 			return c.invalid("in the word " + word)
@@ -242,7 +244,7 @@ func (c *canon) literal(word string) bool {
 
 // sort sorts the members of an object, whose text begins at body in out. It
 // fails if a key appears twice.
-func (c *canon) sort(members []member, body int) bool {
+func (c *Canon) sort(members []member, body int) bool {
 	c.order = c.order[:0]
 	for i := range members {
 		c.order = append(c.order, &members[i])
@@ -266,7 +268,7 @@ func (c *canon) sort(members []member, body int) bool {
 
 // compare orders members by the UTF-16 units of their keys, then by the bytes.
 // Keys that are not UTF-8 can have equal units and differ only in bytes.
-func (c *canon) compare(a, b *member) int {
+func (c *Canon) compare(a, b *member) int {
 	x, y := c.out[a.start+1:a.key-1], c.out[b.start+1:b.key-1]
 	if a.plain && b.plain {
 		return bytes.Compare(x, y)
@@ -276,7 +278,7 @@ func (c *canon) compare(a, b *member) int {
 }
 
 // space skips white space.
-func (c *canon) space() {
+func (c *Canon) space() {
 	for c.pos < len(c.src) {
 		switch c.src[c.pos] {
 		case ' ', '\n', '\t', '\r':
@@ -288,21 +290,21 @@ func (c *canon) space() {
 }
 
 // at reports whether the byte at pos is b.
-func (c *canon) at(b byte) bool { return c.pos < len(c.src) && c.src[c.pos] == b }
+func (c *Canon) at(b byte) bool { return c.pos < len(c.src) && c.src[c.pos] == b }
 
 // take appends the byte at pos.
-func (c *canon) take() {
+func (c *Canon) take() {
 	c.out = append(c.out, c.src[c.pos])
 	c.pos++
 }
 
-func (c *canon) fail(offset int, message string) bool {
-	c.err = &argsError{offset, message}
+func (c *Canon) fail(offset int, message string) bool {
+	c.err = &ArgsError{offset, message}
 	return false
 }
 
 // invalid fails because the character at pos is not allowed there.
-func (c *canon) invalid(where string) bool {
+func (c *Canon) invalid(where string) bool {
 	if c.pos == len(c.src) {
 		return c.ended()
 	}
@@ -311,12 +313,12 @@ func (c *canon) invalid(where string) bool {
 }
 
 // ended fails because the text ends too early.
-func (c *canon) ended() bool {
+func (c *Canon) ended() bool {
 	return c.fail(len(c.src), "unexpected end at position "+strconv.Itoa(len(c.src)))
 }
 
 // twice fails because an earlier member has the key of m.
-func (c *canon) twice(m *member) bool {
+func (c *Canon) twice(m *member) bool {
 	const most = 40
 	key := utf16.Decode(appendUnits(nil, c.out[m.start+1:m.key-1]))
 	quoted := strconv.Quote(string(key[:min(len(key), most)]))
