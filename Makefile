@@ -1,6 +1,6 @@
 # What can be made. Every recipe is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help test quick figures race race-live bench fuzz golden lint tidy examples go-agents run
+.PHONY: help test quick figures race race-live attack bench fuzz golden lint tidy examples go-agents run
 
 GO ?= go
 FUZZTIME ?= 10s
@@ -25,6 +25,9 @@ race: ## all tests under the race detector, but for those of race-live
 
 race-live: ## the live model under the race detector; its client library takes minutes to build
 	$(GO) test -race -timeout 30m ./cassettes/openai
+
+attack: ## kill and interrupt commands hundreds of times, and look at what their files hold
+	$(GO) test -tags 'attack nolive' -timeout 30m -run '^TestKilled$$' -v ./cmd/agentbench
 
 bench: ## speed of the machine, the live loop, the audit, the fakes and a run, beside a bare loop
 	$(GO) test -run '^$$' -bench . -benchmem ./loop ./loop/audit ./fakes ./fakes/serve ./scenarios

@@ -1,0 +1,5 @@
+//go:build unix && attack
+
+package main
+
+func init() { kills = 30 }
