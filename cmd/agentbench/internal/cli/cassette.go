@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// oldCassette is the age from which on a cassette should be recorded anew: models
-// and their APIs change.
+// oldCassette is the age at which a cassette should be recorded again, because
+// models and their APIs change.
 const oldCassette = 180 * 24 * time.Hour
 
 type doctorFlags struct{ quiet bool }
@@ -25,9 +25,9 @@ type doctorFlags struct{ quiet bool }
 func newCassette() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cassette",
-		Short: "Look after the recordings of live models",
+		Short: "Look after cassettes, the recordings of live models",
 		Long: `Look after cassettes, the recordings of live models that agentbench record makes.
-docs/cassettes.md says how they are made and what is in them.`,
+docs/cassettes.md describes them.`,
 		Example: "  agentbench cassette doctor my-scenarios/",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,20 +45,22 @@ func newDoctor() *cobra.Command {
 	f := &doctorFlags{}
 	cmd := &cobra.Command{
 		Use:   "doctor PATH…",
-		Short: "Say what is wrong with cassettes",
-		Long: `Examine cassettes; a PATH is one, or a folder with some in it or below. What is
-wrong: a file that was cut or changed, a secret in it, a stream that ends before
-its end, requests on it that the loop does not make any more, and requests of the
-loop that are not on it, with how their shape differs. What is only worth knowing
-(notes): failures that were recorded, equal requests, an age of half a year.
+		Short: "Find problems in cassettes",
+		Long: `Examine cassettes and print their problems. A PATH is a cassette, or a folder with
+cassettes in it or below it.
 
-The exit code is 1 if anything is wrong.`,
+Errors: the file was cut or changed, it has a secret, a stream breaks off, it has
+requests that the loop no longer sends, or it lacks requests that the loop sends
+(with how they differ). Notes: recorded failures, equal requests, an age of half a
+year.
+
+The exit code is 1 if a cassette has an error.`,
 		Example: `  agentbench cassette doctor refund.cassette.yaml
   agentbench cassette doctor my-scenarios/`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show only what is wrong")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only errors")
 	return cmd
 }
 
@@ -98,10 +100,11 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// findCassettes gives the cassettes that are named, or lie below a folder.
+// findCassettes returns the cassettes that args name, and those below the folders
+// in args.
 func findCassettes(args []string) ([]string, error) {
 	if len(args) == 0 {
-		return nil, misuse("agentbench cassette doctor my-scenarios/", "doctor needs a cassette or a folder of some")
+		return nil, misuse("agentbench cassette doctor my-scenarios/", "doctor needs a cassette or a folder of cassettes")
 	}
 	var paths []string
 	for _, arg := range args {
@@ -129,7 +132,7 @@ func findCassettes(args []string) ([]string, error) {
 	return paths, nil
 }
 
-// examine says what is to be said of one cassette.
+// examine returns the problems of one cassette.
 func examine(cmd *cobra.Command, path string, now time.Time) []tape.Complaint {
 	whole := func(wrong bool, format string, args ...any) tape.Complaint {
 		return tape.Complaint{Wrong: wrong, Text: fmt.Sprintf(format, args...)}
@@ -147,20 +150,20 @@ func examine(cmd *cobra.Command, path string, now time.Time) []tape.Complaint {
 		all = append(all, whole(true, "its head holds a secret (%s)", rule))
 	}
 	if age := now.Sub(head.Recorded); age > oldCassette {
-		all = append(all, whole(false, "it is %d days old: record it anew", int(age.Hours()/24)))
+		all = append(all, whole(false, "it is %d days old: record it again", int(age.Hours()/24)))
 	}
 	for _, x := range all {
 		if x.Wrong {
-			return all // a broken cassette is not driven
+			return all // a broken cassette is not played
 		}
 	}
 	return append(all, examineSession(cmd, path)...)
 }
 
-// examineSession drives the session again, and says where that misses what is on
-// the cassette.
+// examineSession plays the cassette and returns where its requests differ from
+// those of the loop.
 func examineSession(cmd *cobra.Command, path string) []tape.Complaint {
-	_, _, err := driveAgain(cmd, path)
+	_, _, err := playCassette(cmd, path)
 	if err == nil {
 		return nil
 	}
@@ -174,7 +177,7 @@ func examineSession(cmd *cobra.Command, path string) []tape.Complaint {
 	return all
 }
 
-// player plays the cassettes of scenarios.
+// player returns the function that plays the cassettes of scenarios.
 func player(cmd *cobra.Command) scenarios.Player {
 	return func(s *scenarios.Scenario) (fakes.Speaker, func() error, error) {
 		connect, err := connector(cmd)
@@ -190,7 +193,7 @@ func player(cmd *cobra.Command) scenarios.Player {
 			return nil, nil, err
 		}
 		speak, err := head.Speaker(connect, transport)
-		if len(s.Script.Faults) > 0 { // they may end the session before the recording does
+		if len(s.Script.Faults) > 0 { // they may end the session before the recording ends
 			return speak, func() error { return nil }, err
 		}
 		return speak, transport.Leftovers, err

@@ -45,21 +45,20 @@ func newRecord() *cobra.Command {
 	f := &recordFlags{seed: 1, mode: tape.Rewrite}
 	cmd := &cobra.Command{
 		Use:   "record SCENARIO | --chat [SCENARIO] | --check CASSETTE…",
-		Short: "Record a live model in a scenario's world, and drive the recording again",
-		Long: `Run a scenario's task with a live model in the place of its script, and record the
-traffic in a cassette. The tools and the user are the scenario's; the loop's own
-retries, limits and detectors work as they do in run. The endpoint is asked by
-name and key alone: --model or OPENAI_MODEL, --base-url or OPENAI_BASE_URL, and
-the key in OPENAI_API_KEY. What is not set is looked for in agentbench.yaml (all
-but the key) and in a file .env.
+		Short: "Record a live model in a scenario's world, and check recordings",
+		Long: `Run a scenario's task with a live model instead of its script, and record the HTTP
+traffic in a cassette. The scenario's tools and user answer; the loop's retries,
+limits and detectors work as in agentbench run. --model or OPENAI_MODEL names the
+model, --base-url or OPENAI_BASE_URL the endpoint, and OPENAI_API_KEY has the key.
+agentbench.yaml can set all but the key, and a file .env can set all three.
 
-Keys, tokens and personal data are taken out before anything is written. Beside
-the cassette the trace is written as a golden. --check drives cassettes again
-with the network denied: each must give the trace of its golden. A scenario with
-the key cassette: plays one in run, compare and golden.
+Before it writes anything, record replaces keys, tokens and personal data by
+placeholders. It writes the trace beside the cassette as a golden. --check plays
+cassettes without a network: each must give the trace of its golden. A scenario
+with the key cassette plays its cassette in run, compare and golden.
 
---chat talks to the model at a prompt, with the tools of a scenario if one is
-named, and records that.`,
+--chat lets you talk to the model at a prompt, with the tools of a scenario if you
+name one, and records the conversation.`,
 		Example: `  agentbench record my-scenarios/refund.yaml --model gpt-4.1-mini
   agentbench record --check my-scenarios/*.cassette.yaml
   agentbench record --chat --model gpt-4.1-mini -o talk.cassette.yaml`,
@@ -70,17 +69,17 @@ named, and records that.`,
 	}
 	f.modelFlags.add(cmd)
 	f.redactFlags.add(cmd)
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write the cassette to `FILE`, whose name ends in "+scenarios.CassetteSuffix+" (default: where the scenario says, or beside it)")
-	cmd.Flags().StringVar(&f.results, "results", "", "write what came of each session to `FILE`.jsonl, for report and gate")
-	addChoice(cmd, &f.mode, "record-mode", "what is recorded: none, once (where there is no cassette yet), new (requests that are not on it) or rewrite (all)", tape.Modes()...)
-	cmd.Flags().BoolVar(&f.chat, "chat", false, "talk to the model")
-	cmd.Flags().BoolVar(&f.check, "check", false, "drive cassettes again, without a network, and compare with their goldens")
-	cmd.Flags().BoolVarP(&f.update, "update", "u", false, "with --check: write the goldens anew")
-	cmd.Flags().StringVar(&f.variant, "variant", "", "run under this `VARIANT`: a preset or a YAML file (default: the one that the scenario is meant for)")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write the cassette to `FILE`, whose name must end in "+scenarios.CassetteSuffix+" (default: the scenario's key cassette, or NAME"+scenarios.CassetteSuffix+" here)")
+	cmd.Flags().StringVar(&f.results, "results", "", "also write the result of each session to `FILE`.jsonl, for report and gate")
+	addChoice(cmd, &f.mode, "record-mode", "what to record: none, once (if there is no cassette yet), new (requests that the cassette lacks) or rewrite (everything)", tape.Modes()...)
+	cmd.Flags().BoolVar(&f.chat, "chat", false, "talk to the model at a prompt")
+	cmd.Flags().BoolVar(&f.check, "check", false, "play cassettes without a network and compare the traces with their goldens")
+	cmd.Flags().BoolVarP(&f.update, "update", "u", false, "with --check: rewrite the goldens")
+	cmd.Flags().StringVar(&f.variant, "variant", "", "run under this `VARIANT`, a preset or a YAML file (default: the scenario's own)")
 	completeVariant(cmd)
-	cmd.Flags().Var(&f.seed, "seed", "the seed of what the scenario draws at random")
-	cmd.Flags().BoolVar(&f.ci, "ci", false, "record nothing and write nothing: --record-mode none")
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show nothing but errors")
+	cmd.Flags().Var(&f.seed, "seed", "the seed of the scenario's random numbers")
+	cmd.Flags().BoolVar(&f.ci, "ci", false, "record and write nothing, as with --record-mode none")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only errors")
 	addNoColor(cmd, &f.noColor)
 	return cmd
 }
@@ -93,19 +92,19 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	case f.check && f.chat:
 		return misuse("leave one of them out", "--check and --chat contradict each other")
 	case f.update && !f.check:
-		return misuse("a recording always writes its golden", "--update is for --check")
+		return misuse("without --check, record always writes the golden", "--update needs --check")
 	case f.update && f.ci:
 		return misuse(updateLocally, "--update and --ci contradict each other")
 	case f.check:
 		return f.checkAll(cmd, args)
 	case len(args) > 1:
-		return misuse("a cassette holds one conversation", "record takes one scenario, not %d", len(args))
+		return misuse("a cassette has one conversation", "record takes one scenario, not %d", len(args))
 	case len(args) == 0 && !f.chat:
-		return misuse("name a scenario, or talk to the model with --chat", "record what?")
+		return misuse("name a scenario, or talk to the model with --chat", "record needs a scenario")
 	}
 	if f.ci {
 		if cmd.Flags().Changed("record-mode") && f.mode != tape.None {
-			return misuse("record where a person looks at it, and commit the cassette", "--record-mode %s and --ci contradict each other", f.mode)
+			return misuse("record on your machine, read the cassette, and commit it", "--record-mode %s and --ci contradict each other", f.mode)
 		}
 		f.mode = tape.None
 	}
@@ -126,7 +125,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	return f.record(cmd, s, path)
 }
 
-// session reads what is recorded, and where.
+// session returns the session to record and the path of its cassette.
 func (f *recordFlags) session(cmd *cobra.Command, args []string) (*drive.Session, string, error) {
 	connect, err := connector(cmd)
 	if err != nil {
@@ -141,7 +140,7 @@ func (f *recordFlags) session(cmd *cobra.Command, args []string) (*drive.Session
 		path = cmp.Or(scenario.Cassette, scenario.Name+scenarios.CassetteSuffix)
 	}
 	if !strings.HasSuffix(path, scenarios.CassetteSuffix) {
-		return nil, "", misuse("such as "+strings.TrimSuffix(path, filepath.Ext(path))+scenarios.CassetteSuffix, "the name of a cassette ends in %s, which tells it from a scenario: %s", scenarios.CassetteSuffix, path)
+		return nil, "", misuse("such as "+strings.TrimSuffix(path, filepath.Ext(path))+scenarios.CassetteSuffix, "the name of a cassette must end in %s, unlike that of a scenario: %s", scenarios.CassetteSuffix, path)
 	}
 	s := &drive.Session{Scenario: scenario, Seed: uint64(f.seed), Connect: connect}
 	world, err := drive.World(scenario)
@@ -167,7 +166,8 @@ func (f *recordFlags) session(cmd *cobra.Command, args []string) (*drive.Session
 	return s, path, f.mayWrite(path)
 }
 
-// plays reports whether all comes from the cassette, and no endpoint is asked.
+// plays reports whether every reply comes from the cassette, and none from the
+// endpoint.
 func (f *recordFlags) plays(path string) bool {
 	return f.mode == tape.None || f.mode == tape.Once && fileExists(path)
 }
@@ -177,8 +177,8 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// mayWrite refuses what could not be written in the end before an endpoint is
-// asked, who may want to be paid.
+// mayWrite returns an error if a file of this recording cannot be written, before
+// the endpoint is asked: its replies may cost money.
 func (f *recordFlags) mayWrite(path string) error {
 	var paths []string
 	if f.mode != tape.None {
@@ -200,7 +200,8 @@ func (f *recordFlags) mayWrite(path string) error {
 	return nil
 }
 
-// scenario gives what is played, under the variant that is asked for.
+// scenario returns the scenario to record, or an empty one for --chat, under the
+// variant of --variant.
 func (f *recordFlags) scenario(args []string) (*scenarios.Scenario, error) {
 	s := &scenarios.Scenario{Suite: "chat", Name: "chat", Description: "A talk with a live model.", Label: scenarios.Healthy}
 	variant := f.variant
@@ -232,8 +233,8 @@ func hostOf(base string) string {
 	return u.Host
 }
 
-// progress shows calls and whatever is out of the ordinary as it happens. A log
-// is more public than a cassette, so it is redacted in the same way.
+// progress returns a function that prints calls and warnings as they happen. A log
+// is more public than a cassette, so the lines are redacted in the same way.
 func (f *recordFlags) progress(w io.Writer, s *drive.Session) func(loop.Record) {
 	var reader events.Reader
 	redact := terminal(s)
@@ -250,13 +251,13 @@ func (f *recordFlags) progress(w io.Writer, s *drive.Session) func(loop.Record) 
 	}
 }
 
-// terminal returns what redacts the texts of a session for a terminal.
+// terminal returns the function that redacts a session's texts for the terminal.
 func terminal(s *drive.Session) func(string) string {
 	r := s.Redactor()
 	return func(text string) string { return r.Body("", text) }
 }
 
-// status tells an HTTP status, if there was one.
+// status returns an HTTP status as the end of a phrase, "" for 0.
 func status(n int) string {
 	if n == 0 {
 		return ""
@@ -264,11 +265,11 @@ func status(n int) string {
 	return fmt.Sprintf(" with the status %d", n)
 }
 
-// warning says what somebody who waits should know, "" = nothing.
+// warning returns the warning for an event, "" = none.
 func warning(e events.Event) string {
 	switch e.Kind {
 	case events.ModelRetry:
-		return "warning: the request is made again"
+		return "warning: the request is sent again"
 	case events.ModelTimeout:
 		return "warning: the request was given up: " + e.Text
 	case events.CallTimeout:
@@ -288,7 +289,8 @@ func warning(e events.Event) string {
 	return ""
 }
 
-// record records the session, drives it again, and says what came of it.
+// record records the session, plays the cassette, checks that both traces agree,
+// and prints the result.
 func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) error {
 	ctx := cmd.Context()
 	played, err := s.Record(ctx, path, f.mode, network(), Version, time.Now())
@@ -304,9 +306,9 @@ func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) 
 	case err != nil:
 		return recordError(redactedError{err, terminal(s)})
 	}
-	driven, again, err := driveAgain(cmd, path)
+	driven, again, err := playCassette(cmd, path)
 	if err != nil {
-		return recordError(fmt.Errorf("what was recorded cannot be driven again: %w", err))
+		return recordError(fmt.Errorf("the recording cannot be played: %w", err))
 	}
 	if err := same(played, again); err != nil {
 		io.WriteString(cmd.ErrOrStderr(), text.Lines("error: "+err.Error()))
@@ -334,15 +336,15 @@ func (f *recordFlags) record(cmd *cobra.Command, s *drive.Session, path string) 
 	return nil
 }
 
-// network carries what is recorded. A proxy of the environment is honoured, as
-// in any client.
+// network returns the transport to the endpoint. It uses the proxy that the
+// environment names, if any.
 func network() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 1
 	return t
 }
 
-// A redactedError is an error whose text an endpoint may have written.
+// A redactedError is an error whose text may be from an endpoint.
 type redactedError struct {
 	error
 	redact func(string) string
@@ -351,19 +353,20 @@ type redactedError struct {
 func (e redactedError) Error() string { return e.redact(e.error.Error()) }
 func (e redactedError) Unwrap() error { return e.error }
 
-// recordError says what went wrong with a session.
+// recordError turns an error of a session into a usage error. For a request that
+// the cassette lacks it adds a hint.
 func recordError(err error) error {
 	var miss *tape.Miss
 	if errors.As(err, &miss) {
-		return misuse("what the loop asks has changed since: agentbench record records it anew, --record-mode new only what is missing", "%s", miss)
+		return misuse("the loop's requests have changed: record the scenario again, or with --record-mode new only the missing requests", "%s", miss)
 	}
 	return misuse("", "%s", err)
 }
 
-// goldenOf is where the golden of a cassette lies.
+// goldenOf returns the path of a cassette's golden.
 func goldenOf(path string) string { return strings.TrimSuffix(path, ".yaml") + ".golden" }
 
-// writeGolden writes the trace that a cassette gives.
+// writeGolden writes the trace of a played cassette as its golden.
 func writeGolden(stderr io.Writer, path string, s *drive.Session, p *drive.Played) error {
 	g := &goldens.Golden{Scenario: s.Scenario.ID(), Variant: s.Scenario.Variant.Name, Seed: s.Seed, Trace: p.Trace.String()}
 	out, err := createMode(stderr, goldenOf(path), 0o600)
@@ -377,39 +380,39 @@ func writeGolden(stderr io.Writer, path string, s *drive.Session, p *drive.Playe
 	return out.Commit()
 }
 
-// same says how the trace of a recording differs from that of the session that
-// was recorded. What was taken out makes its texts differ, so that only its
-// course can be compared then.
+// same returns an error if playing a recording gives another trace than the
+// session had. If something was redacted the texts differ, so it compares only the
+// number of steps.
 func same(live, again *drive.Played) error {
-	const trouble = "what was recorded is not what happened (this is a fault of agentbench): "
+	const bug = "the recording does not match the session (this is a bug of agentbench): "
 	if live.Recorded == 0 {
 		return nil
 	}
 	if len(live.Redacted) > 0 || len(live.Runs) != len(again.Runs) { // the last run was interrupted
 		if n := min(len(live.Trace), len(again.Trace)); n < len(again.Trace) {
-			return fmt.Errorf("%sthe recording has %d steps, and there were %d", trouble, len(again.Trace), n)
+			return fmt.Errorf("%sit has %d steps, and the session had %d", bug, len(again.Trace), n)
 		}
 		return nil
 	}
 	g := &goldens.Golden{Trace: live.Trace.String()}
 	if d := g.Compare(again.Trace); d != nil {
-		return fmt.Errorf("%s\n%s", trouble, d)
+		return fmt.Errorf("%s\n%s", bug, d)
 	}
 	return nil
 }
 
-// showRedacted says what was taken out.
+// showRedacted prints how many secrets of each kind were redacted.
 func showRedacted(w io.Writer, redacted map[string]int) {
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(redacted)) {
 		kinds = append(kinds, fmt.Sprintf("%d × %s", redacted[kind], text.Line(kind)))
 	}
 	if len(kinds) > 0 {
-		fmt.Fprintf(w, "taken out: %s\n", strings.Join(kinds, ", "))
+		fmt.Fprintf(w, "redacted: %s\n", strings.Join(kinds, ", "))
 	}
 }
 
-// showPlayed says what came of a session.
+// showPlayed prints the result of each run of a session, and the files.
 func showPlayed(w io.Writer, path string, p *drive.Played) {
 	for _, out := range p.Runs {
 		fmt.Fprintf(w, "%s (%s): %s\n", out.End, text.Line(string(out.Stop)), text.Line(cmp.Or(out.Answer, out.Reason)))

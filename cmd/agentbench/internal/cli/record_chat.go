@@ -18,29 +18,29 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A prompt is where somebody talks to a model.
+// A prompt reads what the user types to a model and shows the model's replies.
 type prompt struct {
 	out     io.Writer
 	lines   <-chan string
 	redact  func(string) string
-	held    string // of a reply: what is not shown yet
+	held    string // the part of a reply that is not shown yet
 	said    bool   // the reply has a text
-	newLine bool   // the cursor stands at the beginning of a line
+	newLine bool   // the cursor is at the beginning of a line
 }
 
-// maxLine bounds what is read from the prompt at once.
+// maxLine is the longest line that the prompt reads, in bytes.
 const maxLine = 1 << 20
 
-// talk lets somebody talk to the model, and records it.
+// talk lets the user talk to the model, and records the conversation.
 func (f *recordFlags) talk(cmd *cobra.Command, s *drive.Session, path string) error {
 	if err := checkKey(cmd.Context(), s.Settings); err != nil {
 		return err
 	}
 	p := &prompt{out: cmd.OutOrStdout(), lines: readLines(cmd.Context(), cmd.InOrStdin()), redact: terminal(s), newLine: true}
-	fmt.Fprintf(p.out, "%s at %s; an empty line or Ctrl-D ends the talk\n", text.Line(s.Settings.Model), text.Line(hostOf(s.Settings.BaseURL)))
+	fmt.Fprintf(p.out, "%s at %s; an empty line or Ctrl-D ends the conversation\n", text.Line(s.Settings.Model), text.Line(hostOf(s.Settings.BaseURL)))
 	task, ok := p.next(cmd.Context())
 	if !ok {
-		fmt.Fprintln(p.out, "nothing was said, and nothing is recorded")
+		fmt.Fprintln(p.out, "you wrote nothing, so nothing is recorded")
 		if cmd.Context().Err() != nil {
 			return exitCode(exitInterrupted)
 		}
@@ -57,12 +57,12 @@ func (f *recordFlags) talk(cmd *cobra.Command, s *drive.Session, path string) er
 			return p.next(ctx)
 		},
 		Ask: func(ctx context.Context, question string) (string, bool) {
-			fmt.Fprintf(p, "%s (an answer goes on, an empty line stops)\n", text.Line(p.redact(question)))
+			fmt.Fprintf(p, "%s (your answer, or an empty line to stop)\n", text.Line(p.redact(question)))
 			return p.next(ctx)
 		},
-		// Who allows a call must see its arguments as they are.
+		// The arguments are not redacted: the user decides about them.
 		Approve: func(ctx context.Context, tool, args string) (bool, string) {
-			fmt.Fprintf(p, "allow %s(%s)? (y allows, anything else is a reason against it)\n", text.Line(tool), text.Cut(text.Line(args), 200))
+			fmt.Fprintf(p, "allow %s(%s)? (y to allow, anything else is your reason to deny it)\n", text.Line(tool), text.Cut(text.Line(args), 200))
 			text, _ := p.next(ctx)
 			if yes := strings.ToLower(text); yes == "y" || yes == "yes" {
 				return true, ""
@@ -75,7 +75,8 @@ func (f *recordFlags) talk(cmd *cobra.Command, s *drive.Session, path string) er
 	return err
 }
 
-// next asks for a line. An empty one, and the end of the input, are the end.
+// next asks for a line. It returns false for an empty line, at the end of the
+// input and when ctx is done.
 func (p *prompt) next(ctx context.Context) (string, bool) {
 	p.flush()
 	fmt.Fprint(p, "> ")
@@ -91,8 +92,8 @@ func (p *prompt) next(ctx context.Context) (string, bool) {
 	return "", false
 }
 
-// readLines reads lines until the input ends or ctx does. The reader itself
-// cannot be interrupted: it is left behind when the program ends.
+// readLines reads lines until the input ends or ctx is done. A read cannot be
+// interrupted, so its goroutine may last until the program ends.
 func readLines(ctx context.Context, in io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {
@@ -110,11 +111,11 @@ func readLines(ctx context.Context, in io.Reader) <-chan string {
 	return lines
 }
 
-// maxHeld bounds what of a reply is held back until its line ends.
+// maxHeld is how much of a reply is held back until its line ends, in bytes.
 const maxHeld = 64 << 10
 
-// piece takes a piece of a reply as it comes, and shows the lines that have ended:
-// a secret may come in pieces. One of many lines, a private key, is held back as a
+// piece adds a piece of a reply and shows the lines that are complete, because a
+// secret may come in pieces. A private key has many lines; it is held back as a
 // whole.
 func (p *prompt) piece(s string) {
 	if s == "" {
@@ -133,14 +134,14 @@ func (p *prompt) piece(s string) {
 	p.held = p.held[end:]
 }
 
-// flush shows what is held back.
+// flush shows the part that is held back.
 func (p *prompt) flush() {
 	held := p.held
 	p.held = ""
 	p.show(held)
 }
 
-// show shows a part of a reply. Its last line may go on.
+// show shows a part of a reply. Its last line may be incomplete.
 func (p *prompt) show(s string) {
 	if s == "" {
 		return
@@ -154,7 +155,7 @@ func (p *prompt) show(s string) {
 	io.WriteString(p.out, shown)
 }
 
-// Write begins on a line of its own.
+// Write writes b on a new line, after the part that is held back.
 func (p *prompt) Write(b []byte) (int, error) {
 	p.flush()
 	if !p.newLine {
@@ -164,8 +165,8 @@ func (p *prompt) Write(b []byte) (int, error) {
 	return p.out.Write(b)
 }
 
-// ended shows what of a run was not streamed, and how it ended if that was no
-// answer.
+// ended shows the answer of a run if it was not streamed, and how the run ended
+// if it was not DONE.
 func (p *prompt) ended(out loop.Outcome) {
 	switch {
 	case !p.said && out.Answer != "":
@@ -180,14 +181,15 @@ func (p *prompt) ended(out loop.Outcome) {
 	p.said = false
 }
 
-// keyTimeout bounds the question whether a key is good.
+// keyTimeout is the time limit for checking a key.
 const keyTimeout = 15 * time.Second
 
-// checkKey asks the endpoint for its models, which costs nothing, before anybody
-// types a word. An endpoint that has no such list may be talked to all the same.
+// checkKey asks the endpoint for its models before the user types anything, which
+// costs nothing. It returns an error if the endpoint is unreachable or rejects the
+// key; an endpoint without a list of models is fine.
 func checkKey(ctx context.Context, s endpoint.Settings) error {
 	if s.Key.Reveal() == "" && s.BaseURL == endpoint.OpenAI {
-		return misuse("set "+keyVariable+", or write it into a file .env", "there is no key for %s", hostOf(s.BaseURL))
+		return misuse("set "+keyVariable+", or write it to a file .env", "there is no key for %s", hostOf(s.BaseURL))
 	}
 	ctx, cancel := context.WithTimeout(ctx, keyTimeout)
 	defer cancel()
@@ -207,7 +209,7 @@ func checkKey(ctx context.Context, s endpoint.Settings) error {
 	}
 	resp.Body.Close()
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		return misuse("check the variable "+keyVariable, "%s does not take the key (status %d)", hostOf(s.BaseURL), resp.StatusCode)
+		return misuse("check the variable "+keyVariable, "%s rejects the key (status %d)", hostOf(s.BaseURL), resp.StatusCode)
 	}
 	return nil
 }

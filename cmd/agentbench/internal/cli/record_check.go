@@ -20,14 +20,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxGolden bounds a golden, as the package that parses it does.
+// maxGolden is the largest golden in bytes, as in the package that parses it.
 const maxGolden = 4 << 20
 
-// checkAll drives cassettes again. Those that cannot be read do not hide the
-// others.
+// checkAll plays cassettes and compares them with their goldens. It checks all of
+// them, even if one cannot be read.
 func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 	if len(paths) == 0 {
-		return misuse("agentbench record --check talk"+scenarios.CassetteSuffix, "--check takes the paths of cassettes")
+		return misuse("agentbench record --check talk"+scenarios.CassetteSuffix, "--check needs the path of a cassette")
 	}
 	if _, err := connector(cmd); err != nil {
 		return err
@@ -69,9 +69,10 @@ func (f *recordFlags) checkAll(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// checkOne drives a cassette, and says how its trace differs from its golden.
+// checkOne plays a cassette and returns how its trace differs from its golden, ""
+// if it does not. With --update it writes the golden instead.
 func (f *recordFlags) checkOne(cmd *cobra.Command, path string) (difference string, s recorded, err error) {
-	if s.Session, s.played, err = driveAgain(cmd, path); err != nil {
+	if s.Session, s.played, err = playCassette(cmd, path); err != nil {
 		if !strings.HasPrefix(err.Error(), path+": ") {
 			err = fmt.Errorf("%s: %w", path, err)
 		}
@@ -90,8 +91,9 @@ func (f *recordFlags) checkOne(cmd *cobra.Command, path string) (difference stri
 	return "", s, nil
 }
 
-// driveAgain drives what a cassette holds, without a network.
-func driveAgain(cmd *cobra.Command, path string) (*drive.Session, *drive.Played, error) {
+// playCassette plays the session of a cassette without a network. It fails if the
+// session leaves requests of the cassette over.
+func playCassette(cmd *cobra.Command, path string) (*drive.Session, *drive.Played, error) {
 	connect, err := connector(cmd)
 	if err != nil {
 		return nil, nil, err
@@ -109,7 +111,7 @@ func driveAgain(cmd *cobra.Command, path string) (*drive.Session, *drive.Played,
 	return s, played, err
 }
 
-// openSession opens a cassette and reads what it says of its session.
+// openSession opens a cassette and returns the session in its head.
 func openSession(path string, lost func(error)) (*drive.Session, *tape.Transport, error) {
 	head, redactor, err := headOf(path)
 	if err != nil {
@@ -123,10 +125,9 @@ func openSession(path string, lost func(error)) (*drive.Session, *tape.Transport
 	return s, transport, err
 }
 
-// headOf reads the head of a cassette, and returns it with the redactor of its
-// session.
+// headOf returns the head of a cassette and the redactor of its session.
 func headOf(path string) (*drive.Head, *secrets.Redactor, error) {
-	c, err := tape.Open(path, nil) // what counts as a secret stands in the head
+	c, err := tape.Open(path, nil) // the head says what counts as a secret
 	if err != nil {
 		return nil, nil, err
 	}
@@ -137,7 +138,7 @@ func headOf(path string) (*drive.Head, *secrets.Redactor, error) {
 	o := secrets.Options{Own: []string{string(head.Scenario)}}
 	if len(head.Redact) > 0 {
 		if err := json.Unmarshal(head.Redact, &o); err != nil {
-			return nil, nil, fmt.Errorf("%s: the head does not say how it was redacted: %w", path, err)
+			return nil, nil, fmt.Errorf("%s: the head has no valid settings of the redactor: %w", path, err)
 		}
 	}
 	redactor, err := secrets.New(o)
@@ -166,21 +167,21 @@ func readGolden(path string) (*goldens.Golden, error) {
 	return goldens.Parse(path, data)
 }
 
-// checkResults refuses a --results that cannot be meant.
+// checkResults returns an error if --results names a file in another format.
 func (f *recordFlags) checkResults() error {
 	if f.results != "" && filepath.Ext(f.results) != ".jsonl" {
-		return misuse("give it a name that ends in .jsonl; agentbench report makes the other formats of it", "cannot write %q: sessions are written in the format jsonl only", f.results)
+		return misuse("use a name that ends in .jsonl; agentbench report makes other formats from it", "cannot write %q: --results writes only jsonl", f.results)
 	}
 	return nil
 }
 
-// A recorded session is one that was driven, with what came of it.
+// A recorded is a session with its runs and its trace.
 type recorded struct {
 	*drive.Session
 	played *drive.Played
 }
 
-// writeResults writes a line for each session that was driven.
+// writeResults writes one result for each session to the file of --results.
 func (f *recordFlags) writeResults(stderr io.Writer, sessions []recorded) error {
 	if f.results == "" || len(sessions) == 0 {
 		return nil

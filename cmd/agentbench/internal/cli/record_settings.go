@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// modelFlags say which live model is asked, and how.
+// modelFlags choose a live model and say how to ask it.
 type modelFlags struct {
 	baseURL, model, prices, keyName, envFile string
 	api                                      endpoint.API
@@ -26,7 +26,7 @@ type modelFlags struct {
 	temperature                              temperature
 }
 
-// The variables that say what flags do not.
+// The environment variables that are used where no flag is given.
 const (
 	baseURLVariable = "OPENAI_BASE_URL"
 	keyVariable     = "OPENAI_API_KEY"
@@ -39,18 +39,20 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 	f.maxTokens, f.api = endpoint.DefaultMaxTokens, endpoint.APIChat
 	flags := cmd.Flags()
 	flags.StringVar(&f.model, "model", "", "ask this `MODEL` (default: "+modelVariable+")")
-	flags.StringVar(&f.baseURL, "base-url", "", "ask the endpoint at this `URL`, up to /v1 (default: "+baseURLVariable+", or OpenAI's)")
-	addChoice(cmd, &f.api, "api", "what it speaks: chat (Chat Completions) or responses", endpoint.APIs()...)
-	flags.BoolVar(&f.noStream, "no-stream", false, "take each reply whole")
-	flags.Var(&f.maxTokens, "max-tokens", "the most tokens of one reply")
-	flags.Var(&f.temperature, "temperature", "the temperature (default: the endpoint's own; 0 for a planner)")
-	flags.StringVar(&f.keyName, "key-variable", keyVariable, "the key is in this `VARIABLE` of the environment or of the --env-file")
-	flags.StringVar(&f.envFile, "env-file", "", "take variables that are not set from `FILE` (default: "+defaultEnvFile+", where there is one)")
-	flags.StringVar(&f.prices, "prices", "", "take the prices of models from this YAML `FILE`")
+	flags.StringVar(&f.baseURL, "base-url", "", "ask the endpoint at this `URL`, up to and with /v1 (default: "+baseURLVariable+", or else OpenAI)")
+	addChoice(cmd, &f.api, "api", "the API of the endpoint: chat (Chat Completions) or responses", endpoint.APIs()...)
+	flags.BoolVar(&f.noStream, "no-stream", false, "ask for whole replies instead of streams")
+	flags.Var(&f.maxTokens, "max-tokens", "limit each reply to `N` tokens")
+	flags.Var(&f.temperature, "temperature", "the temperature, from 0 to 2 (default: the endpoint's own; 0 for a planner)")
+	flags.StringVar(&f.keyName, "key-variable", keyVariable, "read the key from this `VARIABLE` of the environment or of the --env-file")
+	flags.StringVar(&f.envFile, "env-file", "", "read variables that are not set from `FILE` (default: "+defaultEnvFile+", if it exists)")
+	flags.StringVar(&f.prices, "prices", "", "read the prices of models from this YAML `FILE`")
 }
 
-// settings reads what is asked. planner: the model answers with JSON actions.
-// What is not said is as it was recorded, where all is played; nil: it is not.
+// settings returns the settings of the endpoint, from the flags, the environment
+// and the file of variables. planner means that the model answers with JSON
+// actions. recorded has the values for everything that is not set, if the cassette
+// is only played; nil if it is not.
 func (f *modelFlags) settings(cmd *cobra.Command, planner bool, recorded *endpoint.Settings) (endpoint.Settings, error) {
 	file, err := f.readEnv()
 	if err != nil {
@@ -70,7 +72,7 @@ func (f *modelFlags) settings(cmd *cobra.Command, planner bool, recorded *endpoi
 		}
 	}
 	if s.Model == "" {
-		return s, misuse("name it with --model, or in the variable "+modelVariable, "no model is named")
+		return s, misuse("set --model or the variable "+modelVariable, "no model is named")
 	}
 	s = s.WithDefaults()
 	var problem *endpoint.Problem
@@ -82,7 +84,7 @@ func (f *modelFlags) settings(cmd *cobra.Command, planner bool, recorded *endpoi
 	return s, f.trusted(cmd, s, file)
 }
 
-// asRecorded lays what is said over what was recorded.
+// asRecorded returns the recorded settings, with those that are set on top.
 func (f *modelFlags) asRecorded(cmd *cobra.Command, s, recorded endpoint.Settings) endpoint.Settings {
 	s.BaseURL, s.Model = cmp.Or(s.BaseURL, recorded.BaseURL), cmp.Or(s.Model, recorded.Model)
 	said := cmd.Flags().Changed
@@ -101,7 +103,8 @@ func (f *modelFlags) asRecorded(cmd *cobra.Command, s, recorded endpoint.Setting
 	return s
 }
 
-// readEnv reads the file of variables. Where none is named it need not be there.
+// readEnv reads the file of variables. Only a file that --env-file names must
+// exist.
 func (f *modelFlags) readEnv() (map[string]string, error) {
 	file, err := endpoint.ReadEnv(cmp.Or(f.envFile, defaultEnvFile))
 	if errors.Is(err, fs.ErrNotExist) && f.envFile == "" {
@@ -110,8 +113,8 @@ func (f *modelFlags) readEnv() (map[string]string, error) {
 	return file, badInput(err)
 }
 
-// trusted refuses to send a key of the environment to an endpoint that only a
-// file names: the file may have come with somebody else's repository.
+// trusted refuses to send a key from the environment to an endpoint that only a
+// file names, because the file may be part of somebody else's repository.
 func (f *modelFlags) trusted(cmd *cobra.Command, s endpoint.Settings, file map[string]string) error {
 	said := cmd.Flags().Lookup("base-url")
 	byFile := os.Getenv(baseURLVariable) == "" && file[baseURLVariable] != "" && !said.Changed || fromProject(said)
@@ -123,10 +126,10 @@ func (f *modelFlags) trusted(cmd *cobra.Command, s endpoint.Settings, file map[s
 	if err == nil && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()) {
 		return nil
 	}
-	return misuse("say --base-url "+s.BaseURL+" if that is where it should go", "%s is named by a file, and would get the key of the environment", s.BaseURL)
+	return misuse("to send it there, add --base-url "+s.BaseURL, "a file names the endpoint %s, which would get the key from the environment", s.BaseURL)
 }
 
-// A temperature is a flag that takes one, or nothing.
+// A temperature is a flag whose value is a temperature. nil is the endpoint's own.
 type temperature struct{ value *float64 }
 
 func (t *temperature) Type() string { return "X" }
@@ -147,26 +150,26 @@ func (t *temperature) Set(s string) error {
 	return nil
 }
 
-// redactFlags say what is taken out of what is recorded.
+// redactFlags say what counts as a secret in a recording.
 type redactFlags struct {
 	off, allow, patterns []string
 }
 
 func (f *redactFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.patterns, "redact", nil, "take out what this `NAME=REGEXP` matches, too; can be repeated")
-	cmd.Flags().StringArrayVar(&f.off, "redact-off", nil, "do not apply this `RULE` of redaction; can be repeated")
-	cmd.Flags().StringArrayVar(&f.allow, "redact-allow", nil, "leave this `WORD`: it is no secret; can be repeated")
+	cmd.Flags().StringArrayVar(&f.patterns, "redact", nil, "also redact what this `NAME=REGEXP` matches; can be repeated")
+	cmd.Flags().StringArrayVar(&f.off, "redact-off", nil, "turn this `PATTERN` of the redactor off; can be repeated")
+	cmd.Flags().StringArrayVar(&f.allow, "redact-allow", nil, "never redact this `WORD`, which is not a secret; can be repeated")
 }
 
-// redactor returns what makes a redactor, and its options as a cassette's head has
-// them. The key of the endpoint is secret whatever it looks like; own are the
-// author's own words.
+// redactor returns a function that makes redactors, and their options as the head
+// of a cassette has them. The key of the endpoint is always a secret. own are texts
+// of the scenario's author: a value in them is not a secret by its name alone.
 func (f *redactFlags) redactor(key endpoint.Key, own []string) (func() drive.Redactor, json.RawMessage, error) {
 	o := secrets.Options{Off: f.off, Allow: f.allow, Own: own}
 	for _, p := range f.patterns {
 		name, pattern, ok := strings.Cut(p, "=")
 		if !ok || name == "" || pattern == "" {
-			return nil, nil, misuse("such as --redact 'ticket=T-[0-9]{6}'", "--redact %s is no NAME=REGEXP", strconv.Quote(p))
+			return nil, nil, misuse("such as --redact 'ticket=T-[0-9]{6}'", "--redact %s is not NAME=REGEXP", strconv.Quote(p))
 		}
 		if o.Patterns == nil {
 			o.Patterns = map[string]string{}
@@ -187,7 +190,7 @@ func redactorOf(o secrets.Options) (func() drive.Redactor, json.RawMessage, erro
 	return func() drive.Redactor {
 		r, err := secrets.New(o)
 		if err != nil {
-			panic(err) // it could be made just now
+			panic(err) // the same options were valid above
 		}
 		return r
 	}, text, err
