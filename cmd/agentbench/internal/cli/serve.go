@@ -204,7 +204,7 @@ func (f *serveFlags) tell(w io.Writer, total *serve.Tally) {
 	for _, n := range total.Faults {
 		faults += n
 	}
-	fmt.Fprintf(w, "%s: %s fired, %s refused, %s with protocol faults of the client\n",
+	fmt.Fprintf(w, "%s: %s fired, %s refused, %s with protocol problems of the client\n",
 		text.Count(total.Requests, "request"), text.Count(faults, "fault"), text.Number(total.Refused), text.Number(total.Problems))
 }
 

@@ -78,7 +78,7 @@ func TestServe(t *testing.T) {
 		}
 	}
 	want := "journal: " + first[1] + "/__agentbench/journal\nwaits are divided by 1e+06 (--speed)\nit takes connections from this machine only; Ctrl-C ends it\n" +
-		"3 requests: 2 faults fired, 0 refused, 0 with protocol faults of the client\n"
+		"3 requests: 2 faults fired, 0 refused, 0 with protocol problems of the client\n"
 	if got := s.end(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
