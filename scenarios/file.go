@@ -7,8 +7,8 @@ import (
 )
 
 // The structs below are the scenario language. Their yaml tags are its keys, their
-// jsonschema tags are its constraints, and editors show their comments. The published
-// JSON Schema is generated from them.
+// jsonschema tags are its constraints, and editors show the comments of their fields.
+// The published JSON Schema is generated from them, with the comments of the fields.
 
 // A scenarioFile is one scenario.
 type scenarioFile struct {
@@ -95,8 +95,8 @@ type toolEntry struct {
 	// Latency is how long an answer takes if the answer has no latency; 200ms by
 	// default.
 	Latency latency `yaml:"latency"`
-	// Answers are tried in order: the first that matches and is not used up
-	// answers.
+	// Answers are tried in order: the first that matches and is not used up answers.
+	// Each has exactly one of result, error and hang.
 	Answers []answerEntry `yaml:"answers" jsonschema:"required"`
 }
 

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"os"
 	"reflect"
@@ -40,10 +43,8 @@ func TestSchemaIsCurrent(t *testing.T) {
 // the language. The comments of the config speak to Go programmers.
 func generate(t *testing.T) []byte {
 	t.Helper()
-	r := &generator.Reflector{FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, ExpandedStruct: true, Mapper: schemaOf}
-	if err := r.AddGoComments("github.com/agentbench-go/agentbench/scenarios", "./"); err != nil {
-		t.Fatal(err)
-	}
+	r := &generator.Reflector{FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, ExpandedStruct: true, Mapper: schemaOf,
+		LookupComment: comments(t)}
 	out := r.Reflect(&scenarioFile{})
 	out.ID = "https://raw.githubusercontent.com/agentbench-go/agentbench/main/scenarios/" + schemaFile
 	out.Title = "A scenario of agentbench"
@@ -59,6 +60,41 @@ func generate(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return append(text, '\n')
+}
+
+// comments returns a lookup of the comments of the language's fields, which begin with
+// the key instead of the field's name. Reflector.AddGoComments reads exported types only.
+func comments(t *testing.T) func(reflect.Type, string) string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "file.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		if body, ok := spec.Type.(*ast.StructType); ok {
+			for _, f := range body.Fields.List {
+				found[spec.Name.Name+"."+f.Names[0].Name] = strings.Join(strings.Fields(f.Doc.Text()), " ")
+			}
+		}
+		return false
+	})
+	language := reflect.TypeFor[scenarioFile]().PkgPath()
+	return func(t reflect.Type, name string) string {
+		if t.PkgPath() != language || name == "" {
+			return ""
+		}
+		comment := found[t.Name()+"."+name]
+		if rest, ok := strings.CutPrefix(comment, name+" "); ok {
+			field, _ := t.FieldByName(name)
+			return field.Tag.Get("yaml") + " " + rest
+		}
+		return comment
+	}
 }
 
 // schemaOf gives the schema of the types that read themselves, nil for others.
