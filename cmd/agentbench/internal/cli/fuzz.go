@@ -120,7 +120,7 @@ func (f *fuzzFlags) check(cmd *cobra.Command, paths []string) error {
 	}
 	for _, name := range f.files {
 		if name != "-" && filepath.Ext(name) != ".jsonl" {
-			return misuse("give it a name that ends in .jsonl", "cannot write %q: counts are written in the format jsonl only", name)
+			return misuse("give it a name that ends in .jsonl", "cannot write %q: fuzz writes only jsonl", name)
 		}
 	}
 	if f.variant == "" {

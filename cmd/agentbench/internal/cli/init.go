@@ -15,8 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// starter is the project that init writes. What belongs into .github stands in
-// a folder without the dot.
+// starter is the project that init writes. Its folder github becomes .github.
 //
 //go:embed starter
 var starter embed.FS
@@ -24,11 +23,11 @@ var starter embed.FS
 func newInit() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [FOLDER]",
-		Short: "Write a small project to begin with",
-		Long: `Write a small project to begin with into FOLDER (the working directory unless it
-is named): two scenarios, a variant, an agentbench.yaml and a workflow for CI,
-with comments. It passes validate and run as it stands. Files that are there
-already are not touched: with one of them nothing is written.`,
+		Short: "Write a small project to start from",
+		Long: `Write a small project to start from to FOLDER (default: the working directory): two
+scenarios, a variant, an agentbench.yaml and a workflow for CI, with comments. It
+passes agentbench validate and run as it is. If one of its files exists already,
+init writes nothing.`,
 		Example: "  agentbench init\n  agentbench init my-agent && cd my-agent && agentbench run",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,7 +56,7 @@ already are not touched: with one of them nothing is written.`,
 	}
 }
 
-// atMostOne refuses a second argument.
+// atMostOne returns an error if there is more than one argument.
 func atMostOne(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return nil
@@ -87,7 +86,7 @@ func starterFiles() (files []starterFile, err error) {
 	return files, err
 }
 
-// refuseExisting says which files are in the way.
+// refuseExisting returns an error that names the files that exist already.
 func refuseExisting(folder string, files []starterFile) error {
 	var there []string
 	for _, f := range files {
@@ -98,19 +97,15 @@ func refuseExisting(folder string, files []starterFile) error {
 	if len(there) == 0 {
 		return nil
 	}
-	return misuse("name another folder, or move what is there away", "nothing was written: %s already there", are(there))
-}
-
-// are lists names with the verb that fits.
-func are(names []string) string {
-	if len(names) == 1 {
-		return names[0] + " is"
+	verb := "exist"
+	if len(there) == 1 {
+		verb = "exists"
 	}
-	return strings.Join(names, ", ") + " are"
+	return misuse("name another folder, or move the files away", "nothing was written: %s already %s", strings.Join(there, ", "), verb)
 }
 
-// writeStarter writes all files or none: on a failure it removes what it made,
-// folders too.
+// writeStarter writes all files or none: if it fails, it removes the files and
+// folders that it created.
 func writeStarter(folder string, files []starterFile) (err error) {
 	var made []string // folders, the outer ones first
 	var begun []*outfile.File
@@ -155,8 +150,8 @@ func writeStarter(folder string, files []starterFile) (err error) {
 	return nil
 }
 
-// makeFolders makes a folder and those above it, and returns the ones that were
-// not there, the outer ones first.
+// makeFolders creates a folder and those above it, and returns the ones that did
+// not exist, the outer ones first.
 func makeFolders(path string) (made []string, err error) {
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {

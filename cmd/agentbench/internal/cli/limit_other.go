@@ -2,5 +2,5 @@
 
 package cli
 
-// openFileLimit is how many files the program may have open, 0 = nobody knows.
+// openFileLimit returns how many files the program may have open, 0 = unknown.
 func openFileLimit() uint64 { return 0 }

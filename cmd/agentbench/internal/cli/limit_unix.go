@@ -4,7 +4,7 @@ package cli
 
 import "syscall"
 
-// openFileLimit is how many files the program may have open, 0 = nobody knows.
+// openFileLimit returns how many files the program may have open, 0 = unknown.
 func openFileLimit() uint64 {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {

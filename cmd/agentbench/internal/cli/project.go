@@ -23,24 +23,24 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// projectName is the file that says what flags would say, for a whole project.
+// projectName is the name of the file that sets flags for a whole project.
 const projectName = "agentbench.yaml"
 
-// maxProject bounds it.
+// maxProject is the largest size of the project's file, in bytes.
 const maxProject = 16 << 10
 
-// pathFlags are the flags that take paths, and variantFlags those that take
-// presets as well. In the file a path is seen from its folder.
+// pathFlags are the flags whose values are paths, and variantFlags those whose
+// values are paths or presets. In the file, a path is relative to the file's folder.
 var (
 	pathFlags    = []string{"baseline", "goldens", "output", "scenarios"}
 	variantFlags = []string{"reference", "variant"}
 )
 
-// notInProject are flags that make no sense there.
+// notInProject are the flags that the file cannot set.
 var notInProject = []string{"bless", "config", "help"}
 
-// A project is what an agentbench.yaml says: values of flags, for all commands
-// that have them or for one.
+// A project is the content of an agentbench.yaml: values of flags, for one command
+// or for every command that has the flag.
 type project struct {
 	file     string
 	source   []string // its lines
@@ -48,14 +48,14 @@ type project struct {
 	values   map[string]map[string]setting // command, "" = all → flag → value
 }
 
-// A setting is the value of a flag and where it stands.
+// A setting is the value of a flag and its position in the file.
 type setting struct {
 	values []string
 	at     *token.Position
 }
 
-// flagsFromProject sets the flags that neither an argument nor a variable has
-// set from the project's file.
+// flagsFromProject sets flags from the project's file, unless an argument or a
+// variable has set them.
 func flagsFromProject(cmd *cobra.Command) error {
 	root := cmd.Root()
 	if cmd == root || slices.Contains([]string{"version", "help", "completion"}, projectKey(cmd)) {
@@ -72,8 +72,8 @@ func flagsFromProject(cmd *cobra.Command) error {
 	return p.apply(cmd)
 }
 
-// projectKey is the key below which the file speaks of a command: that of list
-// scenarios is list.
+// projectKey returns the key of a command in the file. The key of list scenarios
+// is list.
 func projectKey(cmd *cobra.Command) string {
 	for cmd.HasParent() && cmd.Parent().HasParent() {
 		cmd = cmd.Parent()
@@ -81,8 +81,9 @@ func projectKey(cmd *cobra.Command) string {
 	return cmd.Name()
 }
 
-// projectFile finds the file: the one that --config names, else the first
-// agentbench.yaml upwards from the working directory. "" = there is none.
+// projectFile returns the path of the file: the one that --config names, or else
+// the nearest agentbench.yaml in the working directory or a folder above it.
+// "" = there is none.
 func projectFile(given string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -104,7 +105,7 @@ func projectFile(given string) (string, error) {
 	}
 }
 
-// fromHere writes a path as seen from the working directory.
+// fromHere returns a path relative to the working directory.
 func fromHere(path string) string {
 	here, err := os.Getwd()
 	if err != nil {
@@ -116,7 +117,7 @@ func fromHere(path string) string {
 	return path
 }
 
-// readProject reads the file. Keys that no command knows are mistakes.
+// readProject reads the file. Unknown keys are mistakes.
 func readProject(path string, root *cobra.Command) (*project, error) {
 	content, err := readCapped(path)
 	if err != nil {
@@ -136,7 +137,7 @@ func readProject(path string, root *cobra.Command) (*project, error) {
 		switch {
 		case doc.Body == nil:
 		case i > 0:
-			p.mistake(doc.Body.GetToken().Position, "put everything into the first one", "there is a second document")
+			p.mistake(doc.Body.GetToken().Position, "put everything into the first document", "there is a second document")
 		default:
 			p.read(doc.Body, root)
 		}
@@ -185,7 +186,7 @@ func (p *project) read(body ast.Node, root *cobra.Command) {
 		case isCommand:
 			p.command(cmd, k.Value)
 		default:
-			p.mistake(k.Key.GetToken().Position, cmp.Or(text.DidYouMean(name, words), "a key is the name of a flag, with _ for -, or of a command"), "unknown key %q", name)
+			p.mistake(k.Key.GetToken().Position, cmp.Or(text.DidYouMean(name, words), "a key is the name of a command, or of a flag with _ for -"), "unknown key %q", name)
 		}
 	})
 }
@@ -194,7 +195,7 @@ func isMapping(node ast.Node) bool {
 	return node.Type() == ast.MappingType || node.Type() == ast.MappingValueType
 }
 
-// key is the name of a flag as a key of the file.
+// key returns the key of a flag in the file.
 func key(flag string) string { return strings.ReplaceAll(flag, "-", "_") }
 
 // command reads the flags of one command.
@@ -208,7 +209,7 @@ func (p *project) command(cmd *cobra.Command, value ast.Node) {
 					words = append(words, key(f.Name))
 				}
 			})
-			p.mistake(k.Key.GetToken().Position, cmp.Or(text.DidYouMean(name, words), cmd.CommandPath()+" --help lists the flags"), "%s has no flag %q that can stand here", cmd.CommandPath(), name)
+			p.mistake(k.Key.GetToken().Position, cmp.Or(text.DidYouMean(name, words), cmd.CommandPath()+" --help lists the flags"), "%s has no flag %q that can be set here", cmd.CommandPath(), name)
 			return
 		}
 		p.set(cmd.Name(), f, k.Value)
@@ -239,17 +240,17 @@ func takesMany(f *pflag.Flag) bool {
 	return many
 }
 
-// isPath reports whether what stands for a variant is the path of its file.
+// isPath reports whether a variant is given by the path of its file.
 func isPath(variant string) bool {
 	return strings.Contains(variant, "/") || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(variant))
 }
 
-// local turns a path seen from the file's folder into one seen from here. The
-// file may come with a repository that nobody has read: what it names must lie
-// within its folder.
+// local turns a path relative to the file's folder into one relative to the
+// working directory. The file may be part of an untrusted repository, so the path
+// must be within its folder.
 func (p *project) local(path string, node ast.Node) string {
 	if !filepath.IsLocal(path) {
-		p.mistake(node.GetToken().Position, "give such a path as a flag", "%q does not lie within the folder of this file", path)
+		p.mistake(node.GetToken().Position, "set such a path with a flag", "%q is not within the folder of this file", path)
 		return path
 	}
 	near := filepath.Join(filepath.Dir(p.file), path)
@@ -275,7 +276,7 @@ func (p *project) each(node ast.Node, do func(k *ast.MappingValueNode, name stri
 	for _, k := range pairs {
 		name := k.Key.GetToken().Value
 		if seen[name] {
-			p.mistake(k.Key.GetToken().Position, "", "%q stands twice", name)
+			p.mistake(k.Key.GetToken().Position, "", "%q is set twice", name)
 			continue
 		}
 		seen[name] = true
@@ -308,7 +309,7 @@ func (p *project) scalar(node ast.Node) string {
 	return ""
 }
 
-// mistake notes what is wrong at a place of the file.
+// mistake adds a mistake at a position of the file.
 func (p *project) mistake(at *token.Position, hint, format string, args ...any) {
 	m := &scenarios.Mistake{File: p.file, Line: at.Line, Column: at.Column, Problem: text.Line(fmt.Sprintf(format, args...)), Hint: hint}
 	if at.Line >= 1 && at.Line <= len(p.source) {
@@ -317,14 +318,14 @@ func (p *project) mistake(at *token.Position, hint, format string, args ...any) 
 	p.mistakes = append(p.mistakes, m)
 }
 
-// apply sets the flags of a command that neither an argument nor a variable has
-// set: what the file says of the command comes before what it says of all.
+// apply sets the flags of a command, unless an argument or a variable has set
+// them. A value for the command beats one for all commands.
 func (p *project) apply(cmd *cobra.Command) error {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		s, said := p.values[projectKey(cmd)][f.Name]
 		if !said {
 			s, said = p.values[""][f.Name]
-			said = said && (takesMany(f) || len(s.values) == 1 && f.Name != "output") // results are for those that may write several files
+			said = said && (takesMany(f) || len(s.values) == 1 && f.Name != "output") // output for all commands is only for those that write several files
 		}
 		if f.Changed || !said {
 			return
@@ -347,7 +348,7 @@ func (p *project) apply(cmd *cobra.Command) error {
 	return nil
 }
 
-// projectMark marks a flag whose value is from the project's file.
+// projectMark is the annotation of a flag that the project's file has set.
 const projectMark = "agentbench-project"
 
 func (p *project) mark(f *pflag.Flag) {
@@ -357,5 +358,5 @@ func (p *project) mark(f *pflag.Flag) {
 	f.Annotations[projectMark] = []string{p.file}
 }
 
-// fromProject reports whether a flag has its value from the project's file.
+// fromProject reports whether the project's file has set a flag.
 func fromProject(f *pflag.Flag) bool { return len(f.Annotations[projectMark]) > 0 }

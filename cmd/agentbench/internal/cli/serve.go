@@ -33,23 +33,23 @@ func newServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [SCENARIO…]",
 		Short: "Serve the scripted model over HTTP, for your own agent",
-		Long: `Serve the model of scenarios over HTTP: OpenAI Chat Completions and Responses and
-Anthropic Messages, streamed and not, with the failures that the scenarios
-script. Point your agent's base URL at it, and your agent's own loop is tested.
+		Long: `Serve the scripted model of scenarios over HTTP, with its failures, streamed or
+whole: as OpenAI Chat Completions and Responses and as Anthropic Messages. Set your
+agent's base URL to it, and you test your agent's own loop.
 
-A SCENARIO is an embedded one, as suite/name or as name where that is clear, or
-the path of a file or a folder; without one all embedded scenarios are served.
-One scenario answers under /v1, whatever the name of the model; each of several
-under /run/SUITE/SCENARIO/SEED/v1, or under /v1 by its name as the model's.
+A SCENARIO is an embedded one (suite/name, or name if only one suite has it) or the
+path of a file or a folder; without a SCENARIO all embedded ones are served. A
+single scenario answers under /v1, whatever the model is called. Each of several
+answers under /run/SUITE/SCENARIO/SEED/v1, or under /v1 if the model has its name.
 
-Where a request stands in the script follows from its messages; nothing is
-kept of a conversation, and your agent runs its own tools. The journal at
-/__agentbench/journal tells what was asked, which faults fired, and where your
+The server finds its place in the script from the messages of each request and
+stores no conversation; your agent runs its own tools. The journal at
+/__agentbench/journal lists the requests, the faults that fired, and where your
 agent broke the protocol. docs/serve.md says more.
 
-The server takes connections from this machine only (127.0.0.1), until Ctrl-C,
-which ends it with the exit code 0. Replies take as long as they do in the
-script, 2s where it says nothing; --speed 100 makes that 20ms.`,
+The server accepts connections only from this machine (127.0.0.1). Ctrl-C ends it
+with the exit code 0. A reply takes as long as in the script, by default 2s; with
+--speed 100 it takes 20ms.`,
 		Example: `  agentbench serve rate-limited-twice
   agentbench serve --port 8080 --speed 100
   agentbench serve my-scenarios/ --fault 'error model 10% 503' -o results.jsonl`,
@@ -58,15 +58,15 @@ script, 2s where it says nothing; --speed 100 makes that 20ms.`,
 		},
 		RunE: func(cmd *cobra.Command, names []string) error { return f.run(cmd, names) },
 	}
-	cmd.Flags().Var(&f.port, "port", "listen on this port; 0 takes a free one")
-	cmd.Flags().Var(&f.seed, "seed", "the seed of what is drawn at random where the path names none")
-	cmd.Flags().Var(&f.speed, "speed", "divide all waits by this")
-	cmd.Flags().Var(&f.faults, "fault", "let this go wrong in each conversation, whatever its script says: such as 'error model 10% 503'; can be repeated")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write what the journal tells to `FILE`.jsonl as well")
+	cmd.Flags().Var(&f.port, "port", "listen on port `N`; 0 means any free port")
+	cmd.Flags().Var(&f.seed, "seed", "the seed of random numbers, unless the path has one")
+	cmd.Flags().Var(&f.speed, "speed", "divide all waits by `N`")
+	cmd.Flags().Var(&f.faults, "fault", "add this `FAULT` to every conversation, such as 'error model 10% 503'; can be repeated")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "also write the journal to `FILE`.jsonl")
 	return cmd
 }
 
-// A port is a flag that takes the number of a TCP port.
+// A port is a flag whose value is the number of a TCP port.
 type port uint16
 
 func (p *port) String() string { return strconv.Itoa(int(*p)) }
@@ -81,7 +81,7 @@ func (p *port) Set(s string) error {
 	return nil
 }
 
-// A speed is a flag that takes a positive number.
+// A speed is a flag whose value is a number from 0.001 to 1e9.
 type speed float64
 
 func (v *speed) String() string { return strconv.FormatFloat(float64(*v), 'g', -1, 64) }
@@ -98,7 +98,7 @@ func (v *speed) Set(s string) error {
 
 func (f *serveFlags) run(cmd *cobra.Command, names []string) error {
 	if f.output != "" && filepath.Ext(f.output) != ".jsonl" {
-		return misuse("give it a name that ends in .jsonl", "cannot write %q: what is served is written in the format jsonl only", f.output)
+		return misuse("give it a name that ends in .jsonl", "cannot write %q: serve writes only jsonl", f.output)
 	}
 	chosen, err := servedScenarios(names)
 	if err != nil {
@@ -111,7 +111,7 @@ func (f *serveFlags) run(cmd *cobra.Command, names []string) error {
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", f.port.String()))
 	if err != nil {
-		return misuse("--port 0 takes a free one", "cannot listen on port %s: %s", f.port.String(), plainNetError(err))
+		return misuse("--port 0 uses any free port", "cannot listen on port %s: %s", f.port.String(), plainNetError(err))
 	}
 	if err := out.create(cmd.ErrOrStderr(), f.output, f.header(len(chosen))); err != nil {
 		listener.Close()
@@ -124,13 +124,13 @@ func (f *serveFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	if err == nil {
-		f.tell(cmd.OutOrStdout(), &total)
+		f.showTally(cmd.OutOrStdout(), &total)
 	}
 	return err
 }
 
-// servedScenarios gives the scenarios of that name, or in the files and folders
-// at that path; all embedded ones without a name.
+// servedScenarios returns the embedded scenarios with these names, and those in the
+// files and folders at these paths. Without names it returns all embedded ones.
 func servedScenarios(names []string) ([]*scenarios.Scenario, error) {
 	if len(names) == 0 {
 		all, err := scenarios.Load()
@@ -158,13 +158,13 @@ func servedScenarios(names []string) ([]*scenarios.Scenario, error) {
 	more, err := scenarios.Load(paths...)
 	for _, s := range more {
 		if s.Cassette != "" {
-			return nil, misuse("agentbench run plays it", "%s cannot be served: its model is a recording", s.File)
+			return nil, misuse("agentbench run plays it", "%s cannot be served: its model is a cassette", s.File)
 		}
 	}
 	return append(chosen, more...), badInput(err)
 }
 
-// scripts gives what is served, with the faults laid over it.
+// scripts returns the scripts of the scenarios, with the faults of --fault added.
 func (f *serveFlags) scripts(chosen []*scenarios.Scenario) []serve.Scenario {
 	list := make([]serve.Scenario, len(chosen))
 	for i, s := range chosen {
@@ -175,7 +175,8 @@ func (f *serveFlags) scripts(chosen []*scenarios.Scenario) []serve.Scenario {
 	return list
 }
 
-// plainNetError is why a port cannot be had, without its address.
+// plainNetError returns the reason why a port is not available, without its
+// address.
 func plainNetError(err error) error {
 	var call *os.SyscallError
 	if errors.As(err, &call) {
@@ -184,7 +185,7 @@ func plainNetError(err error) error {
 	return err
 }
 
-// announce says where the server is.
+// announce prints the server's address.
 func (f *serveFlags) announce(w io.Writer, chosen []*scenarios.Scenario, url string) {
 	what, path := text.Count(len(chosen), "scenario"), "/run/SUITE/SCENARIO/SEED/v1"
 	if len(chosen) == 1 {
@@ -195,11 +196,11 @@ func (f *serveFlags) announce(w io.Writer, chosen []*scenarios.Scenario, url str
 	if f.speed != 1 {
 		fmt.Fprintf(w, "waits are divided by %s (--speed)\n", f.speed.String())
 	}
-	fmt.Fprintln(w, "it takes connections from this machine only; Ctrl-C ends it")
+	fmt.Fprintln(w, "it accepts connections only from this machine; Ctrl-C ends it")
 }
 
-// tell says what was served.
-func (f *serveFlags) tell(w io.Writer, total *serve.Tally) {
+// showTally prints how many requests were served, and the faults.
+func (f *serveFlags) showTally(w io.Writer, total *serve.Tally) {
 	faults := 0
 	for _, n := range total.Faults {
 		faults += n
@@ -213,13 +214,13 @@ func (f *serveFlags) header(n int) scenarios.Header {
 		Order: []string{}, Variants: map[string]json.RawMessage{}, Scenarios: n}
 }
 
-// A servedFile takes the entries of the journal, if anybody wants them: a
-// results file whose lines are of the type request, and the last of the type
-// served.
+// A servedFile writes the entries of the journal to the file of --output, if there
+// is one. It is a results file: its lines have the type request, and the last one
+// has the type served.
 type servedFile struct {
 	file     *resultFile
 	redactor *secrets.Redactor
-	err      error // the first of writing an entry
+	err      error // the first error of writing an entry
 }
 
 func (f *servedFile) create(stderr io.Writer, path string, h scenarios.Header) (err error) {
@@ -243,7 +244,7 @@ func (f *servedFile) write(line any) {
 	f.err = err
 }
 
-// complete writes the last line and gives the file its name.
+// complete writes the last line and commits the file.
 func (f *servedFile) complete(total *serve.Tally) error {
 	if f.file == nil {
 		return nil

@@ -77,7 +77,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("got %s, want %d", resp.Status, want)
 		}
 	}
-	want := "journal: " + first[1] + "/__agentbench/journal\nwaits are divided by 1e+06 (--speed)\nit takes connections from this machine only; Ctrl-C ends it\n" +
+	want := "journal: " + first[1] + "/__agentbench/journal\nwaits are divided by 1e+06 (--speed)\nit accepts connections only from this machine; Ctrl-C ends it\n" +
 		"3 requests: 2 faults fired, 0 refused, 0 with protocol problems of the client\n"
 	if got := s.end(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -173,7 +173,7 @@ func TestServePortTaken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "served.jsonl")
 	var stdout, stderr bytes.Buffer
 	code := run(context.Background(), []string{"serve", "only-an-answer", "--port", port, "-o", file}, strings.NewReader(""), &stdout, &stderr)
-	want := "error: cannot listen on port " + port + ": address already in use\nhint: --port 0 takes a free one\n"
+	want := "error: cannot listen on port " + port + ": address already in use\nhint: --port 0 uses any free port\n"
 	if code != exitUsage || stderr.String() != want || stdout.Len() > 0 {
 		t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
 	}

@@ -19,7 +19,7 @@ const (
 	mostConversations = 100_000
 )
 
-// overBoth is the word for one way after the other.
+// overBoth is the value of --over for process and then http.
 const overBoth = "both"
 
 type soakFlags struct {
@@ -37,31 +37,31 @@ func newSoak() *cobra.Command {
 	f := &soakFlags{conversations: soakConversations, rounds: soakRounds, over: overBoth}
 	cmd := &cobra.Command{
 		Use:   "soak",
-		Short: "Run many conversations at once, in real time, and look for deadlocks and leaks",
-		Long: `Run the loop in its live world: goroutines, timers, the clock. Many scripted
-conversations are at work at once, and where one ends the next begins: healthy
-ones, a runaway, an error spiral, flaky and hung tools, one that is deaf to its
-cancel, a busy model, a user who gives up. Their model is a function in this
-process, then one behind HTTP: agentbench's own server, asked by real clients.
+		Short: "Run many conversations at once, in real time, to find deadlocks and leaks",
+		Long: `Run the loop in its live world, with goroutines, timers and the real clock. Many
+scripted conversations run at once, and a new one starts when one ends: healthy
+ones, a runaway, an error spiral, flaky and hung tools, a tool that ignores its
+cancel, a busy model, a user who gives up. Their model is first a function in this
+process, and then agentbench's own server, which real clients ask over HTTP.
 
-The verdict is a pass if every conversation ended as its script does in the
-simulated world, none stood still, and nothing is left over: no goroutine, no
-file, no memory; and under the steady load memory has a slope of about zero (less
-than 512 bytes a conversation). Ctrl-C ends all of them: each must be cancelled
-in order, and the last one within 2 s. The exit code is 1 if the verdict is none.`,
+soak passes if every conversation ends as its script does in the simulated world,
+none stands still, no goroutine, file or memory is left over, and memory does not
+grow under the steady load (by less than 512 bytes a conversation). Ctrl-C cancels
+all conversations; each must end properly, the last one within 2 s. The exit code
+is 1 if soak does not pass.`,
 		Example: `  agentbench soak
   agentbench soak -n 10000 --over process --rounds 3
   agentbench soak --time 10m -o soak.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	cmd.Flags().VarP(&f.conversations, "conversations", "n", "keep that many at work at once")
-	cmd.Flags().Var(&f.rounds, "rounds", "have so many conversations one after another in each place")
-	cmd.Flags().DurationVar(&f.time, "time", 0, "begin conversations for that long, such as 60s, instead of a number of rounds")
-	cmd.Flags().DurationVar(&f.watchdog, "watchdog", 30*time.Second, "call it a deadlock when a conversation stands still for that long")
-	addChoice(cmd, &f.over, "over", "what is between the loop and the model: process (nothing), http, or both, one after the other", string(soak.Process), string(soak.HTTP), overBoth)
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write the figures to `FILE`.json as well")
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show nothing: the exit code tells")
+	cmd.Flags().VarP(&f.conversations, "conversations", "n", "run `N` conversations at once")
+	cmd.Flags().Var(&f.rounds, "rounds", "run `N` conversations one after another in each place")
+	cmd.Flags().DurationVar(&f.time, "time", 0, "start conversations for this `DURATION`, such as 60s, instead of a number of rounds")
+	cmd.Flags().DurationVar(&f.watchdog, "watchdog", 30*time.Second, "report a deadlock if a conversation stands still for this `DURATION`")
+	addChoice(cmd, &f.over, "over", "how the loop asks the model: process (a function call), http, or both, one after the other", string(soak.Process), string(soak.HTTP), overBoth)
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "also write the figures to `FILE`.json")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print nothing; the exit code has the verdict")
 	addNoColor(cmd, &f.noColor)
 	return cmd
 }
@@ -115,18 +115,18 @@ func (f *soakFlags) check(cmd *cobra.Command) error {
 	changed := cmd.Flags().Changed
 	switch {
 	case f.conversations > mostConversations:
-		return misuse("more than that is a test of the machine", "-n is at most %d, not %d", mostConversations, f.conversations)
+		return misuse("more would test the machine, not the loop", "-n must be at most %d, not %d", mostConversations, f.conversations)
 	case changed("time") && f.time <= 0:
-		return misuse("such as 60s", "--time must be longer than nothing, not %v", f.time)
+		return misuse("such as 60s", "--time must be longer than 0s, not %v", f.time)
 	case changed("time") && changed("rounds"):
 		return misuse("leave one of them out", "--time and --rounds contradict each other")
 	case f.watchdog < time.Second:
-		return misuse("such as 30s", "--watchdog must be a second or more, not %v", f.watchdog)
+		return misuse("such as 30s", "--watchdog must be at least 1s, not %v", f.watchdog)
 	case f.output != "" && filepath.Ext(f.output) != ".json":
-		return misuse("give it a name that ends in .json", "cannot write %q: figures are written in the format json only", f.output)
+		return misuse("give it a name that ends in .json", "cannot write %q: soak writes only json", f.output)
 	}
 	if most := openFileLimit(); f.over != string(soak.Process) && most > 0 && uint64(f.conversations)*2+100 > most {
-		return misuse("ulimit -n raises it; --over process needs none", "-n %d over HTTP needs %d open files, and the limit is %d", f.conversations, f.conversations*2+100, most)
+		return misuse("ulimit -n raises the limit; --over process needs no files", "-n %d over HTTP needs %d open files, and the limit is %d", f.conversations, f.conversations*2+100, most)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (f *soakFlags) write(stderr io.Writer, all []*soak.Report) error {
 	return out.Commit()
 }
 
-// showSoak writes the figures of one way.
+// showSoak prints the figures of a report.
 func showSoak(w io.Writer, r *soak.Report) {
 	seconds := r.Elapsed.Seconds()
 	fmt.Fprintf(w, "over %s: %s at once, %s in all, %s\n", r.Over, text.Count(r.Conversations, "conversation"), number(r.Ended), took(r.Elapsed))
@@ -187,7 +187,7 @@ func showSoak(w io.Writer, r *soak.Report) {
 	}
 }
 
-// took writes a duration as people read it.
+// took formats a duration with about three digits.
 func took(d time.Duration) string {
 	switch {
 	case d >= 10*time.Second:

@@ -17,9 +17,9 @@ func newValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [PATH…]",
 		Short: "Check scenario files and variants without running them",
-		Long: `Check scenario files, or folders of them, and the variants that are named with
---variant, and tell all that is wrong at once. Without a PATH and a variant the
-scenarios of --scenarios are checked, or else the embedded suites.`,
+		Long: `Check scenario files or folders of them, and the variants of --variant, and print
+all mistakes at once. Without a PATH and --variant, validate checks the scenarios
+of --scenarios, or else the embedded suites.`,
 		Example: `  agentbench validate my-scenarios/
   agentbench validate --variant my-limits.yaml`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -30,7 +30,7 @@ scenarios of --scenarios are checked, or else the embedded suites.`,
 		},
 	}
 	addScenarios(cmd, &elsewhere)
-	addVariants(cmd, &variants, "check this `VARIANT`: a preset or a YAML file; can be repeated")
+	addVariants(cmd, &variants, "check this `VARIANT`, a preset or a YAML file; can be repeated")
 	return cmd
 }
 
@@ -63,7 +63,7 @@ func validate(cmd *cobra.Command, paths, variants []string) error {
 	return nil
 }
 
-// validateScenarios checks scenario files and counts those that are fine.
+// validateScenarios checks scenario files and counts those without mistakes.
 func validateScenarios(paths []string) (fine int, err error) {
 	all, err := scenarios.Load(paths...)
 	var mistakes scenarios.Mistakes
@@ -77,10 +77,10 @@ func validateScenarios(paths []string) (fine int, err error) {
 	case err != nil:
 		return 0, badInput(err)
 	}
-	return len(all), nil // a file holds one
+	return len(all), nil // a file has one scenario
 }
 
-// scenarioFiles gives the files that [scenarios.Load] reads.
+// scenarioFiles returns the files that [scenarios.Load] reads.
 func scenarioFiles(paths []string) map[string]bool {
 	files := map[string]bool{}
 	for _, root := range paths {
@@ -104,7 +104,7 @@ func isScenario(d fs.DirEntry) bool {
 	return !d.IsDir() && yaml && name != "agentbench.yaml" && !strings.HasPrefix(name, ".")
 }
 
-// validated tells in one line how many files are fine, and how many not.
+// validated returns the counts in one line: files that are fine, and mistakes.
 func validated(fine int, wrong []error) string {
 	line := text.Count(fine, "file") + " fine"
 	bad, mistakes := map[string]bool{}, 0

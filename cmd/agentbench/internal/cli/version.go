@@ -12,14 +12,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is the version of the program, as `agentbench version` and the header
-// of a results file say it. A release's tag is the same.
+// Version is the version of the program. `agentbench version` prints it, results
+// files have it in their header, and the tag of a release is the same.
 const Version = "0.1.0"
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version, and the commit it was built from",
+		Short:   "Print the version and the commit it was built from",
 		Example: "  agentbench version",
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return printVersion(cmd.OutOrStdout()) },
@@ -35,9 +35,9 @@ func printVersion(w io.Writer) error {
 	return err
 }
 
-// revision returns the commit that this binary was built from: 12 characters,
-// then "+dirty" where the checkout had changes; "" where the build recorded
-// none, as go run does.
+// revision returns the commit that this program was built from: 12 characters,
+// then "+dirty" if the checkout had changes. It returns "" if the build recorded
+// no commit, as with go run.
 var revision = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -46,8 +46,8 @@ var revision = sync.OnceValue(func() string {
 	return revisionOf(info)
 })
 
-// pseudo is the end of a version that names a commit, which `go install` of a
-// commit gives.
+// pseudo matches the end of a version that names a commit, as `go install` of a
+// commit sets it.
 var pseudo = regexp.MustCompile(`[-.]\d{14}-([0-9a-f]{12})(\+dirty)?$`)
 
 func revisionOf(info *debug.BuildInfo) string {
@@ -69,14 +69,15 @@ func revisionOf(info *debug.BuildInfo) string {
 	return ""
 }
 
-// headerOf returns the header of a results file of this program.
+// headerOf returns the header of a results file for o, with this program's version
+// and commit.
 func headerOf(o *scenarios.Options) scenarios.Header {
 	h := o.Header(Version)
 	h.Revision = revision()
 	return h
 }
 
-// noArguments refuses arguments that are not flags.
+// noArguments returns an error if there is an argument.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

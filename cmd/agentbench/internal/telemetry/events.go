@@ -30,7 +30,7 @@ type ToolCall struct {
 	ArgsValid bool   `json:"args_valid"`
 }
 
-// A ToolResult says how the call ended.
+// A ToolResult is how the call ended.
 type ToolResult struct {
 	OK       bool   `json:"ok"`
 	Err      string `json:"err"` // a code of the taxonomy, None for a success; vetoed, refused or not-started where it did not run
@@ -43,26 +43,26 @@ type Policy struct {
 	TimeBudgetS float64 `json:"time_budget_s"`
 }
 
-// An Outcome says whether the run goes on, and with what.
+// An Outcome is the state of the run after the event.
 type Outcome struct {
 	Status     string `json:"status"`      // continue, or an end state
 	NextAction string `json:"next_action"` // "" at the end
 }
 
-// Timings are in milliseconds of the run's own time.
+// Timings are in milliseconds of the run's virtual time.
 type Timings struct {
 	LatencyMS int64 `json:"latency_ms"`
 }
 
-// Tokens are those of a reply, or of the whole run at its end.
+// Tokens are those of a reply, or at the end those of the whole run.
 type Tokens struct {
 	Input  int64 `json:"input"`
 	Output int64 `json:"output"`
 }
 
-// Events folds a session's trace into events: one for each reply and question
-// (planner), each result (executor), each critique (critic), and each end
-// (planner, intent stop).
+// Events turns a session's trace into events: one for each reply and question
+// (planner), each result (executor), each critique that names gaps (critic), and
+// each end of a run (planner, intent stop). id becomes the trace_id.
 func Events(id string, cfg loop.Config, trace loop.Trace) []Event {
 	f := folder{calls: clock{}, base: Event{TraceID: id, Outcome: Outcome{Status: "continue"},
 		Policy: Policy{MaxTurns: cfg.Limits.Turns, TimeBudgetS: cfg.Time.Run.Seconds()}}}

@@ -19,13 +19,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// An Exporter sends sessions as spans: invoke_agent for a run, chat for a try of
+// An Exporter sends sessions as spans: invoke_agent for a run, chat for each try of
 // a model request, execute_tool for a call.
 type Exporter struct {
 	// Content adds arguments and results to the spans.
 	Content bool
-	// Start is the instant that virtual time 0 stands for; NewExporter sets it
-	// to the Unix epoch.
+	// Start is the real time of virtual time 0. NewExporter sets it to the Unix
+	// epoch.
 	Start time.Time
 
 	provider *sdktrace.TracerProvider
@@ -33,7 +33,7 @@ type Exporter struct {
 	sent     *sending
 }
 
-// sending keeps the first error of an exporter, which the SDK would only log.
+// sending keeps the first error of an exporter. The SDK would only log it.
 type sending struct {
 	sdktrace.SpanExporter
 	mu  sync.Mutex
@@ -50,9 +50,9 @@ func (s *sending) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan
 	return nil
 }
 
-// NewExporter sends spans to an OTLP/HTTP endpoint, a URL such as
-// http://127.0.0.1:4318. seed makes the trace and span ids: the same traces
-// sent in the same order are the same bytes.
+// NewExporter returns an exporter that sends spans to an OTLP/HTTP endpoint, a URL
+// such as http://127.0.0.1:4318. seed determines the trace and span ids, so equal
+// traces in equal order are equal bytes.
 func NewExporter(ctx context.Context, endpoint string, seed uint64) (*Exporter, error) {
 	to, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(strings.TrimSuffix(endpoint, "/")+"/v1/traces"))
 	if err != nil {
@@ -67,7 +67,7 @@ func NewExporter(ctx context.Context, endpoint string, seed uint64) (*Exporter, 
 	return &Exporter{Start: time.Unix(0, 0).UTC(), provider: provider, tracer: provider.Tracer("agentbench"), sent: sent}, nil
 }
 
-// Close sends what is left, and ends the exporter. The error is the first one
+// Close sends the remaining spans and ends the exporter. It returns the first error
 // of the endpoint.
 func (x *Exporter) Close(ctx context.Context) error {
 	err := x.provider.Shutdown(ctx)
@@ -76,9 +76,9 @@ func (x *Exporter) Close(ctx context.Context) error {
 	return cmp.Or(x.sent.err, err)
 }
 
-// Send sends a session. agent is its name, as in stuck-loops/same-call-forever.
-// redact takes secrets and personal data out of a text; it is called with all
-// texts of the trace, in order.
+// Send sends a session. agent is the scenario's name, such as
+// stuck-loops/same-call-forever. redact removes secrets and personal data from a
+// text; Send calls it with all texts of the trace, in order.
 func (x *Exporter) Send(ctx context.Context, agent string, t loop.Trace, redact func(string) string) {
 	t = t.Map(redact)
 	s := sender{x: x, ctx: ctx, agent: agent, calls: clock{}}
@@ -88,7 +88,7 @@ func (x *Exporter) Send(ctx context.Context, agent string, t loop.Trace, redact 
 	s.endRun(nil)
 }
 
-// A sender folds one trace into spans.
+// A sender turns one trace into spans.
 type sender struct {
 	x     *Exporter
 	ctx   context.Context
@@ -101,8 +101,8 @@ type sender struct {
 	chat   trace.Span
 }
 
-// at is virtual time as a span's. No span, event or end may go without: it
-// would show the machine's own time.
+// at returns virtual time as the time of a span. Every span, event and end must
+// have it, or it would show the machine's own time.
 func (s *sender) at(d time.Duration) trace.SpanEventOption {
 	return trace.WithTimestamp(s.x.Start.Add(d))
 }
@@ -162,8 +162,8 @@ func (s *sender) endChat(problem string, attrs ...attribute.KeyValue) {
 	s.chat = nil
 }
 
-// call makes the span of a call that is over. A call that was not executed has
-// none.
+// call makes the span of a call that is over. A call that was not executed has no
+// span.
 func (s *sender) call(t *callTime, e *loop.Effect) {
 	_, span := s.x.tracer.Start(s.runCtx, "execute_tool "+t.name, s.at(t.start), trace.WithAttributes(
 		semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(t.name), semconv.GenAIToolCallID(e.Ref.String()),
@@ -181,7 +181,7 @@ func (s *sender) call(t *callTime, e *loop.Effect) {
 	span.End(s.at(t.end))
 }
 
-// endRun ends the span of a run; out is nil where the trace broke off.
+// endRun ends the span of a run. out is nil if the trace breaks off.
 func (s *sender) endRun(out *loop.Outcome) {
 	s.endChat("cancelled")
 	if s.run == nil {
@@ -198,7 +198,7 @@ func (s *sender) endRun(out *loop.Outcome) {
 	s.run, s.runCtx = nil, nil
 }
 
-// ids makes ids from a seed.
+// ids makes trace and span ids from a seed.
 type ids struct{ rand *rand.Rand }
 
 func (g *ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {

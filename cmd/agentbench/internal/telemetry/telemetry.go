@@ -1,7 +1,7 @@
 // Package telemetry exports traces to observability tools: as the specification's
-// events in JSON Lines ([Events]), and as OpenTelemetry GenAI spans
-// ([Exporter]). Both are folds over a trace, made after the run; nothing leaves
-// the machine unless an endpoint is named, and spans are redacted.
+// events in JSON Lines ([Events]), and as OpenTelemetry GenAI spans ([Exporter]).
+// Both read a trace after its run. Nothing leaves the machine unless the user names
+// an endpoint, and spans are redacted.
 package telemetry
 
 import (
@@ -10,14 +10,14 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A callTime is the name and the time of a call.
+// A callTime is the name, the arguments and the times of a call.
 type callTime struct {
 	name, args string
 	start, end time.Duration // end is 0 until a try has ended
 	tries      int
 }
 
-// A clock folds the times of a trace's calls, by number.
+// A clock collects the times of a trace's calls, by their numbers.
 type clock map[int]*callTime
 
 func (c clock) read(r *loop.Record) {
