@@ -186,8 +186,8 @@ type Retry struct {
 	Base    time.Duration `yaml:"base"`
 	Backoff Backoff       `yaml:"backoff"`
 	Cap     time.Duration `yaml:"cap"`
-	// Timeouts allows a retry after a try that ran out of time. After an abandoned
-	// try the tool must also be [Idempotent].
+	// Timeouts allows a retry after a try that ran out of time, unless the tool is
+	// [NotIdempotent]. After an abandoned try it must be [Idempotent].
 	Timeouts bool `yaml:"timeouts"`
 	// Codes lists the codes that are retried.
 	Codes []Code `yaml:"codes"`

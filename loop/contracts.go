@@ -371,8 +371,9 @@ func (m *Machine) resolve(c *call) Resolution {
 // whatFailed returns the row and the columns of the policy table for a call.
 func (m *Machine) whatFailed(c *call) Failing {
 	p := &m.cfg.Policy
-	// A session that was resumed does not know whether the call took effect.
-	lost := c.why == Executed && c.code == Cancelled && c.spec.Idempotent == NotIdempotent
+	// Neither a resumed session nor one that cancelled the try knows whether the call
+	// took effect.
+	lost := c.why == Executed && (c.code == Cancelled || c.timedOut) && c.spec.Idempotent == NotIdempotent
 	return Failing{
 		Code:        c.code,
 		RetriesLeft: c.why == Executed && !lost && m.mayRetry(c),

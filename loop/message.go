@@ -71,10 +71,10 @@ const (
 	// Idempotent: an abandoned try may be retried, and a resumed session runs a
 	// call without a result again.
 	Idempotent Idempotence = "true"
-	// NotIdempotent: an abandoned try is not retried, and a resumed session never
-	// runs the call again. It ends the call with [Cancelled], and neither a retry
-	// nor the fallback follows. See
-	// [github.com/agentbench-go/agentbench/loop/session].
+	// NotIdempotent: a try that timed out is not retried, whether the tool
+	// acknowledged the cancel or was abandoned. A resumed session never runs the
+	// call again, but ends it with [Cancelled]. After neither does the fallback
+	// run. See [github.com/agentbench-go/agentbench/loop/session].
 	NotIdempotent Idempotence = "false"
 )
 

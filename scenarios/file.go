@@ -74,8 +74,8 @@ type toolEntry struct {
 	// default), once per batch, or for each call.
 	Permission permissionWord `yaml:"permission"`
 	// Idempotent says whether running a call twice does the same as running it
-	// once. true: an abandoned try may be retried. false: a resumed session never
-	// runs the call again.
+	// once. true: an abandoned try may be retried. false: a try that timed out is
+	// not retried, and a resumed session never runs the call again.
 	Idempotent *bool `yaml:"idempotent"`
 	// Timeout bounds a try, in place of the config's time.tool.
 	Timeout time.Duration `yaml:"timeout"`

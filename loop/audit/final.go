@@ -103,7 +103,7 @@ func (b *book) toolRetry(c *call, n int) retry {
 	transient := slices.Contains(cfg.Codes, loop.Timeout)
 	switch {
 	case b.timedOut(t):
-		r.may = transient && cfg.Timeouts && (!t.abandoned || t.spec.Idempotent == loop.Idempotent)
+		r.may = transient && cfg.Timeouts && (!t.abandoned || t.spec.Idempotent == loop.Idempotent) && !b.lost(t, loop.Timeout)
 		r.must = r.may
 	case t.in != nil:
 		_, code := b.result(t)
@@ -245,10 +245,11 @@ func (b *book) replaceable(t *try) bool {
 	return code.Failed() && code != loop.InvalidInput
 }
 
-// lost reports whether a try of a tool that is not idempotent ended with a code after
-// which it may have taken effect. Then nothing may run it again.
+// lost reports whether a try of a tool that is not idempotent was cancelled, by its
+// own timeout or with the process, so that it may have taken effect. Then nothing may
+// run it again.
 func (b *book) lost(t *try, code loop.Code) bool {
-	return code == loop.Cancelled && t.spec.Idempotent == loop.NotIdempotent
+	return (code == loop.Cancelled || b.timedOut(t)) && t.spec.Idempotent == loop.NotIdempotent
 }
 
 // result returns the text of a try, repaired for the tool's schema, and its code.

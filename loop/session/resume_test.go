@@ -380,6 +380,48 @@ func TestResumeNotIdempotent(t *testing.T) {
 	}
 }
 
+// A call that must not run twice does not run again either if the process is killed
+// while the call is being cancelled because its time ran out, although time-outs are
+// retried.
+func TestResumeTimedOut(t *testing.T) {
+	fresh := func() *loop.Machine {
+		m, err := loop.New(loop.Default(), loop.Task{Text: "go"}, []loop.ToolSpec{{Name: "pay", Idempotent: loop.NotIdempotent}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	// loop.Default lets a try take 30 s: 1+30 = 31.
+	const killed = "   0.000s started text=go\n   1.000s reply m1 call=a:pay(\"{}\")\n  31.000s tick\n"
+	var trace loop.Trace
+	m := fresh()
+	for _, r := range parsed(t, killed) {
+		trace.Append(r.In, m.Step(r.In))
+	}
+	if !strings.Contains(trace.String(), "> cancel c1#1 text=timeout") {
+		t.Fatalf("the call is not cancelled:\n%s", trace)
+	}
+	w := &waits{}
+	if _, err := session.Resume(t.Context(), fresh(), loop.Recording(w, &trace), trace); !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	if text := trace.String(); strings.Count(text, "> call c1") != 1 || !strings.Contains(text, "> put c1 code=Timeout") {
+		t.Errorf("the session goes\n%s\nwant one call, and its timeout as the result", text)
+	}
+}
+
+// waits is a world that answers nothing: time goes on to each tick, for an hour.
+type waits struct{}
+
+func (waits) Do(context.Context, loop.Input, []loop.Effect) {}
+
+func (waits) Next(_ context.Context, wake time.Duration, armed bool) (loop.Input, error) {
+	if !armed || wake > time.Hour {
+		return loop.Input{}, errKilled
+	}
+	return loop.Input{Kind: loop.Tick, At: wake}, nil
+}
+
 // What a resumed world is given is what the saved steps asked for and none of
 // them answered, in their order.
 func TestResumeHandsOver(t *testing.T) {
