@@ -6,9 +6,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
-	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -194,16 +192,6 @@ func partial(t *testing.T, name string, content []byte) {
 	}
 	if err != nil || !says {
 		t.Errorf("%s after an interrupt: %v; says that it is not whole: %t\n%.300s", name, err, says, content)
-	}
-}
-
-func wellFormed(content []byte) error {
-	for d := xml.NewDecoder(bytes.NewReader(content)); ; {
-		if _, err := d.Token(); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
 	}
 }
 
