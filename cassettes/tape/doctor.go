@@ -10,38 +10,39 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// A Complaint is something that is wrong, or worth knowing, about an interaction.
-type Complaint struct {
-	Interaction int // its number, from 1; 0 = the cassette as a whole
-	Wrong       bool
+// A Problem is an error in a cassette, or a note about it.
+type Problem struct {
+	Interaction int  // its number, from 1; 0 = the whole cassette
+	Wrong       bool // an error; false = a note
 	Text        string
 }
 
-// String gives the complaint as a line.
-func (c Complaint) String() string {
+// String returns the problem as one line.
+func (p Problem) String() string {
 	word := "note"
-	if c.Wrong {
-		word = "wrong"
+	if p.Wrong {
+		word = "error"
 	}
-	if c.Interaction == 0 {
-		return word + ": " + c.Text
+	if p.Interaction == 0 {
+		return word + ": " + p.Text
 	}
-	return fmt.Sprintf("%s: interaction %d: %s", word, c.Interaction, c.Text)
+	return fmt.Sprintf("%s: interaction %d: %s", word, p.Interaction, p.Text)
 }
 
-// Inspect looks at each interaction: streams that end too early though nothing
-// broke, secrets, failures that were recorded, and answers to the same request,
-// of which each is played once, in order.
-func (c *Cassette) Inspect(r Redactor) []Complaint {
-	var all []Complaint
+// Inspect returns the problems of each interaction. Errors are secrets, and streams
+// that end too early without a recorded failure. Notes are recorded failures,
+// answers without times, and several answers to one request; each of those is
+// played once, in order.
+func (c *Cassette) Inspect(r Redactor) []Problem {
+	var all []Problem
 	seen := map[string]int{}
 	for i, in := range c.tape.Interactions {
 		add := func(wrong bool, format string, args ...any) {
-			all = append(all, Complaint{i + 1, wrong, fmt.Sprintf(format, args...)})
+			all = append(all, Problem{i + 1, wrong, fmt.Sprintf(format, args...)})
 		}
 		for _, text := range texts(in) {
 			if rule := r.Leftover(text); rule != "" {
-				add(true, "it holds a secret (%s)", rule)
+				add(true, "it has a secret (%s)", rule)
 				break
 			}
 		}
@@ -52,13 +53,13 @@ func (c *Cassette) Inspect(r Redactor) []Complaint {
 		case in.Code >= 400:
 			add(false, "the endpoint answered with the status %d", in.Code)
 		case isStream(in.Response.Headers) && !ended(in.Response.Body):
-			add(true, "the stream ends before its end")
+			add(true, "the stream breaks off")
 		case readEvents(in.Response.Headers.Get(eventsHeader), len(pieces(isStream(in.Response.Headers), in.Response.Body))) == nil && in.Response.Body != "":
-			add(false, "it does not say when its answer came")
+			add(false, "the times of its answer are missing")
 		}
 		key := in.Method + " " + in.URL + "\n" + in.Request.Body
 		if first := seen[key]; first > 0 {
-			add(false, "it answers the same request as interaction %d, after it", first)
+			add(false, "it answers the same request as interaction %d", first)
 		} else {
 			seen[key] = i + 1
 		}
@@ -66,15 +67,15 @@ func (c *Cassette) Inspect(r Redactor) []Complaint {
 	return all
 }
 
-// ends are what the streams of the known APIs end with, as their last event says
-// it: Chat Completions, Responses, Messages, Gemini.
+// ends are the texts that mark the end of a stream in the known APIs: Chat
+// Completions, Responses, Messages, Gemini.
 var ends = []string{`[DONE]`, `"finish_reason":"`, `"response.completed"`, `"response.incomplete"`, `"response.failed"`, `"message_stop"`, `"finishReason":"`, `"error"`}
 
-// lastEvents is how many events may tell that a stream has come to its end: the
-// usage and other notes come behind the finish reason.
+// lastEvents is how many of the last events may have the mark of the end. Events
+// with the usage and other notes may follow the finish reason.
 const lastEvents = 3
 
-// ended reports whether a stream says that it has come to its end.
+// ended reports whether a stream has the mark of its end.
 func ended(body string) bool {
 	all := pieces(true, body)
 	last := strings.Join(all[max(0, len(all)-lastEvents):], "")
@@ -82,15 +83,14 @@ func ended(body string) bool {
 	return slices.ContainsFunc(ends, func(end string) bool { return strings.Contains(squeezed, end) })
 }
 
-// Drift says how the shape of a request differs from that of the interaction that
-// is nearest to it: the paths that only one of them has. nil = only values
-// differ.
+// Drift returns how the shape of the request differs from that of the nearest
+// interaction: the JSON paths that only one of them has. nil = only values differ.
 func (m *Miss) Drift() []string {
 	recorded, asked := shape(m.recorded), shape(m.asked)
 	var out []string
 	for _, path := range slices.Sorted(maps.Keys(recorded)) {
 		if !asked[path] {
-			out = append(out, "no longer asked: "+path)
+			out = append(out, "no longer in the request: "+path)
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(asked)) {
@@ -105,7 +105,7 @@ func (m *Miss) Drift() []string {
 	return out
 }
 
-// shape gives the paths of a JSON body, all items of a list as one.
+// shape returns the paths of a JSON body. All items of a list have one path.
 func shape(body string) map[string]bool {
 	paths := map[string]bool{}
 	var walk func(v any, at string)

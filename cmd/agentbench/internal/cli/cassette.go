@@ -75,10 +75,10 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 	stdout, wrong := &shownOutput{Writer: cmd.OutOrStdout()}, 0
 	for _, path := range paths {
 		ill := false
-		for _, c := range examine(cmd, path, time.Now()) {
-			ill = ill || c.Wrong
-			if c.Wrong || !f.quiet {
-				fmt.Fprintf(stdout, "%s: %s\n", path, text.Line(c.String()))
+		for _, p := range examine(cmd, path, time.Now()) {
+			ill = ill || p.Wrong
+			if p.Wrong || !f.quiet {
+				fmt.Fprintf(stdout, "%s: %s\n", path, text.Line(p.String()))
 			}
 		}
 		if ill {
@@ -89,7 +89,7 @@ func (f *doctorFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if !f.quiet {
-		fmt.Fprintf(stdout, "%s, %d with something wrong\n", text.Count(len(paths), "cassette"), wrong)
+		fmt.Fprintf(stdout, "%s, %d with errors\n", text.Count(len(paths), "cassette"), wrong)
 	}
 	switch {
 	case stdout.err != nil:
@@ -133,21 +133,21 @@ func findCassettes(args []string) ([]string, error) {
 }
 
 // examine returns the problems of one cassette.
-func examine(cmd *cobra.Command, path string, now time.Time) []tape.Complaint {
-	whole := func(wrong bool, format string, args ...any) tape.Complaint {
-		return tape.Complaint{Wrong: wrong, Text: fmt.Sprintf(format, args...)}
+func examine(cmd *cobra.Command, path string, now time.Time) []tape.Problem {
+	whole := func(wrong bool, format string, args ...any) tape.Problem {
+		return tape.Problem{Wrong: wrong, Text: fmt.Sprintf(format, args...)}
 	}
 	c, err := tape.Open(path, nil)
 	if err != nil {
-		return []tape.Complaint{whole(true, "%s", strings.TrimPrefix(err.Error(), path+": "))}
+		return []tape.Problem{whole(true, "%s", strings.TrimPrefix(err.Error(), path+": "))}
 	}
 	head, redactor, err := headOf(path)
 	if err != nil {
-		return []tape.Complaint{whole(true, "%s", strings.TrimPrefix(err.Error(), path+": "))}
+		return []tape.Problem{whole(true, "%s", strings.TrimPrefix(err.Error(), path+": "))}
 	}
 	all := c.Inspect(redactor)
 	if rule := redactor.Leftover(string(c.Head)); rule != "" {
-		all = append(all, whole(true, "its head holds a secret (%s)", rule))
+		all = append(all, whole(true, "its head has a secret (%s)", rule))
 	}
 	if age := now.Sub(head.Recorded); age > oldCassette {
 		all = append(all, whole(false, "it is %d days old: record it again", int(age.Hours()/24)))
@@ -162,16 +162,16 @@ func examine(cmd *cobra.Command, path string, now time.Time) []tape.Complaint {
 
 // examineSession plays the cassette and returns where its requests differ from
 // those of the loop.
-func examineSession(cmd *cobra.Command, path string) []tape.Complaint {
+func examineSession(cmd *cobra.Command, path string) []tape.Problem {
 	_, _, err := playCassette(cmd, path)
 	if err == nil {
 		return nil
 	}
-	all := []tape.Complaint{{Wrong: true, Text: err.Error()}}
+	all := []tape.Problem{{Wrong: true, Text: err.Error()}}
 	var miss *tape.Miss
 	if errors.As(err, &miss) {
 		for _, d := range miss.Drift() {
-			all = append(all, tape.Complaint{Interaction: miss.Nearest, Wrong: true, Text: "its shape has changed: " + d})
+			all = append(all, tape.Problem{Interaction: miss.Nearest, Wrong: true, Text: "the request's shape has changed: " + d})
 		}
 	}
 	return all
