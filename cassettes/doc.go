@@ -1,5 +1,4 @@
-// Package cassettes is empty: what records and reads model traffic stands in
-// the packages below it.
+// Package cassettes is empty. The packages below it record and read model traffic.
 //
 //   - drive, tape, endpoint, openai and secrets record a live model on a
 //     cassette, without keys and personal data, and play the cassette back.

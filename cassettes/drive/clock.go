@@ -9,24 +9,25 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// This is the only file of the package that reads the clock of the wall. It does
-// so only while something is recorded.
+// This is the only file of the package that reads the real clock, and only while a
+// session is recorded.
 
-// patience is how long a request may take, and be silent, where no timeout of
-// the config says so.
+// patience is how long a request may take, or be silent, if the config has no
+// timeout.
 const patience = 10 * time.Minute
 
-// errGivenUp is the cause for which a request is cancelled that took too long.
+// errGivenUp is the cause with which a request that takes too long is cancelled.
 var errGivenUp = errors.New("the request took too long")
 
-// A clock keeps the wall's time from running behind the virtual one. The nil
-// clock keeps nothing.
+// A clock keeps real time from running behind virtual time. A nil clock does
+// nothing.
 type clock struct {
 	timeouts loop.Time
 	start    time.Time // zero until the first request
 }
 
-// begin waits until the virtual instant has come, and then watches a request.
+// begin waits until real time has reached the virtual instant, and then watches a
+// request.
 func (c *clock) begin(ctx context.Context, at time.Duration) (*watch, error) {
 	if c == nil {
 		return &watch{ctx: ctx}, nil
@@ -58,9 +59,8 @@ func or(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// A watch gives a request up that takes longer, or is silent for longer, than
-// the config allows: the loop would give it up at that instant of the virtual
-// clock. Time that the answer does not take is not waited for.
+// A watch cancels a request that takes longer, or is silent for longer, than the
+// config allows. The loop gives the request up at the same instant of virtual time.
 type watch struct {
 	ctx           context.Context
 	cancel        context.CancelCauseFunc
@@ -69,7 +69,7 @@ type watch struct {
 	whole, silent *time.Timer
 }
 
-// heard is told that a piece has come.
+// heard starts the silence anew, after each piece.
 func (w *watch) heard() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,9 +1,8 @@
-// Package drive plays the reference loop with the tools and the user of a
-// scenario, and with a model that is real: an endpoint, or the cassette of one.
+// Package drive runs the reference loop with the tools and the user of a scenario
+// and with a real model: an endpoint, or a cassette of one.
 //
-// Everything but the model is simulated, in virtual time, and a request takes as
-// long there as it took in truth. So what was recorded can be driven again with
-// the network denied, and gives the same trace to the byte. While it is recorded
-// the clock of the wall never runs behind the virtual one: a wait for a retry is
-// a real wait.
+// Everything except the model is simulated, in virtual time. A request takes as long
+// in virtual time as it took in real time, so a recorded session plays without a
+// network and has the same trace, byte for byte. While a session is recorded, real
+// time never runs behind virtual time: a wait before a retry is a real wait.
 package drive

@@ -7,21 +7,21 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A Word is what somebody answered in a recorded session.
+// A Word is an answer of a person in a recorded session.
 type Word struct {
-	To   string `json:"to"` // what was asked: next, question or permission
+	To   string `json:"to"` // what the person was asked: next, question or permission
 	Text string `json:"text,omitempty"`
 	Yes  bool   `json:"yes,omitempty"` // there is a next message; go on; allowed
 }
 
-// What a Word may answer.
+// The values of Word.To.
 const (
 	toNext       = "next"
 	toQuestion   = "question"
 	toPermission = "permission"
 )
 
-// noting gives people whose words are noted.
+// noting returns people like p, and adds their answers to words.
 func noting(p loop.LiveOptions, words *[]Word) loop.LiveOptions {
 	note := func(to, text string, yes bool) {
 		*words = append(*words, Word{To: to, Text: text, Yes: yes})
@@ -51,8 +51,8 @@ func noting(p loop.LiveOptions, words *[]Word) loop.LiveOptions {
 	return out
 }
 
-// repeating gives people who say what was noted. Who is asked something else
-// than in the recording says no, and lost tells so.
+// repeating returns people who give the recorded answers, in order. Asked anything
+// that the recording does not have, they decline and report it to lost.
 func repeating(words []Word, lost func(error)) loop.LiveOptions {
 	if len(words) == 0 {
 		return loop.LiveOptions{}

@@ -18,56 +18,54 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// A Redactor takes secrets and personal data out of what is written. One is for
-// one conversation.
+// A Redactor redacts secrets and personal data in one conversation.
 type Redactor interface {
 	tape.Redactor
 	// JSON redacts the texts of a JSON document.
 	JSON(text string) string
-	// Count is the number of values that were taken out, by kind.
+	// Count returns the number of redacted values by kind.
 	Count() map[string]int
 }
 
-// A Session is a conversation with a real model: the world of a scenario, whose
-// model's steps are not used, and the settings of the model that takes their
-// place.
+// A Session is a conversation with a real model in the world of a scenario. The real
+// model replaces the steps of the scenario's model.
 type Session struct {
 	Scenario *scenarios.Scenario // runs under its own Config
 	Seed     uint64
 	Settings endpoint.Settings
 	Connect  endpoint.Connect
-	// Redactor makes the redactor of a conversation, and Redact says how, for the
-	// head.
+	// Redactor returns a new redactor. Redact are its options, for the head.
 	Redactor func() Redactor
 	Redact   json.RawMessage
-	// People say what the scenario's user does not. With a FollowUp the session
-	// goes on until it says that there is nothing more.
+	// People answer where the scenario's user does not. With a FollowUp the session
+	// goes on until FollowUp returns false.
 	People loop.LiveOptions
-	// Watch is told each record of the trace, and Piece each piece of a reply's
-	// text as it comes; nil = nobody is told.
+	// Watch gets each record of the trace, and Piece each piece of a reply's text as
+	// it arrives; both may be nil.
 	Watch func(loop.Record)
 	Piece func(text string)
 }
 
-// ErrNoAnswer says that the endpoint never answered, so that there is nothing to
-// record.
+// ErrNoAnswer is the error of a session in which the endpoint never answered, so
+// that there is nothing to record.
 var ErrNoAnswer = errors.New("there is no answer")
 
-// Played is what came of a session.
+// Played is the result of a session.
 type Played struct {
 	Runs      []loop.Outcome
 	Trace     loop.Trace
-	Idle      []fakes.Fault // faults of the scenario that struck nothing
-	Words     []Word        // what people said
-	Leftovers error         // what is on the cassette and was not asked for
-	// Of a Record: the requests that reached the endpoint, 0 where all was played,
-	// and the number of values that were taken out, by kind.
+	Idle      []fakes.Fault // faults of the scenario that never fired
+	Words     []Word        // the answers of people
+	Leftovers error         // names the interactions of the cassette that were not played
+	// Record sets these: the number of requests that reached the endpoint (0 if all
+	// were played), and the number of redacted values by kind.
 	Recorded int
 	Redacted map[string]int
 }
 
-// Play drives the session. transport carries its requests. An error means that
-// the session broke off; what came of it until then is given all the same.
+// Play runs the session. transport carries its requests. An error means that the
+// session broke off; Play then also returns the result so far, unless the session
+// could not start.
 func (s *Session) Play(ctx context.Context, transport *tape.Transport) (*Played, error) {
 	model, err := s.Connect(s.Settings, transport)
 	if err != nil {
@@ -93,7 +91,7 @@ func (s *Session) Play(ctx context.Context, transport *tape.Transport) (*Played,
 	return p, err
 }
 
-// watched tells each record once it is in the trace.
+// watched calls watch with each record once it is in the trace.
 type watched struct {
 	loop.World
 	played *Played
@@ -107,14 +105,13 @@ func (w *watched) Do(ctx context.Context, in loop.Input, effects []loop.Effect) 
 	}
 }
 
-// Record drives the session with the network, as far as mode says, and writes
-// the cassette at path. tool is the version that records and now the time. What
-// the session asks no more is dropped from a cassette that new requests are
-// recorded on, so that it holds this session and nothing else.
+// Record runs the session, using the network as mode says, and writes the cassette
+// at path. tool is the version of the recorder and now the current time. In the mode
+// [tape.New] it drops the interactions that the session no longer asks for.
 //
-// Where no run got an answer nothing is written, and the error is ErrNoAnswer. A
-// session that breaks off is kept as far as its last run that ended, where
-// there is one; the error is then that of the break all the same.
+// If no run got an answer, Record writes nothing and returns ErrNoAnswer. If the
+// session breaks off, Record writes the runs that ended, if there are any, and
+// returns the error.
 func (s *Session) Record(ctx context.Context, path string, mode tape.Mode, network http.RoundTripper, tool string, now time.Time) (*Played, error) {
 	redactor := s.Redactor()
 	transport, err := tape.Begin(path, mode, network, redactor)
@@ -158,7 +155,7 @@ func (s *Session) Record(ctx context.Context, path string, mode tape.Mode, netwo
 	return p, errors.Join(err, transport.Save(head))
 }
 
-// ended cuts words to the n-th follow-up, which becomes the end of the session.
+// ended cuts words at the n-th follow-up, which becomes the end of the session.
 func ended(words []Word, n int) []Word {
 	for i, w := range words {
 		if w.To == toNext {
@@ -170,9 +167,9 @@ func ended(words []Word, n int) []Word {
 	return words
 }
 
-// World returns what a head says of a scenario: its file as JSON, in which a text
-// stays one whatever is taken out of it, without the model's steps. A redactor for
-// a session gets it as the author's own words, and so does that of the head.
+// World returns the scenario as a head has it: its file without the model's steps,
+// written as JSON, so that it stays valid when texts in it are redacted. The redactors
+// of the session and of the head get it as the author's own texts.
 func World(s *scenarios.Scenario) (json.RawMessage, error) {
 	scenario := *s
 	scenario.Script.Model = []fakes.Step{{Text: "What the cassette says."}}
@@ -180,7 +177,7 @@ func World(s *scenarios.Scenario) (json.RawMessage, error) {
 	return bytes.TrimSpace(world), err
 }
 
-// head writes the head of the session's cassette.
+// head returns the redacted head of the session's cassette.
 func (s *Session) head(r Redactor, words []Word, tool string, now time.Time) ([]byte, error) {
 	world, err := World(s.Scenario)
 	if err != nil {
@@ -203,7 +200,7 @@ func (s *Session) head(r Redactor, words []Word, tool string, now time.Time) ([]
 	return []byte(r.JSON(string(text))), nil
 }
 
-// withoutHost keeps the path of a base URL.
+// withoutHost replaces the host of a base URL and keeps its path.
 func withoutHost(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -212,9 +209,9 @@ func withoutHost(base string) string {
 	return "http://recorded.invalid" + u.EscapedPath()
 }
 
-// Of gives the session that a cassette holds, as Play takes it, without a
-// connection and a redactor. lost is told when somebody is asked what nobody
-// was asked in the recording.
+// Of returns the session of a cassette, for Play. The caller sets Connect and
+// Redactor. lost gets an error if a person is asked something that the recording
+// does not have.
 func (h *Head) Of(lost func(error)) (*Session, error) {
 	scenario, err := h.scenario()
 	if err != nil {
@@ -223,8 +220,8 @@ func (h *Head) Of(lost func(error)) (*Session, error) {
 	return &Session{Scenario: scenario, Seed: h.Seed, Settings: h.settings(), Redact: h.Redact, People: repeating(h.Words, lost)}, nil
 }
 
-// Speaker gives what answers a world's model requests from a cassette, whose head
-// this is.
+// Speaker returns the function that answers the model requests of a world. transport
+// plays the cassette with this head.
 func (h *Head) Speaker(connect endpoint.Connect, transport *tape.Transport) (fakes.Speaker, error) {
 	settings := h.settings()
 	model, err := connect(settings, transport)
@@ -234,7 +231,7 @@ func (h *Head) Speaker(connect endpoint.Connect, transport *tape.Transport) (fak
 	return (&speaker{model: model, transport: transport}).speak, nil
 }
 
-// settings are those that were recorded with.
+// settings returns the settings of the recorded model, with its price.
 func (h *Head) settings() endpoint.Settings {
 	s := h.Model
 	s.Prices = endpoint.Prices{}

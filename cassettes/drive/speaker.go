@@ -10,12 +10,12 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A speaker lets a real model answer the requests of a simulated world.
+// A speaker answers the model requests of a simulated world with a real model.
 type speaker struct {
 	model     loop.Model
 	transport *tape.Transport
-	clock     *clock            // nil where nothing is live
-	piece     func(text string) // is told each piece of text as it comes; nil = nobody listens
+	clock     *clock            // nil if everything is played
+	piece     func(text string) // gets each piece of text as it arrives; may be nil
 }
 
 // speak is a [fakes.Speaker].
@@ -42,8 +42,9 @@ func (s *speaker) speak(ctx context.Context, at time.Duration, req loop.ModelReq
 	return said, nil
 }
 
-// failed makes what the loop sees of a failure. What ends the session instead is
-// an error: ctx, and a request that is not on the cassette.
+// failed turns an error of the model into a failure that the loop sees, in said. It
+// returns an error if the session must end instead: if ctx is done, or if a request
+// is not on the cassette.
 func (s *speaker) failed(ctx context.Context, said *fakes.Said, err error) error {
 	var miss *tape.Miss
 	switch {
@@ -60,7 +61,7 @@ func (s *speaker) failed(ctx context.Context, said *fakes.Said, err error) error
 	var lost *tape.LostError
 	var answered *loop.ModelError
 	switch {
-	case errors.As(err, &lost): // without the address that was asked
+	case errors.As(err, &lost): // its text does not have the address
 		said.Reason = lost.Error()
 	case errors.As(err, &answered):
 		failure.Status, failure.RetryAfter, said.Reason = answered.Status, answered.RetryAfter, answered.Text

@@ -15,9 +15,9 @@ func isStream(h http.Header) bool {
 	return kind == "text/event-stream"
 }
 
-// pieces cuts a body into what is told apart in time: the events of a stream,
-// each with the blank line that ends it, and what is left behind the last; any
-// other body is one piece.
+// pieces cuts a body into the pieces that have times: the events of a stream, each
+// with the blank line that ends it, and the rest after the last event. Any other
+// body is one piece.
 func pieces(stream bool, body string) []string {
 	var parts []string
 	for stream {
@@ -33,8 +33,8 @@ func pieces(stream bool, body string) []string {
 	return parts
 }
 
-// eventEnd is where the first event of a stream ends, -1 if it does not: behind
-// its first empty line.
+// eventEnd returns the index after the first event of a stream, which ends with an
+// empty line; -1 if the event is incomplete.
 func eventEnd(s string) int {
 	for at := 0; ; {
 		i := strings.IndexByte(s[at:], '\n')
@@ -54,8 +54,8 @@ func eventEnd(s string) int {
 // A cutter notes when each piece of a body was complete.
 type cutter struct {
 	stream bool
-	open   bool    // something came that belongs to no complete piece yet
-	last   [2]byte // of it
+	open   bool    // the last piece is incomplete
+	last   [2]byte // the last bytes of the incomplete piece
 	times  []time.Duration
 }
 
@@ -73,7 +73,7 @@ func (c *cutter) add(b []byte, at time.Duration) {
 	}
 }
 
-// end gives the instants of all pieces of a body that ended at an instant.
+// end returns the times of all pieces of a body that ended at an instant.
 func (c *cutter) end(at time.Duration) []time.Duration {
 	if c.open {
 		c.times = append(c.times, at)
@@ -81,7 +81,7 @@ func (c *cutter) end(at time.Duration) []time.Duration {
 	return c.times
 }
 
-// writeEvents writes instants as 320x1 350x2.
+// writeEvents formats times as 320x1 350x2.
 func writeEvents(times []time.Duration) string {
 	var b []string
 	for i := 0; i < len(times); {
@@ -95,7 +95,8 @@ func writeEvents(times []time.Duration) string {
 	return strings.Join(b, " ")
 }
 
-// readEvents reads the instants of n pieces; nil = it says something else.
+// readEvents parses the times of n pieces. It returns nil if text is not valid or
+// has another number of them.
 func readEvents(text string, n int) []time.Duration {
 	var times []time.Duration
 	for _, word := range strings.Fields(text) {

@@ -24,15 +24,15 @@ const (
 	maxFile = 256 << 20
 )
 
-// A Cassette is one that has been opened.
+// A Cassette is an opened cassette.
 type Cassette struct {
-	Head []byte // what the recorder said of the session, nil = nothing
+	Head []byte // the head, without a line break; nil = none
 	tape *cassette.Cassette
 }
 
-// Open reads a cassette strictly: whole, unchanged since it was written, with
-// nothing in it that was not written by this package, and without a secret. The
-// error names the file and says what is wrong.
+// Open reads a cassette strictly. It fails if the file is cut, was changed after it
+// was written, has anything that this package does not write, or has a secret; a
+// nil r skips the search for secrets. The error names the file and the problem.
 func Open(path string, r Redactor) (*Cassette, error) {
 	data, err := readFile(path)
 	if err == nil {
@@ -52,7 +52,7 @@ func exists(path string) (bool, error) {
 	case err != nil:
 		return false, err
 	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("%s: is no regular file", path)
+		return false, fmt.Errorf("%s: is not a regular file", path)
 	}
 	return true, nil
 }
@@ -74,9 +74,9 @@ func readFile(path string) ([]byte, error) {
 }
 
 // mended says what to do about a broken cassette.
-const mended = "restore it, or record it anew with --record-mode rewrite"
+const mended = "restore it, or record it again with --record-mode rewrite"
 
-// read reads a cassette.
+// read parses and checks the bytes of a cassette.
 func read(data []byte, r Redactor) (*Cassette, error) {
 	body, count, err := verify(data)
 	if err != nil {
@@ -88,10 +88,10 @@ func read(data []byte, r Redactor) (*Cassette, error) {
 		c.Head, body = head, rest
 	}
 	if !bytes.HasPrefix(body, []byte(start)) {
-		return nil, errors.New("it does not begin as a cassette does: " + mended)
+		return nil, errors.New("it does not begin like a cassette: " + mended)
 	}
 	if err := yaml.UnmarshalStrict(body, c.tape); err != nil {
-		return nil, fmt.Errorf("it is no cassette of go-vcr's version 1: %s", text.Line(err.Error()))
+		return nil, fmt.Errorf("it is not a cassette of go-vcr version 1: %s", text.Line(err.Error()))
 	}
 	if c.tape.Version != version {
 		return nil, fmt.Errorf("it has the version %d, and only version %d can be read", c.tape.Version, version)
@@ -103,7 +103,7 @@ func read(data []byte, r Redactor) (*Cassette, error) {
 		return nil, errors.New("nothing is recorded in it: " + mended)
 	}
 	if !fits(c.tape, len(data)) {
-		return nil, errors.New("parts of it stand for others (aliases), which no cassette has: " + mended)
+		return nil, errors.New("it has YAML aliases, which a cassette never has: " + mended)
 	}
 	for i, in := range c.tape.Interactions {
 		if err := check(in, r); err != nil {
@@ -112,18 +112,18 @@ func read(data []byte, r Redactor) (*Cassette, error) {
 	}
 	if r != nil {
 		if rule := r.Leftover(string(c.Head)); rule != "" {
-			return nil, fmt.Errorf("its head holds a secret (%s): record it anew", rule)
+			return nil, fmt.Errorf("its head has a secret (%s): record it again", rule)
 		}
 	}
 	again, err := encode(c.Head, c.tape.Interactions)
 	if err != nil || !sameButFolds(again, data) {
-		return nil, errors.New("it has something in it that is not part of a cassette, such as a comment or a second document: " + mended)
+		return nil, errors.New("it has something that is not part of a cassette, such as a comment or a second document: " + mended)
 	}
 	return c, nil
 }
 
-// fits reports whether what a cassette says is no longer than its file. Where it
-// is, an alias stands for it, and a small file may take for ever.
+// fits reports whether the texts of a cassette fit into the bytes of its file. If
+// they do not, the file has YAML aliases, and a small file could make endless work.
 func fits(c *cassette.Cassette, size int) bool {
 	for _, in := range c.Interactions {
 		if in == nil {
@@ -145,8 +145,8 @@ func fits(c *cassette.Cassette, size int) bool {
 	return true
 }
 
-// verify checks the last line, and gives what stands before it and how many
-// interactions there should be.
+// verify checks the last line. It returns the bytes before it and the number of
+// interactions.
 func verify(data []byte) (body []byte, count int, err error) {
 	if len(data) == 0 {
 		return nil, 0, errors.New("it is empty: " + mended)
@@ -155,7 +155,7 @@ func verify(data []byte) (body []byte, count int, err error) {
 	last := string(data[at:])
 	body = data[:at]
 	if at == 0 {
-		return nil, 0, errors.New("its last line is missing, so it was cut off, or is no cassette of agentbench: " + mended)
+		return nil, 0, errors.New("its last line is missing, so it was cut off or is not a cassette of agentbench: " + mended)
 	}
 	var sum string
 	if n, err := fmt.Sscanf(last, comment+"interactions=%d sha256=%64s\n", &count, &sum); n != 2 || err != nil || last != trailer(count, sum) {
@@ -181,7 +181,7 @@ func check(in *cassette.Interaction, r Redactor) error {
 	case in.Method == "" || in.URL == "":
 		return errors.New("it has no method or no URL")
 	case in.Code < 100 || in.Code > noResponse:
-		return fmt.Errorf("there is no status %d", in.Code)
+		return fmt.Errorf("%d is not an HTTP status", in.Code)
 	case in.Duration < 0:
 		return errors.New("it ends before it begins")
 	}
@@ -190,13 +190,13 @@ func check(in *cassette.Interaction, r Redactor) error {
 	}
 	for _, text := range texts(in) {
 		if rule := r.Leftover(text); rule != "" {
-			return fmt.Errorf("it holds a secret (%s): record it anew", rule)
+			return fmt.Errorf("it has a secret (%s): record it again", rule)
 		}
 	}
 	return nil
 }
 
-// texts are all that an interaction says.
+// texts returns all texts of an interaction.
 func texts(in *cassette.Interaction) []string {
 	all := []string{in.URL, in.Request.Body, in.Response.Body, in.Status}
 	for _, headers := range []map[string][]string{in.Request.Headers, in.Response.Headers, in.Form} {
@@ -209,7 +209,7 @@ func texts(in *cassette.Interaction) []string {
 	return all
 }
 
-// write writes a cassette whole or not at all; a new one is for its owner only.
+// write writes a whole cassette or nothing. Only its owner can read a new file.
 func write(path string, head []byte, all []*cassette.Interaction, r Redactor) error {
 	if len(all) == 0 {
 		return errors.New("nothing was recorded")
@@ -224,10 +224,10 @@ func write(path string, head []byte, all []*cassette.Interaction, r Redactor) er
 	return outfile.Write(path, data, 0o600)
 }
 
-// encode gives the text of a cassette.
+// encode returns the bytes of a cassette.
 func encode(head []byte, all []*cassette.Interaction) ([]byte, error) {
 	if bytes.ContainsAny(head, "\r\n") {
-		return nil, errors.New("the head of a cassette is one line")
+		return nil, errors.New("the head of a cassette must be one line")
 	}
 	text, err := unfolded(all)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-// A Miss is a request that is not on the cassette. errors.Is finds go-vcr's
-// ErrInteractionNotFound in it.
+// A Miss is the error for a request that is not on the cassette. It wraps go-vcr's
+// ErrInteractionNotFound.
 type Miss struct {
 	Number  int    // of the request in the conversation, from 1
-	Request string // POST /v1/chat/completions
-	Nearest int    // the number of the interaction that is most alike and was not played yet, 0 = none is left
-	Diff    string // the bodies' first differences, some lines; - is recorded, + is asked
+	Request string // such as POST /v1/chat/completions
+	Nearest int    // the number of the most similar interaction that was not played yet, 0 = none is left
+	Diff    string // the first lines in which the bodies differ: - is the recorded body, + the new one
 	err     error
 
 	recorded, asked string // bodies
@@ -29,16 +29,16 @@ func (m *Miss) Error() string {
 	text := fmt.Sprintf("request %d (%s) is not on the cassette", m.Number, m.Request)
 	switch {
 	case m.Nearest == 0:
-		return text + ": all that was recorded has been played"
+		return text + ": the whole recording has been played"
 	case m.Diff == "":
 		return text + fmt.Sprintf(": interaction %d has another method, path or query", m.Nearest)
 	}
-	return text + fmt.Sprintf("; interaction %d is the nearest, and differs so:\n%s", m.Nearest, m.Diff)
+	return text + fmt.Sprintf("; interaction %d is the nearest and differs:\n%s", m.Nearest, m.Diff)
 }
 
 func (m *Miss) Unwrap() error { return m.err }
 
-// miss says what a request has instead of an answer.
+// miss returns the error for a request that is not on the cassette.
 func (t *Transport) miss(number int, asked cassette.Request, err error) *Miss {
 	m := &Miss{Number: number, Request: asked.Method + " " + pathOf(asked.URL), err: err}
 	want := lines(asked.Body)
@@ -62,8 +62,8 @@ func (t *Transport) miss(number int, asked cassette.Request, err error) *Miss {
 	return m
 }
 
-// alike is the share of lines at the beginning that two bodies have in common:
-// the requests of a conversation differ in how they go on.
+// alike returns the share of lines that two bodies have in common at their
+// beginning. The requests of a conversation differ in their ends.
 func alike(a, b []string) float64 {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -77,9 +77,9 @@ const (
 	maxDiffWidth = 160
 )
 
-// diff gives the first lines that differ.
+// diff returns the first lines that differ.
 func diff(recorded, asked []string) string {
-	const most = 4000 // of longer bodies only the beginning is compared
+	const most = 4000 // lines that are compared
 	edits, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: recorded[:min(len(recorded), most)], B: asked[:min(len(asked), most)], Context: 0})
 	if err != nil {
 		return ""
@@ -99,7 +99,7 @@ func diff(recorded, asked []string) string {
 	return strings.Join(out, "\n")
 }
 
-// lines are a body, a JSON one in a form of many lines.
+// lines returns the lines of a body. A JSON body is indented first.
 func lines(body string) []string {
 	if v, ok := decode(body); ok {
 		var b bytes.Buffer
@@ -113,7 +113,7 @@ func lines(body string) []string {
 	return difflib.SplitLines(body)
 }
 
-// form is a body as it is compared: a JSON one in canonical form.
+// form returns the form in which a body is compared: for JSON the canonical one.
 func (t *Transport) form(body string) string {
 	if f, ok := t.forms[body]; ok {
 		return f
@@ -128,7 +128,7 @@ func (t *Transport) form(body string) string {
 	return f
 }
 
-// decode reads a JSON object or array; its numbers keep their digits.
+// decode parses a JSON object or array. Numbers keep their digits.
 func decode(body string) (any, bool) {
 	d := json.NewDecoder(strings.NewReader(body))
 	d.UseNumber()
@@ -137,7 +137,7 @@ func decode(body string) (any, bool) {
 		return nil, false
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, false // something stands behind it
+		return nil, false // something follows it
 	}
 	switch v.(type) {
 	case map[string]any, []any:

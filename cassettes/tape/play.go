@@ -10,12 +10,13 @@ import (
 	"github.com/dnaeon/go-vcr/v2/cassette"
 )
 
-// matches is the matcher of the cassette: of the request that is being answered.
+// matches is the cassette's matcher: it reports whether an interaction answers the
+// request at hand.
 func (t *Transport) matches(_ *http.Request, recorded cassette.Request) bool {
 	return t.asked.Method == recorded.Method && t.asked.URL == recorded.URL && t.form(t.asked.Body) == t.form(recorded.Body)
 }
 
-// play gives the response of an interaction.
+// play returns the response of an interaction.
 func (t *Transport) play(number int, req *http.Request, in *cassette.Interaction) (*http.Response, error) {
 	failure := failureOf(in.Response.Headers.Get(failureHeader))
 	if in.Code == noResponse {
@@ -34,7 +35,7 @@ func (t *Transport) play(number int, req *http.Request, in *cassette.Interaction
 	}, nil
 }
 
-// failureOf reads a failure header.
+// failureOf parses a failure header, nil for "".
 func failureOf(text string) error {
 	switch rest, isLost := strings.CutPrefix(text, lost); {
 	case isLost:
@@ -47,16 +48,16 @@ func failureOf(text string) error {
 	return nil
 }
 
-// A playing is a response that is being read: an event after the other.
+// A playing is the body of a played response. Each Read returns at most one piece.
 type playing struct {
 	transport *Transport
 	number    int
 	parts     []string
-	events    []time.Duration // of each part; nil = all at last
+	events    []time.Duration // the time of each part; nil = all have the time last
 	last      time.Duration
 	failure   error
 	at        int // the part that is being read
-	read      int // of it
+	read      int // the bytes of that part that were read
 }
 
 func (p *playing) Read(b []byte) (int, error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/dnaeon/go-vcr/v2/cassette"
 )
 
-// What a failure header says.
+// The headers of ours, and the values of a failure header.
 const (
 	eventsHeader  = "X-Agentbench-Events"
 	failureHeader = "X-Agentbench-Failure"
@@ -30,26 +30,25 @@ const (
 	noResponse = 599
 )
 
-// maxBody bounds a request and a response.
+// maxBody is the largest body of a request or a response, in bytes.
 const maxBody = 64 << 20
 
-// ErrGivenUp says that a request was cancelled when it was recorded.
+// ErrGivenUp is the error of a request that was cancelled when it was recorded.
 var ErrGivenUp = errors.New("the request was given up")
 
-// A LostError says that a connection was lost. Its text is the same when it is
-// played.
+// A LostError reports a lost connection. It has the same text when it is played.
 type LostError struct{ Text string }
 
 func (e *LostError) Error() string { return "the connection was lost: " + e.Text }
 
-// keptHeaders are those of a response that are recorded: the others tell of the
-// moment and of the account.
+// keptHeaders are the headers of a response that are recorded. The others are about
+// the moment and the account.
 var keptHeaders = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "X-Should-Retry"}
 
-// host stands for the host that was asked.
+// host replaces the real host in a cassette.
 const host = "http://recorded.invalid"
 
-// readBody takes a request's body, and puts it back.
+// readBody reads and closes the body of a request.
 func readBody(req *http.Request) ([]byte, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
@@ -62,8 +61,8 @@ func readBody(req *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// record gets the answer of the network. What the reader of its body has read
-// becomes an interaction when the body ends or is closed.
+// record sends a request to the network and returns the response. The part of the
+// body that was read becomes an interaction when the body ends or is closed.
 func (t *Transport) record(number int, req *http.Request, asked cassette.Request, body []byte) (*http.Response, error) {
 	sent := req.Clone(req.Context())
 	sent.Body = io.NopCloser(bytes.NewReader(body))
@@ -83,7 +82,7 @@ func (t *Transport) record(number int, req *http.Request, asked cassette.Request
 	return resp, nil
 }
 
-// A recording is a response that is being read.
+// A recording is the body of a response that is being recorded.
 type recording struct {
 	transport *Transport
 	number    int
@@ -99,7 +98,7 @@ type recording struct {
 	done bool
 }
 
-// Read hands on what comes, at once.
+// Read returns the bytes as they arrive, and keeps them.
 func (r *recording) Read(p []byte) (int, error) {
 	n, err := r.body.Read(p)
 	at := r.now()
@@ -119,21 +118,22 @@ func (r *recording) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// now tells the transport the instant of a read.
+// now returns the time since the request, and stores it as the transport's elapsed
+// time.
 func (r *recording) now() time.Duration {
 	d := r.transport.clock().Sub(r.start).Round(time.Millisecond)
 	r.transport.elapse(r.number, d)
 	return d
 }
 
-// Close ends the recording with what was read.
+// Close ends the recording with the bytes that were read.
 func (r *recording) Close() error {
 	r.finish(nil, r.transport.Elapsed())
 	return r.body.Close()
 }
 
-// finish notes the interaction, once, which ended at an instant. It gives the
-// error that the reader is to see.
+// finish adds the interaction to the recording, once; at is when it ended. It
+// returns the error for the reader.
 func (r *recording) finish(err error, at time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,14 +162,14 @@ func (r *recording) finish(err error, at time.Duration) error {
 	return seen
 }
 
-// note adds an interaction, redacted.
+// note redacts an interaction and adds it to the recording.
 func (t *Transport) note(asked cassette.Request, resp cassette.Response, body string, events []time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	resp.Body = body
 	t.redactResponse(&resp)
 	if n := len(pieces(isStream(resp.Headers), resp.Body)); n != len(events) {
-		events = nil // a redaction that joins events; they then all come at the end
+		events = nil // a redaction joined events, so all of them come at the end
 	}
 	if s := writeEvents(events); s != "" {
 		resp.Headers.Set(eventsHeader, s)
@@ -177,15 +177,15 @@ func (t *Transport) note(asked cassette.Request, resp cassette.Response, body st
 	t.recorded = append(t.recorded, &cassette.Interaction{Request: asked, Response: resp})
 }
 
-// redact redacts a text of the transport's own.
+// redact redacts a text.
 func (t *Transport) redact(text string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.redactor.Body("", text)
 }
 
-// redactResponse redacts all that an endpoint said. Of a response that is played
-// nothing changes, but its placeholders keep their numbers.
+// redactResponse redacts all texts of a response. It does not change a played
+// response, but registers its placeholders, so that they keep their numbers.
 func (t *Transport) redactResponse(r *cassette.Response) {
 	r.Body = t.redactor.Body(r.Headers.Get("Content-Type"), r.Body)
 	r.Status = t.redactor.Body("", r.Status)
@@ -199,17 +199,16 @@ func (t *Transport) redactResponse(r *cassette.Response) {
 	}
 }
 
-// header redacts the value of a header together with its name, as [check] reads
-// it.
+// header redacts the value of a header together with its name, as [check] does.
 func (t *Transport) header(name, value string) string {
 	line := t.redactor.Body("", name+": "+value)
 	if value, ok := strings.CutPrefix(line, name+": "); ok {
 		return value
 	}
-	return line // the name went too
+	return line // the name was redacted too
 }
 
-// ask returns a request as it is recorded and compared.
+// ask returns the redacted form of a request, which is recorded and compared.
 func (t *Transport) ask(req *http.Request, body []byte) cassette.Request {
 	kind := req.Header.Get("Content-Type")
 	r := cassette.Request{Method: req.Method, URL: t.redactor.URL(host + req.URL.RequestURI()), Body: t.redactor.Body(kind, string(body)), Headers: http.Header{}}
@@ -219,8 +218,8 @@ func (t *Transport) ask(req *http.Request, body []byte) cassette.Request {
 	return r
 }
 
-// plain gives the text of a transport's error without the addresses in it, which
-// are others the next time.
+// plain returns the text of a transport's error without the addresses in it, which
+// differ from run to run.
 func plain(err error) string {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -232,7 +231,7 @@ func plain(err error) string {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "it ended too early"
 	case errors.Is(err, io.EOF):
-		return "nothing came"
+		return "no response arrived"
 	case errors.As(err, &no):
 		return no.Error()
 	case errors.As(err, &sys):

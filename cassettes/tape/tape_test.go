@@ -216,9 +216,9 @@ func TestStrict(t *testing.T) {
 		want       string // "" = it is read
 	}{
 		{"as it should be", written, 1, ""},
-		{"a comment", written + "# a word\n", 1, "something in it that is not part"},
-		{"a second document", written + "---\nhunter2\n", 1, "something in it that is not part"},
-		{"another style", "---\nversion: 1\ninteractions:\n" + one, 1, "something in it that is not part"},
+		{"a comment", written + "# a word\n", 1, "something that is not part"},
+		{"a second document", written + "---\nhunter2\n", 1, "something that is not part"},
+		{"another style", "---\nversion: 1\ninteractions:\n" + one, 1, "something that is not part"},
 		{"nothing", "---\nversion: 1\ninteractions: []\n", 0, "nothing is recorded"},
 		{"no document", "version: 1\n", 0, "does not begin"},
 		{"another version", "---\nversion: 2\ninteractions:\n" + one, 1, "only version 1"},
@@ -230,10 +230,10 @@ func TestStrict(t *testing.T) {
 		{"null", "---\nnull\n", 0, "only version 1"},
 		{"many aliases", "---\nversion: 1\ninteractions:\n- request: {method: POST, url: &u http://h/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}\n  response: {code: 200, status: &s " + strings.Repeat("x", 500) + "}\n- request: {method: POST, url: *u, body: *s}\n  response: {code: 200, body: *s}\n", 2, "aliases"},
 		{"no method", "---\nversion: 1\ninteractions:\n- request: {url: 'http://h'}\n  response: {code: 200}\n", 1, "no method"},
-		{"no status", "---\nversion: 1\ninteractions:\n- request: {method: GET, url: 'http://h'}\n", 1, "no status 0"},
+		{"no status", "---\nversion: 1\ninteractions:\n- request: {method: GET, url: 'http://h'}\n", 1, "0 is not an HTTP status"},
 		{"a secret", "---\nversion: 1\ninteractions:\n" + strings.Replace(one, "body: y", "body: hunter2", 1), 1, "a secret (password)"},
 		{"a secret in a header", "---\nversion: 1\ninteractions:\n" + strings.Replace(one, "status: OK", "headers: {X: [hunter2]}", 1), 1, "a secret (password)"},
-		{"an alias bomb", "---\na: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d]\n", 0, "no cassette"},
+		{"an alias bomb", "---\na: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d]\n", 0, "not a cassette"},
 	} {
 		_, err := read(sealed(c.text, c.count), hunter{})
 		if got := fmt.Sprint(err); c.want == "" && err != nil || c.want != "" && !strings.Contains(got, c.want) {
@@ -343,14 +343,14 @@ func TestMiss(t *testing.T) {
 	if !errors.As(err, &miss) || !errors.Is(err, cassette.ErrInteractionNotFound) {
 		t.Fatalf("got %v", err)
 	}
-	want := "request 2 (POST /a) is not on the cassette; interaction 2 is the nearest, and differs so:\n"
+	want := "request 2 (POST /a) is not on the cassette; interaction 2 is the nearest and differs:\n"
 	if !strings.HasPrefix(miss.Error(), want) || miss.Nearest != 2 || strings.Contains(miss.Error(), "\u009b") {
 		t.Errorf("got %q", miss)
 	}
 	if diff := cmp.Diff([]string{"not on the cassette: $.new[]"}, miss.Drift()); diff != "" {
 		t.Error(diff)
 	}
-	if err := tr.Leftovers(); err == nil || err.Error() != "of the 3 recorded requests some were not made: 2 (POST /a), 3 (POST /stream?key=[secret-1])" {
+	if err := tr.Leftovers(); err == nil || err.Error() != "some of the 3 recorded requests were not sent: 2 (POST /a), 3 (POST /stream?key=[secret-1])" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -555,11 +555,11 @@ func TestInspect(t *testing.T) {
 	}
 	want := []string{
 		"note: interaction 2: the endpoint answered with the status 429",
-		"note: interaction 2: it answers the same request as interaction 1, after it",
-		"wrong: interaction 3: the stream ends before its end",
-		"note: interaction 4: it does not say when its answer came",
+		"note: interaction 2: it answers the same request as interaction 1",
+		"error: interaction 3: the stream breaks off",
+		"note: interaction 4: the times of its answer are missing",
 		"note: interaction 5: the connection was lost: reset",
-		"wrong: interaction 6: it holds a secret (password)",
+		"error: interaction 6: it has a secret (password)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -11,38 +11,39 @@ import (
 	"github.com/dnaeon/go-vcr/v2/cassette"
 )
 
-// A Mode says what is recorded.
+// A Mode says what is recorded and what is played.
 type Mode string
 
 // The modes. The zero value is None.
 const (
-	None    Mode = "none"    // nothing: play, and deny the network
-	Once    Mode = "once"    // everything where there is no cassette; else play
-	New     Mode = "new"     // what is not on the cassette; the rest is played
-	Rewrite Mode = "rewrite" // everything; the cassette is replaced by Save
+	None    Mode = "none"    // plays everything; the network is denied
+	Once    Mode = "once"    // records everything if there is no cassette; else as None
+	New     Mode = "new"     // records what is not on the cassette, and plays the rest
+	Rewrite Mode = "rewrite" // records everything; Save replaces the cassette
 )
 
-// Modes lists the modes.
+// Modes returns all modes.
 func Modes() []Mode { return []Mode{None, Once, New, Rewrite} }
 
-// A Redactor takes secrets and personal data out of texts. What it has redacted
-// it does not change again.
+// A Redactor replaces secrets and personal data in texts by placeholders. It does
+// not change a redacted text again.
 type Redactor interface {
 	Body(contentType, body string) string
 	URL(text string) string
-	// Leftover names what is still secret in a text, "" = nothing.
+	// Leftover names the kind of a secret that a text still has, "" = none.
 	Leftover(text string) string
 }
 
-// A Transport is a conversation, played and recorded.
+// A Transport carries the requests of one conversation: it plays them from a
+// cassette or records them. It is safe for concurrent use.
 type Transport struct {
 	real     http.RoundTripper // nil = the network is denied
 	redactor Redactor
 	path     string
-	clock    func() time.Time // tells when what is recorded came
+	clock    func() time.Time // the time of what is recorded
 
 	mu       sync.Mutex
-	tape     *cassette.Cassette // what was there
+	tape     *cassette.Cassette // the cassette that existed before
 	head     []byte
 	played   map[*cassette.Interaction]bool
 	forms    map[string]string // bodies as they are compared, by their text
@@ -52,9 +53,9 @@ type Transport struct {
 	asked    cassette.Request
 }
 
-// Begin begins a conversation on the cassette at path. real carries what is
-// recorded. The error is that of [Open]; without a cassette to play it says how
-// to record one.
+// Begin starts a conversation on the cassette at path. real carries the requests
+// that are recorded. The error is that of [Open]. If there is no cassette to play,
+// it says how to record one.
 func Begin(path string, mode Mode, real http.RoundTripper, r Redactor) (*Transport, error) {
 	t := &Transport{redactor: r, path: path, clock: time.Now, played: map[*cassette.Interaction]bool{}, forms: map[string]string{}}
 	if mode != None && mode != "" {
@@ -66,7 +67,7 @@ func Begin(path string, mode Mode, real http.RoundTripper, r Redactor) (*Transpo
 		case err != nil:
 			return nil, err
 		case !there && t.real == nil:
-			return nil, fmt.Errorf("%s: there is no such cassette: agentbench record makes one", path)
+			return nil, fmt.Errorf("%s: there is no such cassette: agentbench record records one", path)
 		case there && mode == Once:
 			t.real = nil
 		}
@@ -85,42 +86,42 @@ func Begin(path string, mode Mode, real http.RoundTripper, r Redactor) (*Transpo
 	return t, nil
 }
 
-// Head gives the head of the cassette that was there.
+// Head returns the head of the cassette that existed before, nil if there was none.
 func (t *Transport) Head() []byte { return t.head }
 
 // Live reports whether requests may reach the network.
 func (t *Transport) Live() bool { return t.real != nil }
 
-// Played is the number of requests that the cassette has answered.
+// Played returns the number of requests that the cassette has answered.
 func (t *Transport) Played() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.played)
 }
 
-// Recorded is the number of requests that were recorded.
+// Recorded returns the number of requests that were recorded.
 func (t *Transport) Recorded() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.recorded)
 }
 
-// Forget drops what was recorded after the first n requests.
+// Forget drops the recorded requests after the first n.
 func (t *Transport) Forget(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.recorded = t.recorded[:min(n, len(t.recorded))]
 }
 
-// Elapsed is the instant of the newest read of the newest answer, counted from
-// its request, in whole milliseconds. It is the same when the answer is played.
+// Elapsed returns the time from the newest request to the newest read of its
+// answer, in whole milliseconds. It is the same when the answer is played.
 func (t *Transport) Elapsed() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.elapsed
 }
 
-// elapse sets the instant, if the request is still the newest.
+// elapse sets the elapsed time, if the request is still the newest.
 func (t *Transport) elapse(request int, d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,7 +130,8 @@ func (t *Transport) elapse(request int, d time.Duration) {
 	}
 }
 
-// RoundTrip plays the answer to a request, or gets it and records it.
+// RoundTrip plays the answer to a request, or sends the request and records the
+// answer. The error for a request that can be neither is a [*Miss].
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := readBody(req)
 	if err != nil {
@@ -156,8 +158,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.record(number, req, asked, body)
 }
 
-// Leftovers is an error that names the interactions that nobody has asked for,
-// nil if there are none.
+// Leftovers returns an error that names the interactions that were not played, nil
+// if there are none.
 func (t *Transport) Leftovers() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -176,11 +178,11 @@ func (t *Transport) Leftovers() error {
 		more = fmt.Sprintf(" and %d more", len(left)-most)
 		left = left[:most]
 	}
-	return fmt.Errorf("of the %d recorded requests some were not made: %s%s", len(t.tape.Interactions), strings.Join(left, ", "), more)
+	return fmt.Errorf("some of the %d recorded requests were not sent: %s%s", len(t.tape.Interactions), strings.Join(left, ", "), more)
 }
 
-// Prune drops the interactions of the cassette that nobody has asked for, and
-// gives their number.
+// Prune drops the interactions of the cassette that were not played, and returns
+// their number.
 func (t *Transport) Prune() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -189,8 +191,8 @@ func (t *Transport) Prune() int {
 	return all - len(t.tape.Interactions)
 }
 
-// Save writes what was there and what was recorded to the cassette, with a head
-// of one line. The file is replaced as a whole or not at all.
+// Save writes the old interactions and then the recorded ones to the cassette, with
+// a head of one line. It replaces the whole file or nothing.
 func (t *Transport) Save(head []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 )
 
 // unfolded returns the YAML of a cassette, with each text of one line on one line,
-// so that a search finds it. yaml.v2 folds lines after 80 columns, and can be told
-// otherwise only for the whole process. So words stand in for the texts while it
-// writes, and the texts replace the words afterwards.
+// so that a search finds it. yaml.v2 folds lines after 80 columns, and only a switch
+// for the whole process turns that off. So words replace the texts while it writes,
+// and the texts replace the words afterwards.
 func unfolded(all []*cassette.Interaction) ([]byte, error) {
 	sum := sha256.New()
 	for _, in := range all {
@@ -45,19 +45,19 @@ func unfolded(all []*cassette.Interaction) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// words stand in for texts that yaml.v2 might fold.
+// words replace texts that yaml.v2 might fold.
 type words struct {
 	prefix string
-	pairs  []string // of words, and the YAML of their texts
+	pairs  []string // each word, followed by the YAML of its text
 	err    error
 }
 
-// folds are the places where yaml.v2 folds a text: at a space. Between double quotes
-// a backslash stands before the next space, if there is one.
+// folds matches the places where yaml.v2 folds a text: at a space. In double quotes
+// a backslash precedes the next space, if there is one.
 var folds = regexp.MustCompile(`\n *(\\ )?`)
 
-// replace returns the word for a text, or the text itself where yaml.v2 does not fold
-// it, or where a line separator in it is followed by the indentation.
+// replace returns the word for a text. It returns the text itself if yaml.v2 does not
+// fold it, or if a line separator in it is followed by the indentation.
 func (w *words) replace(text string) string {
 	if !strings.Contains(text, " ") || !utf8.ValidString(text) {
 		return text
@@ -94,7 +94,7 @@ func (w *words) replaceAll(headers map[string][]string) map[string][]string {
 }
 
 // sameButFolds reports whether two files differ at most in spaces and line breaks, as
-// they do where one of them is folded.
+// a folded and an unfolded one do.
 func sameButFolds(a, b []byte) bool {
 	bare := func(r rune) rune {
 		if r == ' ' || r == '\n' {
