@@ -22,6 +22,7 @@ const (
 // A program is a compiled script. It also counts how often the answers of tools,
 // gates and replies have been used.
 type program struct {
+	name    string
 	steps   []step
 	when    []int // the indexes of the When steps
 	tools   []tool
@@ -76,7 +77,7 @@ type reply struct {
 
 // compile parses and checks a script. The error joins all of its invalid values.
 func compile(s *Script) (*program, error) {
-	p := &program{tools: make([]tool, len(s.Tools)), fresh: freshPrefix(s)}
+	p := &program{name: s.Name, tools: make([]tool, len(s.Tools)), fresh: freshPrefix(s)}
 	r := reader{program: p}
 	r.readModel(s.Model)
 	for i := range s.Tools {

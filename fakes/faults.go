@@ -18,8 +18,8 @@ import (
 // The number is that of the request or the call. After a tool's name it counts
 // only the calls of that tool. The fault strikes the first try unless #N names
 // another. With a share such as 10% instead of a number, each try is struck with
-// that probability; the seed, the try and the fault's place in the list decide
-// the draw. Faults strike in the order of the list. A fault does not strike if it
+// that probability; the script's name, the seed, the try and the fault's place in
+// the list decide the draw. Faults strike in the order of the list. A fault does not strike if it
 // finds nothing to spoil, such as the calls of a reply without calls.
 type Fault struct {
 	Kind    string       // the first word

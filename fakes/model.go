@@ -26,12 +26,12 @@ func NewModel(s *Script, seed uint64) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{seeded{program: p, seed: seed, key: newKey(seed)}}, nil
+	return &Model{p.seeded(seed)}, nil
 }
 
 // Seeded returns the model with another seed.
 func (m *Model) Seeded(seed uint64) Model {
-	return Model{seeded{program: m.program, seed: seed, key: newKey(seed)}}
+	return Model{m.program.seeded(seed)}
 }
 
 // Next advances c to the next request of a conversation, which follows b. It
@@ -139,6 +139,10 @@ type seeded struct {
 	*program
 	seed uint64
 	key  key
+}
+
+func (p *program) seeded(seed uint64) seeded {
+	return seeded{program: p, seed: seed, key: newKey(named(p.name, seed))}
 }
 
 // next returns the step for the next request, or nil if there is none.

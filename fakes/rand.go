@@ -7,9 +7,9 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A key decides a random number. It is a hash of the seed, of the thing that the
-// number belongs to, and of the purpose of the draw. There is no generator and no
-// order of draws: a key always draws the same number.
+// A key decides a random number. It is a hash of the script's name, of the seed,
+// of the thing that the number belongs to, and of the purpose of the draw. There is
+// no generator and no order of draws: a key always draws the same number.
 type key uint64
 
 // The purposes of the draws that belong to one thing.
@@ -25,6 +25,16 @@ const (
 const golden = 0x9e3779b97f4a7c15
 
 func newKey(seed uint64) key { return key(mix(seed + golden)) }
+
+// named returns the seed of the draws of a script with that name. Scripts of
+// different names draw independently, and the empty name leaves the seed as it is.
+func named(name string, seed uint64) uint64 {
+	var k key
+	for i := range len(name) {
+		k = k.of(int(name[i]))
+	}
+	return seed ^ uint64(k)
+}
 
 // of returns the key of part n of the thing that k belongs to.
 func (k key) of(n int) key { return key(mix(bits.RotateLeft64(uint64(k), 32) + golden*uint64(n+1))) }

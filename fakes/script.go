@@ -1,10 +1,10 @@
 // Package fakes plays the world for a loop: a [Script] describes the answers of
 // the model, the tools and the user, and a [World] plays them in virtual time.
 //
-// A script is a pure function of the seed, the request's number and the session so
-// far. No draw depends on the order in which things are asked for: the key of
-// each random number is the thing it belongs to (the request, or the call and its
-// try).
+// A script is a pure function of its name, the seed, the request's number and the
+// session so far. No draw depends on the order in which things are asked for: the
+// key of each random number is the script's name, the seed and the thing it belongs
+// to (the request, or the call and its try).
 //
 // # Values
 //
@@ -50,6 +50,11 @@ const (
 // A Script is a world as data. A [World] does not change the script that it plays,
 // and any number of worlds may play one script.
 type Script struct {
+	// Name keys the random draws together with the seed: two scripts that differ
+	// only in their names draw independently. A scenario's script has the
+	// scenario's full name. "" is a name like any other.
+	Name string
+
 	Task   string // the user's first message
 	System string // the system prompt, "" = none
 	// Planner, Critic and SafetyPrompt become those of the [loop.Task].
@@ -63,9 +68,10 @@ type Script struct {
 	Faults []Fault
 }
 
-// LoopTask returns the task for the loop.
+// LoopTask returns the task for the loop. The jitter of its waits is drawn by the
+// script's name and the seed.
 func (s *Script) LoopTask(seed uint64) loop.Task {
-	return loop.Task{Text: s.Task, System: s.System, Seed: seed, Planner: s.Planner, Critic: s.Critic,
+	return loop.Task{Text: s.Task, System: s.System, Seed: named(s.Name, seed), Planner: s.Planner, Critic: s.Critic,
 		SafetyPrompt: s.SafetyPrompt, Schemas: contract.Compiler()}
 }
 

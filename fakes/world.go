@@ -72,7 +72,7 @@ type World struct {
 // at the same time.
 func NewWorld(s *Script, seed uint64) *World {
 	p, err := compile(s)
-	w := &World{seeded: seeded{p, seed, newKey(seed)}, broken: err, script: s, user: s.User, specs: s.Specs(),
+	w := &World{seeded: p.seeded(seed), broken: err, script: s, user: s.User, specs: s.Specs(),
 		open: map[int]openCall{}, heard: heard{whys: map[int]loop.Why{}}}
 	if len(p.faults) > 0 {
 		w.fired, w.nth = make([]bool, len(p.faults)), map[string]int{}

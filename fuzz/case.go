@@ -35,9 +35,12 @@ type Stray struct {
 	Input loop.Input // sent at the instant of the step before it
 }
 
-// FromScenario returns a case with the script and the config of a scenario.
+// FromScenario returns a case with the script and the config of a scenario. A case
+// has no name, so it draws as the case did that the scenario was written from.
 func FromScenario(s *scenarios.Scenario, seed uint64) *Case {
-	return &Case{Seed: seed, Script: &s.Script, Config: s.Config}
+	script := s.Script
+	script.Name = ""
+	return &Case{Seed: seed, Script: &script, Config: s.Config}
 }
 
 // has reports whether a case has an attack.

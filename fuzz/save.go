@@ -52,7 +52,7 @@ func (c *Case) Unsaid() []string {
 	say(c.Depth > 0, "the depth of a sub-run")
 	say(len(c.Answers) > 0, "answers to hooks")
 	say(len(c.Strays) > 0, "inputs that nobody asked for")
-	say(c.Seed != 1 && c.random(), fmt.Sprintf("the seed (run it with --seed %d)", c.Seed))
+	say(c.random(), fmt.Sprintf("what it draws (agentbench fuzz FILE --seed %d draws it again; run draws by the scenario's name)", c.Seed))
 	return out
 }
 

@@ -36,9 +36,7 @@ func TestYAML(t *testing.T) {
 			}
 			continue
 		}
-		again := *c
-		again.Script, again.Config = &loaded[0].Script, loaded[0].Config
-		a, b := played(c), played(&again)
+		a, b := played(c), played(FromScenario(loaded[0], c.Seed))
 		if d := a.differs(0, b.trace); d >= 0 {
 			t.Errorf("case %d: %s\n%s", k, difference(recordText(a.trace, d), recordText(b.trace, d)), text)
 			if n++; n > 8 {

@@ -194,6 +194,7 @@ func (l *loader) scenario(s *source, suite string) {
 	sc := &Scenario{Suite: suite, Name: file.Name, Description: file.Description, Label: Label(file.Label),
 		Source: file.Source, Script: file.script(), Expect: file.Expect.session.expect(), Runs: file.Expect.eachRun(), Golden: s.golden(file.Golden),
 		content: s.content, File: s.file, Line: position(find(s.root, "name")).Line}
+	sc.Script.Name = sc.ID()
 	if file.Cassette != "" {
 		sc.Cassette = path.Join(path.Dir(s.file), file.Cassette)
 	}

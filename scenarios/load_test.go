@@ -78,7 +78,7 @@ expect:
 	empty := ""
 	want := &Scenario{Suite: "suite", Name: "all-keys", Description: "every key once", Label: Runaway, Source: "https://example.org/1",
 		Variant: base, Config: cfg, File: filepath.ToSlash(file), Line: 2,
-		Script: fakes.Script{Task: "Do\nit\n",
+		Script: fakes.Script{Name: "suite/all-keys", Task: "Do\nit\n",
 			Tools: []fakes.Tool{{
 				ToolSpec: loop.ToolSpec{Name: "read", Description: "Read", Permission: loop.AskBatch, Idempotent: loop.Idempotent,
 					Version: "2", Output: `{"type":"string"}`, Timeout: 7 * time.Second, Retries: -1, Fallback: "list", SubRun: true,

@@ -15,10 +15,10 @@ type Scenario struct {
 	Name        string // unique in its suite
 	Description string // one sentence: the failure that it shows
 	Label       Label
-	Source      string      // the public report or document it comes from, "" = none
-	Variant     Variant     // the safety config it is meant for
-	Config      loop.Config // the config of Variant with the scenario's own changes
-	Script      fakes.Script
+	Source      string         // the public report or document it comes from, "" = none
+	Variant     Variant        // the safety config it is meant for
+	Config      loop.Config    // the config of Variant with the scenario's own changes
+	Script      fakes.Script   // its Name is the scenario's ID, so that its draws are its own
 	Cassette    string         // the path of the cassette that replaces the script's model; "" = the model is scripted
 	Expect      Expect         // what must be true of the whole session
 	Runs        []Expect       // what must be true of each run, one entry a run; nil = Expect applies instead

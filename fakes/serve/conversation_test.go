@@ -305,14 +305,17 @@ func TestLastWord(t *testing.T) {
 	}
 }
 
-// The draws of a step depend only on the seed of the request.
+// The draws of a step depend only on the seed of the request and the name of the
+// scenario.
 func TestStatesBySeed(t *testing.T) {
 	step := func(state string, next ...fakes.Transition) fakes.Step {
 		return at(fakes.Step{State: state, Text: state, Next: next})
 	}
 	to := []fakes.Transition{{State: "a", Weight: 1}, {State: "b", Weight: 1}}
-	script := &fakes.Script{Model: []fakes.Step{step("a", to...), step("b", to...)}}
-	s, err := New([]Scenario{{"test/one", script}}, Options{})
+	script := &fakes.Script{Name: "test/one", Model: []fakes.Step{step("a", to...), step("b", to...)}}
+	nameless := *script
+	nameless.Name = ""
+	s, err := New([]Scenario{{"test/one", &nameless}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ const (
 
 // A Scenario is a script and the name under which it is served: suite/name.
 type Scenario struct {
-	Name   string
+	Name   string // takes the place of the script's name
 	Script *fakes.Script
 }
 
@@ -93,14 +93,16 @@ func New(scenarios []Scenario, o Options) (*Server, error) {
 }
 
 func (s *Server) add(sc Scenario) error {
-	model, err := fakes.NewModel(sc.Script, 0)
+	script := *sc.Script
+	script.Name = sc.Name
+	model, err := fakes.NewModel(&script, 0)
 	if err != nil {
 		return fmt.Errorf("%s: %w", sc.Name, err)
 	}
 	if s.scenes[sc.Name] != nil {
 		return fmt.Errorf("there are two scenarios %s", sc.Name)
 	}
-	out := &scene{name: sc.Name, script: sc.Script, model: model, struck: len(sc.Script.Faults) > 0}
+	out := &scene{name: sc.Name, script: &script, model: model, struck: len(sc.Script.Faults) > 0}
 	for i := range sc.Script.Model {
 		out.conditional = out.conditional || sc.Script.Model[i].When != fakes.WhenAlways
 	}

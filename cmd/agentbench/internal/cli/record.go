@@ -204,6 +204,7 @@ func (f *recordFlags) mayWrite(path string) error {
 // variant of --variant.
 func (f *recordFlags) scenario(args []string) (*scenarios.Scenario, error) {
 	s := &scenarios.Scenario{Suite: "chat", Name: "chat", Description: "A talk with a live model.", Label: scenarios.Healthy}
+	s.Script.Name = s.ID() // as a player of the cassette loads it
 	variant := f.variant
 	if len(args) > 0 {
 		found, err := findScenario(args[0])
