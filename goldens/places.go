@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/agentbench-go/agentbench/internal/infile"
 )
 
 // modulePath is the module path in the go.mod of this repository.
@@ -98,7 +100,7 @@ func findCheckout() string {
 }
 
 func isCheckout(dir string) bool {
-	file, err := os.Open(filepath.Join(dir, "go.mod"))
+	file, err := infile.Open(filepath.Join(dir, "go.mod"))
 	if err != nil {
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/agentbench-go/agentbench/internal/infile"
 	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/dnaeon/go-vcr/v2/cassette"
@@ -58,7 +59,7 @@ func exists(path string) (bool, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := infile.Open(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New("there is no such file")
