@@ -47,6 +47,7 @@ func RunLive(ctx context.Context, config Config, task Task, model Model, tools [
 		return Outcome{}, errors.New("model: must not be nil")
 	}
 	live := NewLive(task, model, tools, opts)
+	defer live.Close()
 	if live.mistake != nil {
 		return Outcome{}, errors.Join(config.Validate(), live.mistake)
 	}
@@ -174,9 +175,14 @@ func (l *Live) askModel(ctx context.Context, e *Effect) {
 			return modelFailure(ref, err)
 		}
 		return Input{Kind: ModelReply, Ref: ref, Text: r.Text, Calls: slices.Clone(r.Calls), Finish: r.Finish,
-			TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: r.Cost}
+			TokensIn: used(r.TokensIn), TokensOut: used(r.TokensOut), Cost: used(r.Cost)}
 	})
 }
+
+// used returns what a model or sub-run says that it used, but not less than nothing,
+// and not so much that a sum overflows: no session has 4,096 replies of a million
+// dollars. Either would keep limits.tokens and limits.cost_usd from stopping the run.
+func used[N int | int64](n N) N { return N(min(max(0, int64(n)), 1<<50)) }
 
 // show returns a copy of a request's history. Requests share one copy, which
 // grows as the history does, so that each message is copied once and not once a
@@ -349,7 +355,7 @@ func (l *Live) Next(ctx context.Context, wake time.Duration, armed bool) (Input,
 		wake = never
 	}
 	if l.over != nil && !l.followUp(ctx) {
-		l.end()
+		l.Close()
 		return Input{}, io.EOF
 	}
 	for {
@@ -424,13 +430,15 @@ func (l *Live) sleep(ctx context.Context, wake time.Duration) {
 	}
 }
 
-// end ends the session: what comes from now on is dropped.
-func (l *Live) end() {
+// Close ends the session. It cancels whatever still works on an answer, with
+// [ErrCancelled] as the cause, and drops what comes from now on. It is for a session
+// that [Run] left with an error, such as that of a store: nobody tells its models and
+// tools any more that their time has run out. A session that ended needs no Close.
+func (l *Live) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, p := range l.open {
-		p.open.Store(false)
+	for ref := range l.open {
+		l.giveUp(ref, ErrCancelled)
 	}
-	clear(l.open)
 	l.arrivals = arrivals{}
 }

@@ -151,6 +151,49 @@ func TestLiveRetryAfterIsBounded(t *testing.T) {
 	}
 }
 
+// Numbers that no model can mean do not keep the limits from stopping the run: each
+// turn says the same, and two such turns are over the limit. Without bounds twice
+// MaxInt64 are -2, and what the negative number takes away nobody would notice.
+func TestLiveAbsurdUse(t *testing.T) {
+	const most = math.MaxInt64
+	for _, tt := range []struct {
+		name  string
+		reply loop.Reply
+		sub   loop.Outcome
+		want  loop.Stop
+	}{
+		{"tokens that overflow", loop.Reply{TokensIn: most, TokensOut: most}, loop.Outcome{}, loop.StopTokenLimit},
+		{"tokens that take away", loop.Reply{TokensIn: -most, TokensOut: 600}, loop.Outcome{}, loop.StopTokenLimit},
+		{"a cost that overflows", loop.Reply{Cost: most}, loop.Outcome{}, loop.StopCostLimit},
+		{"tokens of sub-runs that overflow", loop.Reply{}, loop.Outcome{TokensIn: most, TokensOut: most}, loop.StopTokenLimit},
+		{"tokens of sub-runs that take away", loop.Reply{TokensIn: 600}, loop.Outcome{TokensIn: -most}, loop.StopTokenLimit},
+		{"calls of sub-runs that overflow", loop.Reply{}, loop.Outcome{Calls: math.MaxInt, SubCalls: math.MaxInt}, loop.StopCallLimit},
+		{"calls of sub-runs that take away", loop.Reply{}, loop.Outcome{Calls: 3, SubCalls: -9}, loop.StopCallLimit},
+	} {
+		cfg := loop.Off()
+		cfg.Limits.Tokens, cfg.Limits.CostUSD, cfg.Limits.Calls, cfg.Limits.Turns = 1000, 1, 5, 20
+		bubble(t, func(t *testing.T) {
+			model := modelFunc(func(_ context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {
+				r := tt.reply
+				r.Calls = ask("a:research").Calls
+				return r, nil
+			})
+			research := tool("research", func(ctx context.Context) (string, error) {
+				loop.RollUp(ctx, tt.sub)
+				loop.RollUp(ctx, tt.sub)
+				return "found", nil
+			})
+			out, trace := run(t, t.Context(), cfg, goTask, model, []loop.Tool{research}, loop.LiveOptions{})
+			if out.Stop != tt.want || out.Turns > 3 {
+				t.Errorf("%s: the run stops by %s after %d turns, want %s by the third\n%s", tt.name, out.Stop, out.Turns, tt.want, trace)
+			}
+			if out.TokensIn < 0 || out.TokensOut < 0 || out.Cost < 0 || out.SubCalls < 0 {
+				t.Errorf("%s: the outcome is %+v", tt.name, out)
+			}
+		})
+	}
+}
+
 // The error of a tool becomes a code and a text.
 func TestLiveToolErrors(t *testing.T) {
 	var none *loop.ToolError

@@ -38,7 +38,8 @@ type ModelRequest struct {
 	Tools   []ToolSpec // in the order in which they were given; none for [ForFinal], [ForSummary] and with [PlannerJSON]
 }
 
-// A Reply is a whole reply of a model.
+// A Reply is a whole reply of a model. The loop takes a negative number of tokens
+// or cost for 0, and one above 2^50 for 2^50.
 type Reply struct {
 	Text      string
 	Calls     []AskedCall // in the model's order

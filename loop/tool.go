@@ -112,10 +112,10 @@ func RollUp(ctx context.Context, out Outcome) {
 	if r, ok := ctx.Value(rollUpKey{}).(*rollUp); ok {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.tokensIn += out.TokensIn
-		r.tokensOut += out.TokensOut
-		r.cost += out.Cost
-		r.calls += out.Calls + out.SubCalls
+		r.tokensIn = used(r.tokensIn + used(out.TokensIn))
+		r.tokensOut = used(r.tokensOut + used(out.TokensOut))
+		r.cost = used(r.cost + used(out.Cost))
+		r.calls = used(r.calls + used(out.Calls) + used(out.SubCalls))
 	}
 }
 

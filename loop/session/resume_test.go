@@ -197,6 +197,56 @@ func TestSavingFails(t *testing.T) {
 	}
 }
 
+// What a live session does when its store fails ends with Close, although the tool
+// waits for its cancel and time.tool is an hour.
+func TestSavingFailsLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		causes := make(chan error, 2)
+		wait := loop.FuncTool(loop.ToolSpec{Name: "wait"}, func(ctx context.Context, _ struct{}) (string, error) {
+			<-ctx.Done()
+			causes <- context.Cause(ctx)
+			return "", ctx.Err()
+		})
+		quick := loop.FuncTool(loop.ToolSpec{Name: "quick"}, func(context.Context, struct{}) (string, error) { return "", nil })
+		cfg := loop.Off()
+		cfg.Time.Tool = time.Hour
+		task := loop.Task{Text: "go"}
+		live := loop.NewLive(task, twoCalls{}, []loop.Tool{wait, quick}, loop.LiveOptions{})
+		m, err := loop.New(cfg, task, live.Tools())
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The store takes the first message and the reply, and fails at the result of quick.
+		if _, err = loop.Run(t.Context(), m, session.Saving(live, &full{Store: session.Memory(), room: 2}, "s")); err == nil {
+			t.Fatal("the session ended without an error")
+		}
+		live.Close()
+		synctest.Wait()
+		if len(causes) != 1 || <-causes != loop.ErrCancelled {
+			t.Error("the tool was not cancelled")
+		}
+	})
+}
+
+type twoCalls struct{}
+
+func (twoCalls) Reply(context.Context, loop.ModelRequest, func(string)) (loop.Reply, error) {
+	return loop.Reply{Calls: []loop.AskedCall{{ID: "a", Name: "wait"}, {ID: "b", Name: "quick"}}}, nil
+}
+
+// A full store takes as many appends as it has room for.
+type full struct {
+	session.Store
+	room int
+}
+
+func (f *full) Append(name string, records loop.Trace) error {
+	if f.room--; f.room < 0 {
+		return errors.New("disk full")
+	}
+	return f.Store.Append(name, records)
+}
+
 type broken struct{ session.Store }
 
 func (broken) Append(string, loop.Trace) error { return errors.New("disk full") }

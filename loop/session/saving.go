@@ -16,7 +16,8 @@ import (
 // next step.
 //
 // The first error of the store ends the session: w does not get the step, and Next
-// returns the error. To continue a saved session, pass the returned world to
+// returns the error. What w does at that time goes on: call [loop.Live.Close] to end
+// it. To continue a saved session, pass the returned world to
 // [Resume]; only new steps are saved then. The world is a [Rememberer] if w is one.
 func Saving(w loop.World, store Store, session string) loop.World {
 	s := &saving{World: w, store: store, session: session}
