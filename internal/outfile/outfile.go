@@ -15,11 +15,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // suffix ends the names of temporary files.
@@ -65,16 +67,18 @@ func Create(path string, perm fs.FileMode) (*File, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, &fs.PathError{Op: "create", Path: f.path, Err: withoutPath(err)}
 		}
 		f.file, f.buffer = file, bufio.NewWriter(file)
 		return f, nil
 	}
 }
 
-// temporary returns a name beside path that no other writer uses: the file's
-// own name, the host's, and random letters. Names that would be longer than 255
-// bytes, the most that file systems take, begin with a part of the file's.
+// maxHost is how much of the host's name a temporary name holds, in bytes.
+const maxHost = 40
+
+// temporary returns a name beside path that no other writer uses: the [stem] of
+// the file's own name, the host's, and random letters.
 func temporary(path string) string {
 	host, _ := os.Hostname()
 	host = strings.Map(func(r rune) rune {
@@ -83,9 +87,27 @@ func temporary(path string) string {
 		}
 		return -1
 	}, host)
-	tail := "." + host[:min(len(host), 40)] + "-" + strings.ToLower(rand.Text()[:12]) + suffix
 	folder, name := filepath.Split(path)
-	return folder + name[:min(len(name), 255-len(tail))] + tail
+	return folder + stem(name) + "." + host[:min(len(host), maxHost)] + "-" + strings.ToLower(rand.Text()[:random]) + suffix
+}
+
+// random is how many random letters a temporary name holds.
+const random = 12
+
+// stem returns what the temporary names of a file begin with: its name, or if they
+// would be longer than 255 bytes, the most that file systems take, as much of it as
+// fits, in whole characters, and a checksum of the name.
+func stem(name string) string {
+	const most = 255 - len(".") - maxHost - len("-") - random - len(suffix)
+	if len(name) <= most {
+		return name
+	}
+	sum := fmt.Sprintf("~%08x", crc32.ChecksumIEEE([]byte(name)))
+	end := most - len(sum)
+	for end > 0 && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end] + sum
 }
 
 // stale lists the temporary files beside path that other writers of path left
@@ -101,7 +123,7 @@ func stale(path string) []string {
 	}
 	var found []string
 	for _, e := range entries {
-		rest, ok := strings.CutPrefix(e.Name(), name+".")
+		rest, ok := strings.CutPrefix(e.Name(), stem(name)+".")
 		if ok && strings.HasSuffix(rest, suffix) && strings.Contains(rest, "-") {
 			found = append(found, filepath.Join(folder, e.Name()))
 		}
@@ -221,7 +243,7 @@ func WriteIn(root *os.Root, name string, content []byte, perm fs.FileMode) (err 
 	partial := temporary(name)
 	file, err := root.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot write %s: %w", name, withoutPath(err))
 	}
 	defer func() {
 		if err != nil {

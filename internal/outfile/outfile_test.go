@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 )
 
 func read(t *testing.T, path string) string {
@@ -183,10 +184,58 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// The temporary name of the longest name that a file system takes fits as well.
+// The temporary name of the longest name that a file system takes, 255 bytes, fits as
+// well. It has whole characters only, since some file systems refuse others, and tells
+// files apart whose names begin alike. é has two bytes.
 func TestLongName(t *testing.T) {
-	if err := Write(filepath.Join(t.TempDir(), strings.Repeat("x", 250)), nil, 0o666); err != nil {
-		t.Error(err)
+	dir := t.TempDir()
+	for _, name := range []string{strings.Repeat("x", 255), "y" + strings.Repeat("é", 127), strings.Repeat("é", 127) + "z"} {
+		path := filepath.Join(dir, name)
+		if err := Write(path, nil, 0o666); err != nil {
+			t.Error(err)
+		}
+		left, err := Create(path, 0o666)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer left.Discard()
+		if got := filepath.Base(left.file.Name()); !utf8.ValidString(got) || len(got) > 255 {
+			t.Errorf("the temporary name of %q is %q", name, got)
+		}
+		f, err := Create(path, 0o666)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Discard()
+		if got := f.Stale(); len(got) != 1 || got[0] != left.file.Name() {
+			t.Errorf("stale are %q, want %q", got, left.file.Name())
+		}
+		_, last := utf8.DecodeLastRuneInString(path)
+		other, err := Create(path[:len(path)-last]+"w", 0o666)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Discard()
+		if got := other.Stale(); len(got) != 0 {
+			t.Errorf("stale of another file are %q", got)
+		}
+	}
+}
+
+// An error names the file and not its temporary name.
+func TestErrorsNameTheFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "missing", "a.txt")
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	_, err = Create(path, 0o666)
+	for _, err := range []error{err, Write(path, nil, 0o666), WriteIn(root, "missing/a.txt", nil, 0o666)} {
+		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "a.txt: ") || strings.Contains(err.Error(), "partial") {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 
