@@ -8,7 +8,9 @@
 // turn the direction of reading, the other format characters, everything that
 // Unicode ignores by default or leaves blank, private and unassigned code
 // points, and every white space but the plain space. U+FE0E and U+FE0F stay
-// behind a visible character, which they make an emoji or a letter.
+// behind a visible character, which they make an emoji or a letter. So do marks
+// that combine with a character, such as accents, but no more of them than a
+// script needs: a hundred would cover the lines above and below.
 //
 //   - [Line] makes one line of a text: white space becomes single spaces.
 //   - [Lines] keeps line breaks and indentation.
@@ -86,7 +88,7 @@ func Cut(s string, n int) string {
 }
 
 // JSON returns a JSON text with its hidden characters written as \uXXXX, which
-// changes no value.
+// changes no value: a byte that is not UTF-8 is \ufffd, as decoders read it.
 func JSON(doc []byte) []byte {
 	var b []byte
 	start := 0 // what comes before is in b
@@ -96,7 +98,7 @@ func JSON(doc []byte) []byte {
 			continue
 		}
 		r, size := utf8.DecodeRune(doc[i:])
-		if Hidden(r) {
+		if Hidden(r) || size == 1 && r == utf8.RuneError {
 			b = append(b, doc[start:i]...)
 			if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
 				b = appendHex(b, 'u', 4, high)
@@ -123,19 +125,37 @@ func Hidden(r rune) bool {
 var ignored = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point,
 	unicode.Variation_Selector,
-	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}},
+	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}, R32: []unicode.Range32{
+		{Lo: 0x13441, Hi: 0x13442, Stride: 1}, // blanks of Egyptian hieroglyphs
+		{Lo: 0x16fe4, Hi: 0x16fe4, Stride: 1}, // the filler of the Khitan small script
+		{Lo: 0x1d159, Hi: 0x1d159, Stride: 1}, // the musical note without a head
+	}},
 }
+
+// combines reports whether a character is a mark that stands above, below or around
+// the character before it.
+func combines(r rune) bool { return r > unicode.MaxLatin1 && unicode.In(r, unicode.Mn, unicode.Me) }
+
+// maxMarks is how many marks may combine with one character. Words of no language
+// need so many.
+const maxMarks = 8
 
 // escape escapes the hidden characters of s, and puts a backslash before each
 // one in special. With spaces, white space becomes a space instead.
 func escape(s, special string, spaces bool) string {
 	seen := false // the character before can be seen
+	marks := 0    // that combine with it
 	start := 0    // what comes before is in b
 	var b []byte
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		broken := r == utf8.RuneError && size == 1
 		visible := !broken && !Hidden(r)
+		if !combines(r) {
+			marks = 0
+		} else if marks++; !seen || marks > maxMarks {
+			visible = false
+		}
 		switch {
 		case visible && (special == "" || !strings.ContainsRune(special, r)), seen && (r == '\ufe0e' || r == '\ufe0f'):
 			// stays

@@ -30,6 +30,10 @@ func TestLine(t *testing.T) {
 		{"two selectors are one too many", "\u26a0\ufe0f\ufe0f", "\u26a0\ufe0f" + `\ufe0f`},
 		{"a selector alone is hidden", " \ufe0f", `\ufe0f`},
 		{"the other selectors hide data", "a\ufe00\U000e0100", `a\ufe00\U000e0100`},
+		{"so do the blanks beyond 16 bits", "a\U00013441\U00013442\U00016fe4\U0001d159", `a\U00013441\U00013442\U00016fe4\U0001d159`},
+		{"eight marks combine with a character", "e" + strings.Repeat("\u0301", 8) + "\u05d0\u05b0", "e" + strings.Repeat("\u0301", 8) + "\u05d0\u05b0"},
+		{"more cover the lines around", "e" + strings.Repeat("\u0301", 10) + "f\u20dd", "e" + strings.Repeat("\u0301", 8) + `\u0301\u0301` + "f\u20dd"},
+		{"a mark alone would combine with what is around the text", "\u0338a \u20dd\x1b\u0301", `\u0338a \u20dd\x1b\u0301`},
 		{"a backslash stays", `C:\x1b\new`, `C:\x1b\new`},
 		{"nothing stays nothing", "", ""},
 	} {
@@ -72,6 +76,7 @@ func TestQuote(t *testing.T) {
 		want    string
 	}{
 		{"plain text", "read file", 40, `"read file"`},
+		{"a mark does not combine with the quote", "\u0338a", 40, `"\u0338a"`},
 		{"white space shows", " a\n\tb ", 40, `" a\n\tb "`},
 		{"quotes and backslashes are escaped", `a"b\c`, 40, `"a\"b\\c"`},
 		{"as long as may be", "größe", 5, `"größe"`},
@@ -118,6 +123,8 @@ func TestJSON(t *testing.T) {
 		{"what can be seen stays", `{"größe":"变 🎉 \u001b"}` + "\n", `{"größe":"变 🎉 \u001b"}` + "\n"},
 		{"controls and marks are escaped", "{\"a\x7f\":\"\u009b31m\u202e\ufeff\"}", `{"a\u007f":"\u009b31m\u202e\ufeff"}`},
 		// U+E0041 is 0x10000 + 0xd0041: 0xd800 + 0xd0041>>10 = 0xdb40, 0xdc00 + 0x41.
+		{"a byte that is not UTF-8 is what decoders read", "\"a\x9b31m\xc3\"", `"a\ufffd31m\ufffd"`},
+		{"the replacement character stays", "\"\ufffd\"", "\"\ufffd\""},
 		{"beyond 16 bits as a pair", `"` + "\U000e0041" + `"`, `"\udb40\udc41"`},
 	} {
 		if got := string(JSON([]byte(c.in))); got != c.want {
@@ -136,7 +143,7 @@ func steers(r rune) bool {
 var anEscape = regexp.MustCompile(`\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|[abfnrtv])`)
 
 func FuzzText(f *testing.F) {
-	for _, s := range []string{"", "a\x1b[31mb", "a\u202eb\u2028c", "\xff\xfe", "größe", "\u26a0\ufe0f x", "\\\x1b", "a\r\n b\t", `"\"`, "\U000e0041\u3164\u009b"} {
+	for _, s := range []string{"", "a\x1b[31mb", "a\u202eb\u2028c", "\xff\xfe", "größe", "\u26a0\ufe0f x", "\\\x1b", "a\r\n b\t", `"\"`, "\U000e0041\u3164\u009b", "a" + strings.Repeat("\u0301", 12) + "\ufe0f"} {
 		f.Add(s, 5)
 	}
 	f.Fuzz(func(t *testing.T, s string, n int) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,6 +61,7 @@ func TestDuration(t *testing.T) {
 		{day, "1d00h"},
 		{2*day + 4*time.Hour + 59*time.Minute, "2d04h"},
 		{-time.Second, "-1s"},
+		{math.MinInt64, "-106751d23h"}, // 2^63 ns are 9,223,372,036 s: 106,751 days and 23 hours
 	} {
 		if got := Duration(c.in); got != c.want {
 			t.Errorf("Duration(%v) = %q, want %q", c.in, got, c.want)
