@@ -156,7 +156,11 @@ func TestTheServerPlaysTheScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 	if testing.Short() {
-		all = all[:len(all)/8]
+		few := all[:0]
+		for i := 0; i < len(all); i += 8 {
+			few = append(few, all[i])
+		}
+		all = few
 	}
 	for _, api := range []struct {
 		name   string
