@@ -9,12 +9,12 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// maxAnnotations is how many annotations of one level GitHub shows of a step.
+// maxAnnotations is how many annotations of one level GitHub shows for a step.
 const maxAnnotations = 10
 
-// WriteAnnotations writes what was found wrong as commands of GitHub Actions,
-// which shows them at the scenario's line. Of many the first ten errors and
-// warnings are written.
+// WriteAnnotations writes the findings and the failed rules of a gate as commands of
+// GitHub Actions, which shows them at the scenario's line. It writes at most ten errors
+// and ten warnings.
 func WriteAnnotations(w io.Writer, r *Report) error {
 	left := map[string]int{"error": maxAnnotations, "warning": maxAnnotations}
 	var b strings.Builder
@@ -41,7 +41,7 @@ func WriteAnnotations(w io.Writer, r *Report) error {
 		}
 		severity := level(t.Verdict)
 		if r.Gate != nil && r.Gate.Verdict == scenarios.Pass {
-			severity = "warning" // what the gate lets pass is no error
+			severity = "warning" // findings that the gate tolerates are not errors
 		}
 		write(severity, t.properties(), text)
 	}
@@ -56,8 +56,8 @@ func level(v scenarios.Verdict) string {
 	return "warning"
 }
 
-// properties says where an annotation belongs.
-func (t *Trouble) properties() string {
+// properties returns the place and the title of an annotation.
+func (t *TrialFindings) properties() string {
 	title := "title=" + annotationProperty(fmt.Sprintf("%s under %s, seed %d", t.Scenario, t.Variant, t.Seed))
 	if t.File == "" {
 		return title

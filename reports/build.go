@@ -11,8 +11,8 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// Report gives what the results so far come to. The error says that Reference
-// names a variant that is not among them.
+// Report returns the report on the results so far. It fails if Reference names a
+// variant that is not among them.
 func (f *Fold) Report() (*Report, error) {
 	f.init()
 	reference, err := f.reference()
@@ -45,10 +45,10 @@ func (f *Fold) Report() (*Report, error) {
 	return r, nil
 }
 
-// tool names the versions that wrote the results.
+// tool returns the versions that wrote the results.
 func (f *Fold) tool() string { return strings.Join(f.files.tools, ", ") }
 
-// verdict is that over all trials.
+// verdict returns the verdict over all trials.
 func (f *Fold) verdict() scenarios.Verdict {
 	all := scenarios.Unjudged
 	for v := range f.verdicts {
@@ -92,17 +92,17 @@ func (s *Suite) add(v scenarios.Verdict) {
 	}
 }
 
-// found gives the trials that failed or could not be judged, in order.
-func (f *Fold) found() []Trouble {
+// found returns the trials that failed or could not be judged, in order.
+func (f *Fold) found() []TrialFindings {
 	order := f.trialOrder()
-	out := append([]Trouble{}, f.troubles...)
-	slices.SortFunc(out, func(a, b Trouble) int {
+	out := append([]TrialFindings{}, f.findings...)
+	slices.SortFunc(out, func(a, b TrialFindings) int {
 		return order(trialKey{a.Scenario, a.Variant, a.Seed}, trialKey{b.Scenario, b.Variant, b.Seed})
 	})
 	return out
 }
 
-// kept gives the results that were kept, in order.
+// kept returns the results that were kept, in order.
 func (f *Fold) kept() []*scenarios.Result {
 	order := f.trialOrder()
 	out := slices.Clone(f.results)
@@ -117,8 +117,8 @@ type trialKey struct {
 	seed              uint64
 }
 
-// trialOrder orders trials as a results file does: by scenario, variant and
-// seed.
+// trialOrder returns a comparison of trials in the order of a results file: by
+// scenario, variant and seed.
 func (f *Fold) trialOrder() func(a, b trialKey) int {
 	place := map[string]int{}
 	for i, v := range f.order {
@@ -129,22 +129,22 @@ func (f *Fold) trialOrder() func(a, b trialKey) int {
 	}
 }
 
-// graveRules are findings that say that the loop itself, or the harness, is
-// wrong.
+// graveRules are the rules of findings that mean that the loop itself, or the harness,
+// is wrong.
 var graveRules = []struct{ rule, words string }{
 	{"audit", "broke a limit that the loop should have kept"},
 	{"history", "left a history that an API would refuse"},
 	{"panic", "panicked"},
 }
 
-// warnings tells what a reader should know before any figure.
+// warnings returns what a reader should know before any figure.
 func (f *Fold) warnings() []string {
 	out := append([]string{}, f.files.missing(f.trials+f.passed)...)
 	if len(f.files.faults) > 0 {
-		out = append(out, "every world was struck by "+faultsOf(f.files.faults)+": trials are judged by their label")
+		out = append(out, "every world had "+faultsOf(f.files.faults)+": trials are judged by their label")
 	}
 	if f.unclear > 0 {
-		out = append(out, text.Count(f.unclear, "trial")+" could not be judged, counted in no rate")
+		out = append(out, text.Count(f.unclear, "trial")+" could not be judged and count in no rate")
 	}
 	for _, g := range graveRules {
 		if n := f.broken[g.rule]; n > 0 {

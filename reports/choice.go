@@ -9,26 +9,26 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A choice ranks the variants that were tried on the same scenarios: by the
-// share of runaways caught less the share of healthy runs stopped, then by the
-// calls that a runaway made.
+// A choice ranks the variants that were tried on the same scenarios: by the share of
+// runaways caught minus the share of healthy runs stopped, then by the calls that a
+// runaway made.
 type choice struct {
 	report  *Report
 	ranked  []standing        // the best first
 	apart   []string          // variants that were tried on other scenarios
-	colours map[string]string // variant → class of its colour, for those that stand out
+	colours map[string]string // variant → class of its colour, for highlighted variants
 }
 
-// A standing is what one variant does.
+// A standing holds the rates of one variant.
 type standing struct {
 	variant string
-	caught  *Rate  // of runaways, nil = none were tried; in a replay, failed runs stopped
-	stopped *Rate  // of healthy runs, likewise
-	calls   Figure // that half of the runaways made at most
-	beaten  string // a variant that is better in one of the two rates and no worse in the other
+	caught  *Rate  // runaways caught, in a replay failed runs stopped; nil = none were tried
+	stopped *Rate  // healthy runs stopped; nil = none were tried
+	calls   Figure // median calls of the runaways
+	beaten  string // a variant that is better in one of the two rates and not worse in the other; "" = none
 }
 
-// colourCount is how many variants can stand out in a chart.
+// colourCount is how many variants can be highlighted in a chart.
 const colourCount = 7
 
 func newChoice(r *Report) *choice {
@@ -73,12 +73,11 @@ func (c *choice) standing(variant string) standing {
 	return s
 }
 
-// common is the share of scenarios that two variants must have been tried on to
-// be compared: some trials could perhaps not be judged.
+// common is the share of scenarios that two variants must have in common to be
+// compared. It is below 1 because some trials may be impossible to judge.
 const common = 0.9
 
-// sameScenarios reports whether a variant was tried on what the reference was
-// tried on.
+// sameScenarios reports whether a variant was tried on the scenarios of the reference.
 func (c *choice) sameScenarios(s *standing) bool {
 	if s.variant == c.report.Reference {
 		return true
@@ -107,7 +106,7 @@ func shared(pairs *Comparison, label scenarios.Label, a, b *Rate) bool {
 	return n >= common*max(a.count(), b.count())
 }
 
-// count is n, 0 for no rate.
+// count returns n, 0 for a nil rate.
 func (r *Rate) count() float64 {
 	if r == nil {
 		return 0
@@ -115,7 +114,7 @@ func (r *Rate) count() float64 {
 	return r.N
 }
 
-// share is k of n, 0 for no rate.
+// share returns k/n, 0 for a nil rate.
 func (r *Rate) share() float64 {
 	if r == nil {
 		return 0
@@ -123,11 +122,11 @@ func (r *Rate) share() float64 {
 	return r.K / r.N
 }
 
-// balance is what variants are ranked by.
+// balance returns the value by which variants are ranked.
 func (s *standing) balance() float64 { return s.caught.share() - s.stopped.share() }
 
-// betterThan names the best variant that is better in one rate and no worse in
-// the other; "" = s is on the front.
+// betterThan returns the best variant that is better than s in one rate and not worse
+// in the other; "" = s is on the front.
 func (c *choice) betterThan(s *standing) string {
 	for i := range c.ranked {
 		o := &c.ranked[i]
@@ -139,10 +138,10 @@ func (c *choice) betterThan(s *standing) string {
 	return ""
 }
 
-// comparable reports whether there is anything to choose from.
+// comparable reports whether there are variants to choose from.
 func (c *choice) comparable() bool { return len(c.ranked) > 1 }
 
-// best is the variant to choose, "" if there is no choice.
+// best returns the variant to choose, "" if there is no choice.
 func (c *choice) best() string {
 	if !c.comparable() {
 		return ""
@@ -150,9 +149,8 @@ func (c *choice) best() string {
 	return c.ranked[0].variant
 }
 
-// paint gives colours to the variants that stand out: all of them if there are
-// enough colours, else the best, the reference, those on the front, and the
-// next best.
+// paint assigns colours to the highlighted variants: all of them if there are enough
+// colours, else the best, the reference, those on the front, and the next best.
 func (c *choice) paint() {
 	give := func(variant string) {
 		if n := len(c.colours); n < colourCount && c.colours[variant] == "" {
@@ -177,7 +175,7 @@ func (c *choice) paint() {
 	}
 }
 
-// class is that of a variant's colour.
+// class returns the class of a variant's colour.
 func (c *choice) class(variant string) string { return cmp.Or(c.colours[variant], grey) }
 
 // does says what a variant does, such as: catches 31 of 32 runaways (97 %; 95 %

@@ -8,8 +8,8 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// advice says in plain words which variant to choose and why, a sentence each.
-// It is empty if there is nothing to choose from.
+// advice returns sentences that say which variant to choose and why. It is empty if
+// there is nothing to choose from.
 func (c *choice) advice() []string {
 	if !c.comparable() {
 		return nil
@@ -22,17 +22,17 @@ func (c *choice) advice() []string {
 	lines = append(lines, c.otherwise()...)
 	switch {
 	case best.stopped == nil:
-		lines = append(lines, "No "+runsOf(scenarios.Healthy, c.report.replay())+" was tried, so nobody knows what these limits do to healthy work.")
+		lines = append(lines, "No "+runsOf(scenarios.Healthy, c.report.replay())+" was tried, so the effect of these limits on healthy work is unknown.")
 	case best.caught == nil:
-		lines = append(lines, "No "+runsOf(scenarios.Runaway, c.report.replay())+" was tried, so nobody knows whether these limits stop anything that should be stopped.")
+		lines = append(lines, "No "+runsOf(scenarios.Runaway, c.report.replay())+" was tried, so it is unknown whether these limits stop anything that should be stopped.")
 	}
 	if len(c.apart) > 0 {
-		lines = append(lines, "Tried on other scenarios, and so not ranked: "+someOf(clean(c.apart))+".")
+		lines = append(lines, "Not ranked, because they were tried on other scenarios: "+someOf(clean(c.apart))+".")
 	}
 	return lines
 }
 
-// why says what the best is ahead of.
+// why says how far the best variant is ahead of the next.
 func (c *choice) why(best *standing) string {
 	var equal []string
 	for _, s := range c.ranked[1:] {
@@ -42,14 +42,14 @@ func (c *choice) why(best *standing) string {
 	}
 	measure := c.measure(best)
 	if len(equal) > 0 {
-		return fmt.Sprintf("No variant is ahead of it in the %s. As good in that: %s; it comes first because half of its runs that should stop did so within %s.",
+		return fmt.Sprintf("No variant is ahead of it in the %s. Equally good in that: %s. It comes first because half of its runs that should stop did so within %s.",
 			measure, someOf(equal), calls50(best.calls))
 	}
 	next := &c.ranked[1]
 	return fmt.Sprintf("No variant is ahead of it in the %s: %s against %s for the next, %s.", measure, points(best.balance()), points(next.balance()), text.Line(next.variant))
 }
 
-// measure is what variants are ranked by, in words.
+// measure names the value by which variants are ranked.
 func (c *choice) measure(s *standing) string {
 	runaway, healthy := runsOf(scenarios.Runaway, c.report.replay())+"s", runsOf(scenarios.Healthy, c.report.replay())+"s"
 	verb := "caught"
@@ -62,7 +62,7 @@ func (c *choice) measure(s *standing) string {
 	case s.caught == nil:
 		return "share of " + healthy + " left alone"
 	}
-	return fmt.Sprintf("balance of both, the share of %s %s less the share of %s stopped", runaway, verb, healthy)
+	return fmt.Sprintf("balance of both, the share of %s %s minus the share of %s stopped", runaway, verb, healthy)
 }
 
 func calls50(f Figure) string {
@@ -84,20 +84,20 @@ func points(x float64) string {
 	return s + " points"
 }
 
-// beside sets the best against the reference, and says whether that could be
+// beside compares the best with the reference, and says whether the difference could be
 // chance.
 func (c *choice) beside(best *standing) string {
 	if best.variant == c.report.Reference {
-		return "It is the reference, which the others are compared with."
+		return "It is the reference with which the others are compared."
 	}
 	pairs := c.comparison(best.variant)
 	if pairs == nil {
 		return ""
 	}
 	sure := slices.ContainsFunc(pairs.Pairs, func(p Pair) bool { return p.PAdjusted < 0.05 })
-	words := "Beside the reference " + text.Line(c.report.Reference) + " it " + pairs.Verdict + "."
+	words := "Compared with the reference " + text.Line(c.report.Reference) + " it " + pairs.Verdict + "."
 	if !sure {
-		words += " That may be chance: it takes more scenarios, not more seeds, to tell the two apart."
+		words += " That may be chance: to distinguish the two takes more scenarios, not more seeds."
 	}
 	return words
 }
@@ -131,7 +131,7 @@ func (c *choice) otherwise() []string {
 	return out
 }
 
-// place says where a variant stands among the others.
+// place returns the rank of a variant among the others, in words.
 func (c *choice) place(s *standing) string {
 	switch {
 	case !c.comparable():
@@ -139,23 +139,23 @@ func (c *choice) place(s *standing) string {
 	case s.variant == c.best():
 		return "choose this"
 	case s.beaten != "":
-		return text.Line(s.beaten) + " is better in one rate and no worse in the other"
+		return text.Line(s.beaten) + " is better in one rate and not worse in the other"
 	}
 	return "a trade-off: nothing beats it in both rates"
 }
 
-// tell is the line of a variant beside the reference.
+// tell returns the line that compares a variant with the reference.
 func (c *choice) tell(variant string) string {
 	if variant == c.report.Reference {
 		return "the reference"
 	}
 	if pairs := c.comparison(variant); pairs != nil && len(pairs.Pairs) > 0 {
-		return "beside " + text.Line(c.report.Reference) + ": " + pairs.Verdict
+		return "compared with " + text.Line(c.report.Reference) + ": " + pairs.Verdict
 	}
 	return ""
 }
 
-// clean makes foreign names fit for a line.
+// clean returns the [text.Line] of each foreign name.
 func clean(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {

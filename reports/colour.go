@@ -1,6 +1,6 @@
 package reports
 
-// Colour says whether colours may be written.
+// Colour says whether to write colours.
 type Colour bool
 
 func (c Colour) paint(code, s string) string {

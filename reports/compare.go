@@ -13,7 +13,7 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// comparisons sets each variant against the reference.
+// comparisons compares each variant with the reference.
 func (f *Fold) comparisons(reference string, names []string) []Comparison {
 	out := []Comparison{}
 	for _, v := range f.order {
@@ -30,7 +30,7 @@ func (f *Fold) comparisons(reference string, names []string) []Comparison {
 	return out
 }
 
-// pairs compares two variants label by label, on the scenarios that both tried.
+// pairs compares two variants label by label, on the scenarios that both were tried on.
 func (f *Fold) pairs(variant, reference string, names []string) []Pair {
 	out := []Pair{}
 	for _, label := range labels {
@@ -50,7 +50,7 @@ func (f *Fold) pairs(variant, reference string, names []string) []Pair {
 	return out
 }
 
-// add takes a scenario under the variant and under the reference.
+// add adds a scenario under the variant and under the reference.
 func (p *Pair) add(variant, reference *unit) {
 	a, known := variant.share(p.Metric)
 	b, both := reference.share(p.Metric)
@@ -83,8 +83,8 @@ func correct(all []Comparison, label scenarios.Label) {
 	}
 }
 
-// words says what a comparison comes to, such as: catches 6 more runaways
-// (p = .03), stops 2 more healthy runs (p = .5).
+// words returns the outcome of a comparison, such as: catches 6 more runaways (p =
+// .03), stops 2 more healthy runs (p = .5).
 func words(pairs []Pair, replay bool) string {
 	var parts []string
 	for _, label := range []scenarios.Label{scenarios.Runaway, scenarios.Healthy, ""} {
@@ -122,7 +122,7 @@ func (p *Pair) words(replay bool) string {
 	return fmt.Sprintf("%s %s %s %s (%s)", verb, Amount(size), more, noun, p.chance())
 }
 
-// runsOf is what the runs of a label are called.
+// runsOf returns the noun for a run of a label.
 func runsOf(label scenarios.Label, replay bool) string {
 	switch {
 	case label == scenarios.Healthy && replay:
@@ -156,8 +156,8 @@ func PValue(p Figure) string {
 	return "p = " + strings.TrimPrefix(cmp.Or(s, "0"), "0")
 }
 
-// Amount writes a sum of shares: a whole number, or one digit after the point.
-// What rounds to 0 and is not is written as < 0.1.
+// Amount writes a sum of shares: as a whole number, or with one digit after the point.
+// It writes a sum that would round to 0 as < 0.1.
 func Amount(x float64) string {
 	switch {
 	case x == math.Trunc(x) && math.Abs(x) < 1e15:

@@ -10,11 +10,11 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// csvHead names the columns of WriteCSV: keys of a results file.
+// csvHead are the columns of WriteCSV, named as the keys of a results file.
 var csvHead = []string{"scenario", "suite", "label", "variant", "seed", "verdict", "end_state", "stop", "turns", "model_calls", "asked", "calls", "tries",
 	"errors", "vetoed", "denied", "invalid", "nudges", "virtual_ms", "tokens_in", "tokens_out", "cost_usd", "golden", "saved", "went_on", "findings"}
 
-// WriteCSV writes a row a trial, for a spreadsheet.
+// WriteCSV writes a row for each trial, for a spreadsheet.
 func WriteCSV(w io.Writer, r *Report) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(csvHead); err != nil {
@@ -41,8 +41,8 @@ func csvRow(r *scenarios.Result) []string {
 		strconv.FormatBool(r.WentOn), csvText(strings.Join(found, "; "))}
 }
 
-// csvText makes foreign text fit for a cell: a spreadsheet takes what begins
-// with one of these marks for a formula.
+// csvText makes foreign text safe for a cell: a spreadsheet treats a text that begins
+// with =, +, - or @ as a formula.
 func csvText(s string) string {
 	s = text.Line(s)
 	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {

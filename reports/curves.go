@@ -7,7 +7,7 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// observations gives the trials of a group by unit, as curves take them.
+// observations returns the trials of a group as observations of a curve, by unit.
 func (g *group) observations() [][]stats.Obs {
 	var out [][]stats.Obs
 	for _, u := range g.units {
@@ -18,8 +18,8 @@ func (g *group) observations() [][]stats.Obs {
 	return out
 }
 
-// curve estimates the survival curve of units: with Greenwood's bands where each
-// has one trial, else with bands that take the trials of a unit as dependent.
+// curve estimates the survival curve of units. If each has one trial it has Greenwood's
+// bands, else bands that treat the trials of a unit as dependent.
 func curve(units [][]stats.Obs) stats.Curve {
 	for _, obs := range units {
 		if len(obs) > 1 {
@@ -29,7 +29,7 @@ func curve(units [][]stats.Obs) stats.Curve {
 	return stats.KaplanMeier(stats.Pool(units), stats.LogLog)
 }
 
-// survival gives the curve of a group.
+// survival returns the curve of a group.
 func (g *group) survival() Survival {
 	units := g.observations()
 	c := curve(units)
@@ -77,7 +77,7 @@ func logRank(groups []group, reference string) []LogRank {
 	return out
 }
 
-// find gives the group of a variant and a label, nil if there is none.
+// find returns the group of a variant and a label, or nil.
 func find(groups []group, variant string, label scenarios.Label) *group {
 	for i := range groups {
 		if groups[i].variant == variant && groups[i].label == label {

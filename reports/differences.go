@@ -7,9 +7,9 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// differences lists the scenarios that the variants treat differently, the worst
-// first: those in which the shares are farthest apart, then those that most
-// variants get wrong, then healthy ones before others.
+// differences returns the scenarios that the variants treat differently, the worst
+// first: in the order of the distance between the shares, then of the number of
+// variants that get it wrong, then healthy ones before others.
 func (f *Fold) differences(names []string) []Difference {
 	out := []Difference{}
 	for _, name := range names {
@@ -24,7 +24,7 @@ func (f *Fold) differences(names []string) []Difference {
 	return out
 }
 
-// difference tells of one scenario, and whether there is anything to tell.
+// difference returns the difference in one scenario, and whether there is one.
 func (f *Fold) difference(name string) (Difference, bool) {
 	label := f.all[name].label
 	d := Difference{Scenario: name, Label: label, Metric: f.metric(label), Cells: []Cell{}}
@@ -50,8 +50,8 @@ func (f *Fold) difference(name string) (Difference, bool) {
 	return d, true
 }
 
-// command shows the trial that speaks against the variant, else the first; ""
-// if none has an end.
+// command returns the command that repeats the first bad trial, else the first trial;
+// "" if no trial has an end.
 func (u *unit) command() string {
 	switch {
 	case u.bad != nil:
@@ -69,7 +69,7 @@ func isBadShare(label scenarios.Label, share float64) bool {
 	return share > 0
 }
 
-// spread is how far the shares are apart.
+// spread returns the distance between the lowest and the highest share.
 func (d *Difference) spread() float64 {
 	low, high := d.Cells[0].Share, d.Cells[0].Share
 	for _, c := range d.Cells {
@@ -78,7 +78,7 @@ func (d *Difference) spread() float64 {
 	return high - low
 }
 
-// bad counts the variants that get it wrong.
+// bad counts the variants that get the scenario wrong.
 func (d *Difference) bad() int {
 	n := 0
 	for _, c := range d.Cells {
@@ -89,7 +89,7 @@ func (d *Difference) bad() int {
 	return n
 }
 
-// worst is the cell that is farthest from what should be, the first of several.
+// worst returns the first cell with the worst share.
 func (d *Difference) worst() Cell {
 	worst := d.Cells[0]
 	for _, c := range d.Cells[1:] {

@@ -1,8 +1,8 @@
-// Package reports folds results into what people read: the tables of a
-// terminal and the block that tells of a failure. A fold takes one
-// [scenarios.Result] at a time and keeps counts, so that it works the same on
-// results that come in and on those of a file, and needs little memory.
+// Package reports folds results into reports for people and for other programs: tables
+// for a terminal, Markdown, HTML, SVG, JSON, CSV, JUnit XML, SARIF and the verdict of a
+// gate. A fold takes one [scenarios.Result] at a time and keeps counts. So it needs
+// little memory, and works the same on results as they are made and on those of a file.
 //
-// What a scenario, a tool, a model or a trajectory said is hostile: all of it
-// passes [text.Line] before it is written.
+// Texts of scenarios, tools, models and trajectories are hostile: all of them pass
+// through [text.Line] before they are written.
 package reports

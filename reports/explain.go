@@ -48,7 +48,7 @@ func halts(trace loop.Trace) []*loop.Outcome {
 	return outs
 }
 
-// counts says what a trial used, without what is zero and unusual.
+// counts says what a trial used. It leaves out zeros of rarer counts.
 func counts(r *scenarios.Result) string {
 	parts := []string{
 		text.Count(r.Turns, "turn"),
@@ -84,12 +84,12 @@ func (f *Fold) Explain(b *strings.Builder, r *scenarios.Result, source string, p
 		fmt.Fprintf(b, "%s, ", r.Label)
 	}
 	fmt.Fprintf(b, "under %s, seed %d\nfrom %s\n", text.Line(r.Variant), r.Seed, source)
-	trace, _ := loop.ParseTrace(r.Trace) // what is not a trace gives no reason
+	trace, _ := loop.ParseTrace(r.Trace) // a broken trace has no halts
 	describe.Section(b, "Why it ended", endings(r, halts(trace)))
 	describe.Section(b, "What it used", used(r))
 	describe.Section(b, "Faults", lines(f.Faults()))
 	describe.Section(b, "Verdict", judgement(r, paint))
-	describe.Section(b, "The golden", toldGolden(r))
+	describe.Section(b, "The golden", goldenLines(r))
 	if r.Trace == "" {
 		b.WriteString("\nThe trace was not kept\n")
 	} else {
@@ -98,7 +98,7 @@ func (f *Fold) Explain(b *strings.Builder, r *scenarios.Result, source string, p
 	fmt.Fprintf(b, "\nrepeat: %s\n", text.Line(f.Repeat(r)))
 }
 
-// endings says how each run ended, or without a trace how the session did.
+// endings says how each run ended, or without a trace how the session ended.
 func endings(r *scenarios.Result, runs []*loop.Outcome) []string {
 	var out []string
 	for _, o := range runs {
@@ -160,8 +160,8 @@ func judgement(r *scenarios.Result, paint Colour) []string {
 	return out
 }
 
-// toldGolden says whether the trace matched its golden, and how it differs.
-func toldGolden(r *scenarios.Result) []string {
+// goldenLines says whether the trace matched its golden, and how it differs.
+func goldenLines(r *scenarios.Result) []string {
 	if r.Golden == "" || r.Golden == scenarios.GoldenOff {
 		return nil
 	}

@@ -10,23 +10,22 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// excerptLines is how many lines of a trace a failure shows: those that end
-// with the halt. excerptChars cuts each of them, reasonChars a finding.
+// excerptLines is how many lines of a trace a failure shows, up to the halt. Each line
+// is cut to excerptChars, and each finding to reasonChars.
 const (
 	excerptLines = 6
 	excerptChars = 160
 	reasonChars  = 500
 )
 
-// Failures folds results into one block for each trial that failed or was
-// inconclusive: what was found, how the trace ended, and the command that
-// repeats it.
+// Failures folds results into one block for each trial that failed or was inconclusive:
+// the findings, the end of the trace, and the command that repeats the trial.
 type Failures struct {
-	// Max is how many blocks are kept; 0 = all. The others are counted, and Hint
-	// says how to see them.
+	// Max is how many blocks are kept; 0 = all. Others are only counted, and Hint says
+	// how to see them.
 	Max  int
 	Hint string
-	// Repeat gives the command that makes a trial again.
+	// Repeat returns the command that repeats a trial.
 	Repeat func(*scenarios.Result) string
 
 	kept    []failure
@@ -41,7 +40,7 @@ type failure struct {
 	repeat  string
 }
 
-// Add takes one result.
+// Add adds one result.
 func (f *Failures) Add(r *scenarios.Result) {
 	if r.Verdict != scenarios.Fail && r.Verdict != scenarios.Inconclusive {
 		return
@@ -60,8 +59,8 @@ func (f *Failures) Add(r *scenarios.Result) {
 	})
 }
 
-// Reasons gives a line for each finding of a result, with what was wanted where
-// the finding's message does not say that itself.
+// Reasons returns a line for each finding of a result. It adds the wanted and actual
+// values if the finding's message lacks them.
 func Reasons(r *scenarios.Result) []string {
 	if len(r.Findings) == 0 {
 		return []string{"ended " + Ending(r)}
@@ -88,7 +87,7 @@ func reasons(findings []scenarios.Finding) []string {
 	return lines
 }
 
-// Ending names the end state of a result and the rule behind it.
+// Ending returns the end state of a result and its stop.
 func Ending(r *scenarios.Result) string {
 	end, stop := text.Line(string(r.EndState)), text.Line(string(r.Stop))
 	switch {
@@ -100,8 +99,8 @@ func Ending(r *scenarios.Result) string {
 	return end + " (" + stop + ")"
 }
 
-// excerpt gives the last lines of a trace up to its last halt; without a halt
-// those up to its end.
+// excerpt returns the last lines of a trace up to its last halt, or up to its end if it
+// has no halt.
 func excerpt(trace string) []string {
 	if trace == "" {
 		return nil
@@ -127,7 +126,7 @@ func excerpt(trace string) []string {
 	return out
 }
 
-// Write writes the blocks, an empty line before each.
+// Write writes the blocks, each after an empty line.
 func (f *Failures) Write(w io.Writer, colour Colour) error {
 	var b strings.Builder
 	for i := range f.kept {

@@ -24,7 +24,7 @@ func TestFaultsAreCarried(t *testing.T) {
 	if !slices.Equal(r.Faults, want) || !slices.Equal(r.Header.Faults, want) {
 		t.Errorf("the report says %v, its header %v", r.Faults, r.Header.Faults)
 	}
-	if want := "every world was struck by the faults drop call 1, drop model 3: trials are judged by their label"; !slices.Contains(r.Warnings, want) {
+	if want := "every world had the faults drop call 1, drop model 3: trials are judged by their label"; !slices.Contains(r.Warnings, want) {
 		t.Errorf("%q does not tell of them", r.Warnings)
 	}
 }
@@ -34,7 +34,7 @@ func TestFaultsAreNotMixed(t *testing.T) {
 	f := &Fold{}
 	f.Header(&scenarios.Header{Kind: KindRun, Faults: []string{"drop model 3"}})
 	err := f.Header(&scenarios.Header{Kind: KindRun})
-	if want := "results under no fault cannot be counted together with those under the fault drop model 3 before: make a report of each"; err == nil || err.Error() != want {
+	if want := "results under no fault cannot be counted together with earlier ones under the fault drop model 3: make a report of each"; err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	if err := f.Header(&scenarios.Header{Kind: kindFuzz}); err != nil {

@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// A Figure is a number that may be unknown: NaN, which JSON has as null.
+// A Figure is a number that may be unknown: then it is NaN, and null in JSON.
 type Figure float64
 
-// Unknown is the figure that nobody knows.
+// Unknown returns the unknown figure.
 func Unknown() Figure { return Figure(math.NaN()) }
 
-// Known reports whether there is a number, and a finite one.
+// Known reports whether the figure is a finite number.
 func (f Figure) Known() bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }
 
-// MarshalJSON gives the number, or null.
+// MarshalJSON returns the number, or null.
 func (f Figure) MarshalJSON() ([]byte, error) {
 	if !f.Known() {
 		return []byte("null"), nil

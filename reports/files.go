@@ -11,29 +11,29 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// kindFuzz is the kind of a file without trials.
+// kindFuzz is the kind of results files of fuzz, which have no trials.
 const kindFuzz = "fuzz"
 
-// KindRun and KindReplay are kinds of reports.
+// KindRun and KindReplay are the kinds of reports.
 const (
 	KindRun    = "run"
 	KindReplay = "replay"
 )
 
-// files is what the headers of all files say together.
+// files holds the facts from the headers of all files.
 type files struct {
 	kind   string
 	tools  []string
 	seed   uint64
 	seeds  int
-	trials int                  // that the headers promise
-	shards map[int]map[int]bool // number of shards → those that came
-	faults []string             // that struck every world, sorted
+	trials int                  // the sum over the headers
+	shards map[int]map[int]bool // number of shards → the shards seen
+	faults []string             // laid over every world, sorted
 
-	skipped int // problems of replays: what could not be read
+	skipped int // problems of replays: records and files that could not be read
 }
 
-// add takes a header.
+// add adds a header.
 func (f *files) add(h *scenarios.Header) error {
 	if !slices.Contains(f.tools, h.Tool) && h.Tool != "" {
 		f.tools = append(f.tools, h.Tool)
@@ -44,11 +44,11 @@ func (f *files) add(h *scenarios.Header) error {
 	}
 	kind := cmp.Or(h.Kind, KindRun)
 	if f.kind != "" && f.kind != kind {
-		return fmt.Errorf("results of %s cannot be counted together with those of %s before: make a report of each", quote(kind), quote(f.kind))
+		return fmt.Errorf("results of %s cannot be counted together with earlier ones of %s: make a report of each", quote(kind), quote(f.kind))
 	}
 	faults := slices.Sorted(slices.Values(h.Faults))
 	if f.kind != "" && !slices.Equal(f.faults, faults) {
-		return fmt.Errorf("results under %s cannot be counted together with those under %s before: make a report of each", faultsOf(faults), faultsOf(f.faults))
+		return fmt.Errorf("results under %s cannot be counted together with earlier ones under %s: make a report of each", faultsOf(faults), faultsOf(f.faults))
 	}
 	f.faults = faults
 	if f.kind == "" || h.Seed < f.seed {
@@ -61,7 +61,7 @@ func (f *files) add(h *scenarios.Header) error {
 	return f.shard(h.Shard)
 }
 
-// faultsOf names what struck every world.
+// faultsOf names the faults laid over every world.
 func faultsOf(faults []string) string {
 	switch len(faults) {
 	case 0:
@@ -72,7 +72,7 @@ func faultsOf(faults []string) string {
 	return "the faults " + someOf(faults)
 }
 
-// shard notes that a shard came, such as 2/4.
+// shard notes that a shard such as 2/4 was seen.
 func (f *files) shard(s string) error {
 	if s == "" {
 		return nil
@@ -88,16 +88,16 @@ func (f *files) shard(s string) error {
 		f.shards[n] = map[int]bool{}
 	}
 	if f.shards[n][i] {
-		return fmt.Errorf("shard %s is there twice", s)
+		return fmt.Errorf("shard %s appears twice", s)
 	}
 	f.shards[n][i] = true
 	return nil
 }
 
-// maxShards bounds what a header may say.
+// maxShards bounds the number of shards in a header.
 const maxShards = 10_000
 
-// ParseShard reads the number of a shard, such as 2/4: the second of four.
+// ParseShard parses the number of a shard, such as 2/4: the second of four.
 func ParseShard(s string) (i, n int, err error) {
 	var rest string
 	if k, _ := fmt.Sscanf(s+" .", "%d/%d %s", &i, &n, &rest); k != 3 || rest != "." || i < 1 || n < i || n > maxShards {
@@ -106,7 +106,7 @@ func ParseShard(s string) (i, n int, err error) {
 	return i, n, nil
 }
 
-// missing tells what is not there: shards, and trials that a header promises.
+// missing reports missing shards, and missing trials that a header announced.
 func (f *files) missing(trials int) []string {
 	var out []string
 	for _, n := range slices.Sorted(maps.Keys(f.shards)) {
@@ -117,16 +117,16 @@ func (f *files) missing(trials int) []string {
 			}
 		}
 		if len(gone) > 0 {
-			out = append(out, "the results are not whole: of the shards there is no "+someOf(gone))
+			out = append(out, "the results are incomplete: missing shards "+someOf(gone))
 		}
 	}
 	if f.trials > trials {
-		out = append(out, fmt.Sprintf("the results are not whole: they hold %s of %s", text.Number(trials), text.Count(f.trials, "trial")))
+		out = append(out, fmt.Sprintf("the results are incomplete: they hold %s of %s", text.Number(trials), text.Count(f.trials, "trial")))
 	}
 	return out
 }
 
-// someOf lists words, the first ten of many.
+// someOf joins words, but at most ten of them.
 func someOf(words []string) string {
 	const most = 10
 	shown := make([]string, 0, most)

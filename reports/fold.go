@@ -12,43 +12,43 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A Fold folds results into a [Report]. It takes the headers and the results of
-// any number of files; but for the order of the variants, which is that of the
-// first mention, their order changes nothing. It keeps some numbers of each
-// trial, not the trial. The zero Fold is ready.
+// A Fold folds results into a [Report]. It takes the headers and the results of any
+// number of files. Their order changes only the order of the variants, which is that of
+// the first mention. A Fold keeps a few numbers of each trial, not the trial. The zero
+// Fold is ready for use.
 type Fold struct {
 	// Reference names the variant that others are compared with; "" = the first.
 	Reference string
 	// Keep keeps the results for Report.Results.
 	Keep bool
-	// Only names the variants whose results count; nil = all. Others are passed
-	// over.
+	// Only names the variants whose results count; nil = all. Other variants are
+	// skipped.
 	Only []string
-	// Repeat gives the command that shows a trial; nil = none is known.
+	// Repeat returns the command that repeats a trial; nil = unknown.
 	Repeat func(*scenarios.Result) string
 
 	files        files
 	order        []string                   // variants
-	configs      map[string]json.RawMessage // variant → what a header says of it
-	variantFiles map[string]string          // variant → its file, nil = none has one
+	configs      map[string]json.RawMessage // variant → its config in a header
+	variantFiles map[string]string          // variant → its file
 	all          map[string]*scenario
 	units        map[unitKey]*unit
 	tools        map[string]*toolTotals // by variant
 	verdicts     map[scenarios.Verdict]int
-	broken       map[string]int // rule of a finding → trials that have it
-	goldens      map[string]int // trials by what became of their golden
-	troubles     []Trouble
+	broken       map[string]int // rule of a finding → number of trials that have it
+	goldens      map[string]int // number of trials by the state of their golden
+	findings     []TrialFindings
 	fuzz         []Fuzz
 	results      []*scenarios.Result
 	trials       int
-	passed       int      // over, because of Only
-	over         []string // variants that were passed over
+	passed       int      // trials skipped because of Only
+	over         []string // variants skipped because of Only
 	unclear      int
 }
 
 type unitKey struct{ variant, scenario string }
 
-// A scenario is what all variants share.
+// A scenario holds the facts of a scenario that all variants share.
 type scenario struct {
 	suite   string
 	label   scenarios.Label
@@ -67,8 +67,8 @@ func (f *Fold) init() {
 	}
 }
 
-// Header takes the header of a results file. The error says why its results
-// cannot stand beside those that came before.
+// Header takes the header of a results file. It fails if the results cannot be counted
+// together with those before.
 func (f *Fold) Header(h *scenarios.Header) error {
 	f.init()
 	if err := f.files.add(h); err != nil {
@@ -83,7 +83,7 @@ func (f *Fold) Header(h *scenarios.Header) error {
 		}
 		config := h.Variants[name]
 		if before, seen := f.configs[name]; seen && !sameJSON(before, config) {
-			return fmt.Errorf("the variant %s is another one in a file before: give one of them another name", quote(name))
+			return fmt.Errorf("the variant %s has another config in an earlier file: rename one of them", quote(name))
 		}
 		f.configs[name] = config
 		f.variantFile(name, h.Files[name])
@@ -91,8 +91,8 @@ func (f *Fold) Header(h *scenarios.Header) error {
 	return nil
 }
 
-// variantFile notes the file of a variant. Of several with the same config one
-// is kept, whatever the order of the headers.
+// variantFile notes the file of a variant. Of several files it keeps the first in
+// sorted order, so that the order of the headers does not matter.
 func (f *Fold) variantFile(name, file string) {
 	before, seen := f.variantFiles[name]
 	if file == "" || seen && before <= file {
@@ -104,14 +104,14 @@ func (f *Fold) variantFile(name, file string) {
 	f.variantFiles[name] = file
 }
 
-// VariantFile is the file of a variant as the headers so far name it; "" = a
-// preset, or nobody knows.
+// VariantFile returns the file of a variant as the headers so far name it; "" = a
+// preset, or unknown.
 func (f *Fold) VariantFile(name string) string { return f.variantFiles[name] }
 
-// Faults are those that struck the world of every trial so far.
+// Faults returns the faults laid over the world of every trial so far.
 func (f *Fold) Faults() []string { return slices.Clone(f.files.faults) }
 
-// sameJSON compares two values as they are written, but for white space.
+// sameJSON reports whether two values have the same text, except for white space.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
@@ -120,12 +120,12 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// Variants lists the variants so far, in the order of reports; those that Only
-// passes over come last.
+// Variants returns the variants so far, in the order of reports. Those skipped because
+// of Only come last.
 func (f *Fold) Variants() []string { return append(slices.Clone(f.order), f.over...) }
 
-// Kind says what made the results so far: [KindRun], [KindReplay] or another
-// word of their headers.
+// Kind returns the kind of the results so far: [KindRun], [KindReplay] or another word
+// of their headers.
 func (f *Fold) Kind() string { return cmp.Or(f.files.kind, KindRun) }
 
 // variant notes a variant, and reports whether its results count.
@@ -140,8 +140,8 @@ func (f *Fold) variant(name string) bool {
 	return counts
 }
 
-// Add takes one result. The error says that the same trial came before, or what
-// in it makes no sense.
+// Add adds one result. It fails if the same trial came before, or if a value is not
+// possible.
 func (f *Fold) Add(r *scenarios.Result) error {
 	f.init()
 	if !f.variant(r.Variant) {
@@ -175,19 +175,19 @@ func (f *Fold) Add(r *scenarios.Result) error {
 	}
 	f.tools[r.Variant].add(r)
 	if f.Keep || r.Verdict == scenarios.Fail || r.Verdict == scenarios.Inconclusive {
-		r = r.Redacted() // the rest of a report shows its texts
+		r = r.Redacted() // a report shows its texts
 	}
-	f.trouble(r)
+	f.note(r)
 	if f.Keep {
 		f.results = append(f.results, r)
 	}
 	return nil
 }
 
-// AddFuzz takes a line of a file of fuzz results.
+// AddFuzz adds a line of a file of fuzz results.
 func (f *Fold) AddFuzz(line Fuzz) { f.fuzz = append(f.fuzz, line) }
 
-// scenario notes what a result says of its scenario.
+// scenario adds a result to its scenario.
 func (f *Fold) scenario(r *scenarios.Result) error {
 	s := f.all[r.Scenario]
 	if s == nil {
@@ -201,8 +201,8 @@ func (f *Fold) scenario(r *scenarios.Result) error {
 	return nil
 }
 
-// trouble notes what was found wrong.
-func (f *Fold) trouble(r *scenarios.Result) {
+// note notes the findings of a result.
+func (f *Fold) note(r *scenarios.Result) {
 	seen := map[string]bool{}
 	for _, finding := range r.Findings {
 		if !seen[finding.Rule] {
@@ -213,22 +213,22 @@ func (f *Fold) trouble(r *scenarios.Result) {
 	if r.Verdict != scenarios.Fail && r.Verdict != scenarios.Inconclusive {
 		return
 	}
-	t := Trouble{Scenario: r.Scenario, Variant: r.Variant, Seed: r.Seed, Verdict: r.Verdict, Ending: Ending(r),
+	t := TrialFindings{Scenario: r.Scenario, Variant: r.Variant, Seed: r.Seed, Verdict: r.Verdict, Ending: Ending(r),
 		Findings: append([]scenarios.Finding{}, r.Findings...), File: r.File, Line: r.Line}
 	if f.Repeat != nil {
 		t.Command = f.Repeat(r)
 	}
-	f.troubles = append(f.troubles, t)
+	f.findings = append(f.findings, t)
 }
 
-// quote shows foreign text in a message.
+// quote quotes foreign text in a message.
 func quote(s string) string { return fmt.Sprintf("%q", text.Cut(text.Line(s), 80)) }
 
-// reference is the variant that others are compared with.
+// reference returns the variant that others are compared with.
 func (f *Fold) reference() (string, error) {
 	switch {
 	case f.Reference != "" && !slices.Contains(f.order, f.Reference):
-		return "", fmt.Errorf("the reference %s is none of the variants: %s", quote(f.Reference), someOf(f.order))
+		return "", fmt.Errorf("the reference %s is not one of the variants: %s", quote(f.Reference), someOf(f.order))
 	case f.Reference == "" && len(f.order) > 0:
 		return f.order[0], nil
 	}

@@ -241,7 +241,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 		{"the same trial twice", func(f *Fold) error {
 			f.Add(endedIn("s/a", "v", scenarios.Healthy, 7, loop.Done, 1))
 			return f.Add(endedIn("s/a", "v", scenarios.Healthy, 7, loop.Done, 1))
-		}, `"s/a" under "v" with seed 7 is there twice`},
+		}, `"s/a" under "v" with seed 7 appears twice`},
 		{"another label", func(f *Fold) error {
 			f.Add(endedIn("s/a", "v", scenarios.Healthy, 1, loop.Done, 1))
 			return f.Add(endedIn("s/a", "w", scenarios.Runaway, 1, loop.Done, 1))
@@ -256,22 +256,22 @@ func TestWhatDoesNotFit(t *testing.T) {
 		{"a variant of the same name", func(f *Fold) error {
 			f.Header(&scenarios.Header{Variants: config(`{"limits":{"turns":5}}`)})
 			return f.Header(&scenarios.Header{Variants: config(`{"limits":{"turns":6}}`)})
-		}, `the variant "v" is another one in a file before: give one of them another name`},
+		}, `the variant "v" has another config in an earlier file: rename one of them`},
 		{"a run and a replay", func(f *Fold) error {
 			f.Header(&scenarios.Header{Kind: "run"})
 			return f.Header(&scenarios.Header{Kind: "replay"})
-		}, `results of "replay" cannot be counted together with those of "run" before: make a report of each`},
+		}, `results of "replay" cannot be counted together with earlier ones of "run": make a report of each`},
 		{"a shard twice", func(f *Fold) error {
 			f.Header(&scenarios.Header{Shard: "1/2"})
 			return f.Header(&scenarios.Header{Shard: "1/2"})
-		}, `shard 1/2 is there twice`},
+		}, `shard 1/2 appears twice`},
 		{"no shard", func(f *Fold) error { return f.Header(&scenarios.Header{Shard: "3/2"}) }, `a shard is i/n with i from 1 to n, such as 2/4, not "3/2"`},
 		{"a reference that is not there", func(f *Fold) error {
 			f.Reference = "w"
 			f.Add(endedIn("s/a", "v", "", 1, loop.Done, 1))
 			_, err := f.Report()
 			return err
-		}, `the reference "w" is none of the variants: v`},
+		}, `the reference "w" is not one of the variants: v`},
 	} {
 		err := c.do(&Fold{})
 		if err == nil || err.Error() != c.want {
@@ -295,9 +295,9 @@ func TestMissingResultsAreTold(t *testing.T) {
 	f.Header(&scenarios.Header{Shard: "2/3", Trials: 5})
 	r := folded(t, f, endedIn("s/a", "v", "", 1, loop.Done, 1), endedIn("s/b", "v", "", 1, "", 0))
 	want := []string{
-		"the results are not whole: of the shards there is no 1/3, 3/3",
-		"the results are not whole: they hold 2 of 5 trials",
-		"1 trial could not be judged, counted in no rate",
+		"the results are incomplete: missing shards 1/3, 3/3",
+		"the results are incomplete: they hold 2 of 5 trials",
+		"1 trial could not be judged and count in no rate",
 	}
 	if diff := cmp.Diff(want, r.Warnings); diff != "" {
 		t.Error(diff)

@@ -12,24 +12,24 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A Gate is one verdict over some results, and the rules that it comes from.
+// A Gate is one verdict over results, and the rules that lead to it.
 type Gate struct {
 	Verdict scenarios.Verdict `json:"verdict"` // pass, fail or inconclusive
 	Rules   []Rule            `json:"rules"`
 }
 
-// A Rule is one thing that a gate looked at.
+// A Rule is one check of a gate and its outcome.
 type Rule struct {
 	Name     string            `json:"name"`
-	Verdict  scenarios.Verdict `json:"verdict"`  // unjudged: there was nothing to look at, which does not count
-	Measured string            `json:"measured"` // what was found
-	Wanted   string            `json:"wanted"`   // and against what
-	Warning  bool              `json:"warning"`  // passed, but a reader should look
-	See      string            `json:"see"`      // what to run to see more; "" = nothing
+	Verdict  scenarios.Verdict `json:"verdict"`  // unjudged: there was nothing to check, and the rule does not count
+	Measured string            `json:"measured"` // the measured value
+	Wanted   string            `json:"wanted"`   // the value that it must have
+	Warning  bool              `json:"warning"`  // passed, but a reader should look at it
+	See      string            `json:"see"`      // the command that shows more; "" = none
 }
 
-// A Policy says what scenarios that came or went since the baseline do to a
-// gate.
+// A Policy says how a gate treats scenarios that were added or removed since the
+// baseline.
 type Policy string
 
 // The policies.
@@ -39,34 +39,34 @@ const (
 	Forbid Policy = "fail"
 )
 
-// Limits are what a gate asks for. What the loop itself must never do has no
-// limit here: a limit that it did not keep, a history that an API would refuse
-// and a panic always fail.
+// Limits are the requirements of a gate. Faults of the loop itself have no limit here:
+// a limit that it did not keep, a history that an API would refuse and a panic always
+// fail.
 type Limits struct {
-	PassRate      float64       // least share of trials that pass, averaged over scenarios
-	FuzzSurvival  float64       // least share of fuzz runs that survive, and of the recoverable ones that are done
-	P95Tool       time.Duration // most for the 95th percentile of tool latency in results of record and replay; 0 = free
-	MaxRegression float64       // how much worse than the baseline a rate may be whatever a test says, as a share
-	MinTrials     int           // fewer are inconclusive
+	PassRate      float64       // minimal share of trials that pass, averaged over scenarios
+	FuzzSurvival  float64       // minimal share of fuzz runs that survive, and of recoverable ones that are done
+	P95Tool       time.Duration // maximal 95th percentile of tool latency in results of record and replay; 0 = no limit
+	MaxRegression float64       // how much worse than the baseline a rate can be without failing, as a share
+	MinTrials     int           // with fewer trials the gate is inconclusive
 	OnNew         Policy        // for scenarios that the baseline does not have
 	OnRemoved     Policy        // for scenarios that only the baseline has
 }
 
-// DefaultLimits are those of a gate that says nothing else.
+// DefaultLimits returns the limits that a gate has by default.
 func DefaultLimits() Limits {
 	return Limits{PassRate: 1, FuzzSurvival: 0.95, MaxRegression: 0.02, MinTrials: 1, OnNew: Allow, OnRemoved: Warn}
 }
 
-// Judge gives the verdict over results. baseline holds the results that they
-// must not be worse than; nil = none. files names the results files for the
-// commands that show more; nil = the trials were made on the spot.
+// Judge returns the verdict over results. They must not be worse than those of
+// baseline; nil = no baseline. files are the results files, for the commands that show
+// more; nil = the results are not from files.
 func (l Limits) Judge(now, baseline *Fold, files []string) *Gate {
 	j := &judge{Limits: l, now: now, base: baseline, files: files}
 	now.init()
 	rules := append(j.grave(), j.whole(), j.judged(), j.trials())
 	measured := append([]Rule{j.passRate(), j.goldens(), j.fuzz(), j.latency()}, j.baseline()...)
 	if !slices.ContainsFunc(measured, func(r Rule) bool { return r.Verdict != scenarios.Unjudged }) {
-		rules = append(rules, Rule{Name: "measured", Verdict: scenarios.Inconclusive, Measured: "no rule had anything to look at",
+		rules = append(rules, Rule{Name: "measured", Verdict: scenarios.Inconclusive, Measured: "no rule had anything to check",
 			Wanted: "judged results, or a baseline", See: "agentbench run -o results.jsonl"})
 	}
 	rules = append(rules, measured...)
@@ -77,7 +77,7 @@ func (l Limits) Judge(now, baseline *Fold, files []string) *Gate {
 	return g
 }
 
-// judge is what the rules look at.
+// judge holds what the rules check.
 type judge struct {
 	Limits
 	now, base *Fold
@@ -120,7 +120,7 @@ func paint(colour Colour, v scenarios.Verdict, s string) string {
 	return colour.Bad(s)
 }
 
-// words is the rule's verdict as a reader sees it.
+// words returns the rule's verdict as a reader sees it.
 func (r *Rule) words() string {
 	switch {
 	case r.Verdict == scenarios.Unjudged:

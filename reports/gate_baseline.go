@@ -10,13 +10,13 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// significant is the p value below which a test finds something.
+// significant is the p value below which a difference is significant.
 const significant = 0.05
 
 // survivalAt is the number of calls at which curves are compared.
 const survivalAt = 16
 
-// baseline asks that results are not worse than those of the baseline.
+// baseline checks that the results are not worse than those of the baseline.
 func (j *judge) baseline() []Rule {
 	if j.base == nil {
 		return []Rule{{Name: "baseline", Verdict: scenarios.Unjudged, Measured: "there is no --baseline"}}
@@ -43,10 +43,10 @@ func (j *judge) baseline() []Rule {
 		came("removed", j.OnRemoved, all, func(m match) []string { return m.gone }, "that only the baseline has", j.more()))
 }
 
-// A measure is a share of each scenario.
+// A measure is a share that each scenario has.
 type measure struct {
 	name  string
-	label scenarios.Label // of the scenarios that it is about; "" = all
+	label scenarios.Label // of the scenarios that it applies to; "" = all
 	share func(*unit) (float64, bool)
 	more  bool // is better
 }
@@ -65,8 +65,8 @@ type matched struct {
 	now, base *unit
 }
 
-// A match is what is compared: the scenarios of one variant, or where none was
-// tried under several variants those of all, whatever they were tried under.
+// A match holds the scenarios that are compared: those of one variant, or of all
+// variants if no scenario was tried under several.
 type match struct {
 	variant string // "" = all
 	units   []matched
@@ -103,7 +103,7 @@ func (j *judge) matches() []match {
 // several reports whether a scenario was tried under two variants.
 func (f *Fold) several() bool { return len(f.units) > len(f.all) }
 
-// byScenario gives the units of a variant, "" = of all, by scenario.
+// byScenario returns the units of a variant, "" = of all, by scenario.
 func (f *Fold) byScenario(variant string) map[string]*unit {
 	out := map[string]*unit{}
 	for key, u := range f.units {
@@ -134,8 +134,8 @@ func pairUp(variant string, now, base map[string]*unit) match {
 	return m
 }
 
-// notWorse asks that a share did not get worse: it fails where it did by more
-// than the margin and the sign test on scenarios says that this is no chance.
+// notWorse checks that a share did not get worse. It fails if the share is worse by
+// more than the margin and the sign test on scenarios is significant.
 func (j *judge) notWorse(m measure, all []match) []Rule {
 	var rules []Rule
 	var p []float64
@@ -154,13 +154,13 @@ func (j *judge) notWorse(m measure, all []match) []Rule {
 	return rules
 }
 
-// A change is how a share moved over the scenarios in both results.
+// A change is how a share changed over the scenarios in both results.
 type change struct {
 	match         match
 	n             int
 	now, base     float64 // sums of shares
 	better, worse int     // scenarios
-	example       string  // shows the first that is worse
+	example       string  // repeats a trial of the first scenario that is worse
 }
 
 func (j *judge) change(m measure, match match) change {
@@ -207,8 +207,8 @@ func (j *judge) judgeChange(m measure, c change, p Figure) Rule {
 	return r
 }
 
-// survival asks that the curve of healthy runs at 16 calls did not fall below
-// the baseline's band.
+// survival checks that the curve of healthy runs at 16 calls is not below the
+// baseline's band.
 func (j *judge) survival(all []match) []Rule {
 	var rules []Rule
 	for _, m := range all {
@@ -219,7 +219,7 @@ func (j *judge) survival(all []match) []Rule {
 		now, base := j.alive(m, func(p matched) *unit { return p.now }), j.alive(m, func(p matched) *unit { return p.base })
 		lower := floor(base)
 		if !lower.Known() || !Figure(now.Survival).Known() {
-			r.Verdict, r.Measured = scenarios.Unjudged, "no healthy run wanted so many calls"
+			r.Verdict, r.Measured = scenarios.Unjudged, "no healthy run asked for 16 calls"
 			rules = append(rules, r)
 			continue
 		}
@@ -231,7 +231,7 @@ func (j *judge) survival(all []match) []Rule {
 	return rules
 }
 
-// alive is the curve of the healthy scenarios of a match at 16 calls.
+// alive returns the curve of the healthy scenarios of a match at 16 calls.
 func (j *judge) alive(m match, side func(matched) *unit) stats.Point {
 	var g group
 	for _, pair := range m.units {
@@ -242,8 +242,8 @@ func (j *judge) alive(m match, side func(matched) *unit) stats.Point {
 	return curve(g.observations()).At(survivalAt)
 }
 
-// floor is the lower limit of a curve's band. Where nothing has happened the
-// band has no width: then it is Wilson's limit for as many runs as were at risk.
+// floor returns the lower limit of a curve's band. Before the first event the band has
+// no width; then floor returns Wilson's limit for the number of runs at risk.
 func floor(p stats.Point) Figure {
 	if p.Survival == 1 {
 		return Figure(stats.Wilson(p.AtRisk, p.AtRisk).Lower)
@@ -251,7 +251,7 @@ func floor(p stats.Point) Figure {
 	return Figure(p.Lower)
 }
 
-// came looks at scenarios that are in one of the results only.
+// came returns the rule about scenarios that are in only one of the results.
 func came(name string, policy Policy, all []match, which func(match) []string, where, see string) Rule {
 	var names []string
 	for _, m := range all {

@@ -10,7 +10,7 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// verdictIf is pass where ok, else what a breach comes to.
+// verdictIf returns pass if ok is true, else breach.
 func verdictIf(ok bool, breach scenarios.Verdict) scenarios.Verdict {
 	if ok {
 		return scenarios.Pass
@@ -18,7 +18,7 @@ func verdictIf(ok bool, breach scenarios.Verdict) scenarios.Verdict {
 	return breach
 }
 
-// more is the command that shows all results.
+// more returns the command that shows all results.
 func (j *judge) more() string {
 	if len(j.files) == 0 {
 		return "agentbench run"
@@ -26,14 +26,14 @@ func (j *judge) more() string {
 	return "agentbench report " + strings.Join(j.files, " ")
 }
 
-// grave asks for what has no margin.
+// grave returns the rules that have no margin: no trial with a finding of graveRules.
 func (j *judge) grave() []Rule {
 	var rules []Rule
 	for _, g := range graveRules {
 		n := j.now.broken[g.rule]
 		r := Rule{Name: g.rule, Verdict: verdictIf(n == 0, scenarios.Fail), Measured: text.Count(n, "trial") + " " + g.words, Wanted: "none"}
 		if n > 0 {
-			r.See = j.trouble(func(t *Trouble) bool {
+			r.See = j.example(func(t *TrialFindings) bool {
 				for _, f := range t.Findings {
 					if f.Rule == g.rule {
 						return true
@@ -47,8 +47,8 @@ func (j *judge) grave() []Rule {
 	return rules
 }
 
-// trouble is the command that shows the first trial in trouble that is meant.
-func (j *judge) trouble(meant func(*Trouble) bool) string {
+// example returns the command that repeats the first trial for which meant is true.
+func (j *judge) example(meant func(*TrialFindings) bool) string {
 	found := j.now.found()
 	for i := range found {
 		if meant(&found[i]) {
@@ -58,7 +58,7 @@ func (j *judge) trouble(meant func(*Trouble) bool) string {
 	return j.more()
 }
 
-// whole asks that no shard is missing and no run was broken off.
+// whole checks that no shard is missing and that no run broke off.
 func (j *judge) whole() Rule {
 	r := Rule{Name: "whole", Verdict: scenarios.Pass, Measured: "all results are there", See: j.more()}
 	if missing := j.now.files.missing(j.now.trials + j.now.passed); len(missing) > 0 {
@@ -67,13 +67,12 @@ func (j *judge) whole() Rule {
 	return r
 }
 
-// judged asks that every trial could be judged: what could not must not hide in
-// a rate.
+// judged checks that every trial could be judged, since rates leave out the others.
 func (j *judge) judged() Rule {
 	n := j.now.unclear
 	r := Rule{Name: "could be judged", Verdict: verdictIf(n == 0, scenarios.Inconclusive), Measured: text.Count(n, "trial") + " could not be judged", Wanted: "none"}
 	if n > 0 {
-		r.See = j.trouble(func(t *Trouble) bool {
+		r.See = j.example(func(t *TrialFindings) bool {
 			return t.Verdict == scenarios.Inconclusive || t.Ending == Ending(&scenarios.Result{})
 		})
 	}
@@ -86,7 +85,7 @@ func (j *judge) trials() Rule {
 		Wanted: "at least " + text.Number(j.MinTrials), See: j.more()}
 }
 
-// passRate asks that enough trials pass.
+// passRate checks that enough trials pass.
 func (j *judge) passRate() Rule {
 	r := Rule{Name: "pass rate", Wanted: "at least " + share(Figure(j.PassRate))}
 	k, n := 0.0, 0.0
@@ -104,12 +103,12 @@ func (j *judge) passRate() Rule {
 	r.Verdict = verdictIf(k/n >= j.PassRate-1e-12, scenarios.Fail)
 	r.Measured = fmt.Sprintf("%s of %s passed (%s)", Amount(k), text.Count(int(n), "scenario"), share(Figure(k/n)))
 	if k < n {
-		r.See = j.trouble(func(t *Trouble) bool { return t.Verdict == scenarios.Fail })
+		r.See = j.example(func(t *TrialFindings) bool { return t.Verdict == scenarios.Fail })
 	}
 	return r
 }
 
-// goldens asks that no trace differs from its golden.
+// goldens checks that no trace differs from its golden.
 func (j *judge) goldens() Rule {
 	match, mismatch := j.now.goldens["match"], j.now.goldens["mismatch"]
 	r := Rule{Name: "goldens", Wanted: "none", Verdict: verdictIf(mismatch == 0, scenarios.Fail),
@@ -123,8 +122,8 @@ func (j *judge) goldens() Rule {
 	return r
 }
 
-// fuzz asks that enough fuzz runs survive, and that enough of those that can be
-// saved come to their end.
+// fuzz checks that enough fuzz runs survive, and that enough of the recoverable ones
+// finish.
 func (j *judge) fuzz() Rule {
 	r := Rule{Name: "fuzz survival", Wanted: "at least " + share(Figure(j.FuzzSurvival)), See: "agentbench fuzz"}
 	var all Fuzz
@@ -141,15 +140,15 @@ func (j *judge) fuzz() Rule {
 	survived, done := ratio(all.Survived, all.Runs), ratio(all.Done, all.Recoverable)
 	r.Measured = fmt.Sprintf("%s of %s survived (%s)", text.Number(all.Survived), text.Count(all.Runs, "run"), share(survived))
 	if done.Known() {
-		r.Measured += fmt.Sprintf(", %s of %s recoverable ones came to their end (%s)", text.Number(all.Done), text.Number(all.Recoverable), share(done))
+		r.Measured += fmt.Sprintf(", %s of %s recoverable ones finished (%s)", text.Number(all.Done), text.Number(all.Recoverable), share(done))
 	}
 	least := Figure(j.FuzzSurvival) - 1e-12
 	r.Verdict = verdictIf(survived >= least && (!done.Known() || done >= least), scenarios.Fail)
 	return r
 }
 
-// latency asks that tools answer in time. What a script says proves nothing, so
-// results of run do not count.
+// latency checks that tools answer in time. Results of run do not count, since their
+// latencies are scripted.
 func (j *judge) latency() Rule {
 	r := Rule{Name: "p95 tool latency", Wanted: "at most " + text.Duration(j.P95Tool), See: j.more()}
 	if j.P95Tool == 0 {

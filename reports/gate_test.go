@@ -117,8 +117,8 @@ func TestGateRules(t *testing.T) {
 		{"tools too slow", slow("record", 900), func(l *Limits) { l.P95Tool = 800 * time.Millisecond }, "p95 tool latency", scenarios.Fail, scenarios.Fail, "900ms"},
 		{"scripted tools prove nothing", slow("run", 900), func(l *Limits) { l.P95Tool = 800 * time.Millisecond }, "p95 tool latency", scenarios.Inconclusive, scenarios.Inconclusive, "no latency of real tools"},
 		{"nobody asked", slow("record", 900), nil, "p95 tool latency", scenarios.Unjudged, scenarios.Pass, "no limit is set"},
-		{"nothing was judged", add(endedIn("s/a", "v", scenarios.Healthy, 1, loop.Done, 1)), nil, "measured", scenarios.Inconclusive, scenarios.Inconclusive, "no rule had anything to look at"},
-		{"a shard is missing", func(f *Fold) { f.Header(&scenarios.Header{Shard: "1/2", Trials: 1}); f.Add(ok) }, nil, "whole", scenarios.Inconclusive, scenarios.Inconclusive, "there is no 2/2"},
+		{"nothing was judged", add(endedIn("s/a", "v", scenarios.Healthy, 1, loop.Done, 1)), nil, "measured", scenarios.Inconclusive, scenarios.Inconclusive, "no rule had anything to check"},
+		{"a shard is missing", func(f *Fold) { f.Header(&scenarios.Header{Shard: "1/2", Trials: 1}); f.Add(ok) }, nil, "whole", scenarios.Inconclusive, scenarios.Inconclusive, "missing shards 2/2"},
 		{"a run was broken off", func(f *Fold) { f.Header(&scenarios.Header{Trials: 9}); f.Add(ok) }, nil, "whole", scenarios.Inconclusive, scenarios.Inconclusive, "1 of 9 trials"},
 	} {
 		f, limits := &Fold{}, DefaultLimits()

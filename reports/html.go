@@ -17,20 +17,19 @@ import (
 //go:embed html/page.tmpl html/page.css html/page.js html/trace.js
 var pageFiles embed.FS
 
-// parsePage reads the template when a page is first written: the command must
-// not wait for that when it starts.
+// parsePage parses the template when a page is first written, so that the command
+// starts without waiting for it.
 var parsePage = sync.OnceValue(func() *template.Template {
 	return template.Must(template.ParseFS(pageFiles, "html/page.tmpl"))
 })
 
-// A page is what the template shows. Foreign text in it is plain text: the
-// template escapes it.
+// A page holds the values for the template, which escapes all text.
 type page struct {
 	Title    string
-	Policy   string // of what the browser may load and run
+	Policy   string // what the browser is allowed to load and run
 	Style    template.CSS
 	Script   template.JS
-	Verdict  scenarios.Verdict // "" = there is none to show
+	Verdict  scenarios.Verdict // "" = not shown
 	Line     string
 	Tool     string
 	Warnings []string
@@ -40,7 +39,7 @@ type page struct {
 	Advice   []string
 	Unranked string // why there is no variant to choose
 	Cards    []card
-	More     []card // those that need not be seen at once
+	More     []card // those that readers must open
 
 	Gate        *view
 	Scatter     *figureView
@@ -48,7 +47,7 @@ type page struct {
 	Figures     []view
 	Endings     []view
 	Tools       []view
-	Troubles    []troubleView
+	Findings    []findingsView
 	Differences []differenceView
 	Trials      trialsView
 }
@@ -63,20 +62,19 @@ type view struct {
 
 func (s section) view() view { return view{Title: s.title, Left: s.left, Head: s.head, Rows: s.rows} }
 
-// Number reports whether a column holds figures.
+// Number reports whether a column holds numbers.
 func (v view) Number(column int) bool { return column >= v.Left }
 
-// A figureView is a chart twice, for a wide window and for a narrow one.
+// A figureView is a chart in two sizes, for a wide and for a narrow window.
 type figureView struct {
 	Title        string
 	Note         string
-	Wide, Narrow template.HTML // drawn here, all text in them escaped
+	Wide, Narrow template.HTML // drawn by this package, with all text escaped
 }
 
-// WriteHTML writes a report as one HTML page that needs nothing else: no
-// network, and no JavaScript to be read. With it the trials can be filtered and
-// traces be looked at turn by turn. The trials and their traces are those in
-// r.Results. The page depends on nothing but the report.
+// WriteHTML writes a report as one HTML page that needs no network. It can be read
+// without JavaScript; with it, readers can filter the trials and view traces turn by
+// turn. The trials and traces come from r.Results. The page depends only on the report.
 func WriteHTML(w io.Writer, r *Report) error {
 	p, err := newPage(r)
 	if err != nil {
@@ -111,13 +109,13 @@ func newPage(r *Report) (*page, error) {
 		}
 	}
 	p.Trials = newTrials(r)
-	p.Troubles = troubleViews(r, &p.Trials)
+	p.Findings = findingsViews(r, &p.Trials)
 	p.Differences = differenceViews(r)
 	return p, nil
 }
 
-// dress puts style and script into the page, and allows nothing else: no other
-// script runs and nothing is loaded, whatever text should slip through.
+// dress sets the page's style and script, and a policy under which the browser runs no
+// other script and loads nothing, even if hostile text gets through.
 func (p *page) dress() error {
 	style, err := pageFiles.ReadFile("html/page.css")
 	if err != nil {
@@ -149,7 +147,7 @@ func (p *page) charts(order *choice) {
 	}
 }
 
-// A chart can be drawn in any layout.
+// A chart is a chart that can be drawn in any layout.
 type chart interface {
 	about() string
 	height(layout) float64
@@ -174,7 +172,7 @@ func gateView(g *Gate) *view {
 	return &v
 }
 
-// codeTable counts the errors of tools by their final code.
+// codeTable returns a table of the errors of tools, by their final code.
 func (r *Report) codeTable() section {
 	s := section{title: "Errors of tools by their final code, over all trials", left: 1, head: []string{"variant"}}
 	codes := map[string]bool{}
@@ -199,7 +197,8 @@ func (r *Report) codeTable() section {
 	return s
 }
 
-// stopTables counts, label by label, how the runs of each variant ended.
+// stopTables returns a table for each label that counts how the runs of each variant
+// ended.
 func (r *Report) stopTables() []section {
 	var out []section
 	for _, label := range r.present() {

@@ -13,12 +13,12 @@ import (
 // A card is the summary of a variant.
 type card struct {
 	Variant string
-	Class   string // of its colour in the charts
+	Class   string // class of its colour in the charts
 	Best    bool
-	Place   string // among the others
+	Place   string // its rank among the others
 	Bars    []bar
-	Beside  string // the reference
-	// Settings are the variant's own, as JSON; "" = unknown.
+	Beside  string // comparison with the reference
+	// Settings are the settings of the variant, as JSON; "" = unknown.
 	Settings string
 }
 
@@ -27,20 +27,20 @@ type bar struct {
 	Words        string // 31 of 32 runaways caught
 	Value        string // 97 %
 	Interval     string // 84–99 %
-	Rate         string // widths and places for the style
+	Rate         string // widths and positions for the style
 	Lower, Width string
-	Good         bool // more of it is better
+	Good         bool // a higher rate is better
 }
 
-// cardsShown is how many variants are seen at once.
+// cardsShown is how many variants readers see at first.
 const cardsShown = 8
 
-// choose fills in which variant to choose, and a card for each.
+// choose sets the variant to choose, and a card for each variant.
 func (p *page) choose(c *choice) {
 	r := c.report
 	p.Best, p.Advice = text.Line(c.best()), c.advice()
 	if p.Best == "" && len(r.Variants) > 1 {
-		p.Unranked = "The variants were not tried on the same scenarios, so none can be preferred: see each by itself."
+		p.Unranked = "The variants were not tried on the same scenarios, so they are not ranked: look at each by itself."
 	}
 	shown := map[string]bool{}
 	add := func(s *standing) {
@@ -97,28 +97,28 @@ func (c *choice) bar(r *Rate, verb string, good bool) bar {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// A troubleView is a trial that failed or could not be judged.
-type troubleView struct {
+// A findingsView shows a trial that failed or could not be judged.
+type findingsView struct {
 	Verdict string
 	Title   string
 	Ending  string
 	Reasons []string
 	Command string
-	Trace   int       // its number, 0 = the page has none
-	Diff    *diffView // where there is no trace that shows it
+	Trace   int       // number of its trace, 0 = not on the page
+	Diff    *diffView // set if the page has no trace that shows it
 }
 
-// A differenceView is a scenario that the variants treat differently.
+// A differenceView shows a scenario that the variants treat differently.
 type differenceView struct{ Scenario, Words, Command string }
 
-// listed is how many troubles and differences a page lists; all trials are in
-// its table.
+// listed is how many trials with findings and how many differences a page lists. Its
+// table has all trials.
 const listed = 100
 
-func troubleViews(r *Report, trials *trialsView) []troubleView {
-	var out []troubleView
+func findingsViews(r *Report, trials *trialsView) []findingsView {
+	var out []findingsView
 	for _, t := range r.Findings[:min(listed, len(r.Findings))] {
-		view := troubleView{Verdict: string(t.Verdict), Title: fmt.Sprintf("%s under %s, seed %d", text.Line(t.Scenario), text.Line(t.Variant), t.Seed), Ending: t.Ending,
+		view := findingsView{Verdict: string(t.Verdict), Title: fmt.Sprintf("%s under %s, seed %d", text.Line(t.Scenario), text.Line(t.Variant), t.Seed), Ending: t.Ending,
 			Reasons: reasons(t.Findings[:min(markdownFindings, len(t.Findings))]), Command: text.Line(t.Command), Trace: trials.traces[trialKey{t.Scenario, t.Variant, t.Seed}]}
 		if view.Trace == 0 {
 			view.Diff = newDiff(t.Findings)

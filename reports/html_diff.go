@@ -6,29 +6,28 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A diffView shows where a trace left its golden.
+// A diffView shows how a trace differs from its golden.
 type diffView struct {
 	Where     string
-	Want, Got string // the lines that differ first; "" = there is none
+	Want, Got string // the first lines that differ; "" = none
 	Edit      []editView
-	More      string // tells of lines that are left out; "" = none is
+	More      string // says how many lines are left out; "" = none
 }
 
 // An editView is a line of an edit.
 type editView struct {
-	Out  bool // a line of the golden that did not come
+	Out  bool // a line of the golden that the trace does not have
 	Line string
 	Text string
 }
 
-// What a page shows of a diff, whoever wrote the results.
+// The limits on a diff, which hold for any results file.
 const (
 	diffLines = 40
 	diffChars = 400
 )
 
-// newDiff gives the diff of the golden that is among what was found; nil = there
-// is none.
+// newDiff returns the diff of the first golden finding, or nil.
 func newDiff(found []scenarios.Finding) *diffView {
 	for i := range found {
 		f := &found[i]
@@ -42,7 +41,7 @@ func newDiff(found []scenarios.Finding) *diffView {
 	return nil
 }
 
-// add takes the edit, unless it is no more than the two lines.
+// add adds the lines of an edit.
 func (d *diffView) add(diff *goldens.Edits) {
 	if diff == nil {
 		return

@@ -62,7 +62,7 @@ func TestHTMLShowsTheDiffOfAGolden(t *testing.T) {
 func TestHTMLShowsTheDiffWithoutATrace(t *testing.T) {
 	r := mismatched()
 	r.Trace = ""
-	if found := diffs(t, pageOf(t, folded(t, &Fold{Keep: true}, r))); !strings.Contains(found["troubles"], "text=two") {
+	if found := diffs(t, pageOf(t, folded(t, &Fold{Keep: true}, r))); !strings.Contains(found["findings"], "text=two") {
 		t.Errorf("no diff at the failure: %v", found)
 	}
 }

@@ -107,7 +107,7 @@ func TestHTMLWords(t *testing.T) {
 	}
 	for _, want := range []string{
 		"It catches 9 of 10 runaways (90 %; 95 % interval 60–98 %) and stops 0 of 10 healthy runs (0 %; 95 % interval 0–28 %).",
-		"choose this", "good is better in one rate and no worse in the other", "calls: want 1, got 2",
+		"choose this", "good is better in one rate and not worse in the other", "calls: want 1, got 2",
 		"loops/r00 under weak, seed 1: LOOP_DETECTED (x)", vetoed,
 	} {
 		if !texts[want] {

@@ -10,28 +10,28 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A trialsView holds all trials in a form that a script filters quickly: rows
-// of numbers, where words stand in one list each.
+// A trialsView holds all trials in a form that the script filters quickly: rows of
+// numbers, which are indexes into a list of words.
 type trialsView struct {
 	Data   trialsData
-	Static []trialRow // for a page without JavaScript: the worst first
+	Static []trialRow // for readers without JavaScript, the worst first
 	Traces []traceView
 	Total  int
-	Left   string // tells of traces that are left out; "" = none is
+	Left   string // says how many traces are left out; "" = none
 
 	traces map[trialKey]int // number of the trace, from 1
 }
 
-// trialsData is what the script gets. A row is scenario, suite, label, variant,
-// verdict and ending as places in Words, then the seed as text's place, calls
-// asked, virtual milliseconds, tokens, the number of its trace (0 = none) and
-// the place of what was found ("" = nothing).
+// trialsData is the data for the script. A row holds the indexes in Words of scenario,
+// suite, label, variant, verdict, ending and seed, then the calls asked for, virtual
+// milliseconds, tokens, the number of the trace (0 = none) and the index of the
+// findings ("" = none).
 type trialsData struct {
 	Words []string `json:"words"`
 	Rows  [][]int  `json:"rows"`
 }
 
-// A trialRow is a trial as words.
+// A trialRow is a trial as text.
 type trialRow struct {
 	Scenario, Suite, Label, Variant, Seed, Verdict, Ending, Calls, Time, Tokens, Found string
 	Trace                                                                              int
@@ -46,9 +46,8 @@ type traceView struct {
 	Text    string
 }
 
-// A trace that is longer than traceHead and traceTail together, in bytes, is
-// shown without its middle: a run that nothing stops says the same a thousand
-// times.
+// A trace that is longer than traceHead and traceTail together, in bytes, is shown
+// without its middle: a run that nothing stops repeats itself a thousand times.
 const (
 	traceHead = 48 << 10
 	traceTail = 16 << 10
@@ -69,7 +68,7 @@ func shortTrace(trace string) string {
 // staticRows is how many trials are shown without JavaScript.
 const staticRows = 1000
 
-// foundChars cuts what was found in a row.
+// foundChars is the length to which the findings in a row are cut.
 const foundChars = 300
 
 func newTrials(r *Report) trialsView {
@@ -105,8 +104,8 @@ func newTrials(r *Report) trialsView {
 // maxTraces bounds the text of all traces of a page, in bytes.
 const maxTraces = 16 << 20
 
-// choose says whose traces the page holds, of results of which the worst come
-// first: as many as there is room for.
+// choose returns the results whose traces the page holds: the first ones, until the
+// room is used up. The worst results come first.
 func (v *trialsView) choose(worst []*scenarios.Result) map[*scenarios.Result]bool {
 	kept := map[*scenarios.Result]bool{}
 	room, left := maxTraces, 0
@@ -120,12 +119,12 @@ func (v *trialsView) choose(worst []*scenarios.Result) map[*scenarios.Result]boo
 		}
 	}
 	if left > 0 {
-		v.Left = fmt.Sprintf("The page holds %s; %s left out, those of trials that failed last. The results file has them all, and so has agentbench explain.", text.Count(len(kept), "trace"), counted(left, "more is", "more are"))
+		v.Left = fmt.Sprintf("The page holds %s; %s left out, failed trials last. The results file has all of them; agentbench explain shows them.", text.Count(len(kept), "trace"), counted(left, "more is", "more are"))
 	}
 	return kept
 }
 
-// counted writes a number with what follows it.
+// counted writes a number, followed by one or many.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return text.Number(n) + " " + one
@@ -133,7 +132,7 @@ func counted(n int, one, many string) string {
 	return text.Number(n) + " " + many
 }
 
-// trace takes the trace of a result, and gives its number.
+// trace adds the trace of a result, and returns its number.
 func (v *trialsView) trace(res *scenarios.Result) int {
 	n := len(v.Traces) + 1
 	t := traceView{Number: n, Title: fmt.Sprintf("%s under %s, seed %d: %s", text.Line(res.Scenario), text.Line(res.Variant), res.Seed, Ending(res)), Text: shortTrace(text.Lines(res.Trace))}

@@ -8,8 +8,8 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// WriteJSON writes a report as JSON in the form of docs/report.schema.json.
-// Figures that are unknown are null.
+// WriteJSON writes a report as JSON in the form of docs/report.schema.json. Unknown
+// figures are null.
 func WriteJSON(w io.Writer, r *Report) error { return writeJSON(w, r) }
 
 // writeJSON writes a value, indented.

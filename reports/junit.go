@@ -57,9 +57,9 @@ type junitProblem struct {
 	Text    string `xml:",chardata"`
 }
 
-// WriteJUnit writes a report as JUnit XML: a testcase for each trial, in the
-// testsuite of its suite. A trial that could not be judged is an error, one that
-// was not to be judged is skipped. Times are virtual.
+// WriteJUnit writes a report as JUnit XML: a testcase for each trial, in the testsuite
+// of its suite. An inconclusive trial is an error, an unjudged one is skipped. Times
+// are virtual.
 func WriteJUnit(w io.Writer, r *Report) error {
 	all := &junitSuites{Name: "agentbench"}
 	suites := map[string]*junitSuite{}
@@ -142,7 +142,8 @@ func junitProblemOf(r *scenarios.Result, command string) *junitProblem {
 
 func seconds(ms int64) string { return strconv.FormatFloat(float64(ms)/1000, 'f', 3, 64) }
 
-// commands gives for each trial in trouble the command that makes it again.
+// commands returns the command that repeats each trial that failed or could not be
+// judged.
 func (r *Report) commands() map[trialKey]string {
 	all := map[trialKey]string{}
 	for _, t := range r.Findings {

@@ -10,14 +10,15 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// Marker is the first line of a report in Markdown, by which a bot that comments
-// on pull requests finds the comment that it wrote before.
+// Marker is the first line of a report in Markdown. A bot that comments on pull
+// requests finds its earlier comment by it.
 const Marker = "<!-- agentbench report -->"
 
-// A Markdown report is kept short, since a comment or a summary has its limits:
-// so many troubles, differences and findings of a trial are shown.
+// A Markdown report is kept short, since comments and summaries are limited in size. It
+// shows at most this many trials with findings, differences, findings of a trial, and
+// characters of a finding.
 const (
-	markdownTroubles    = 50
+	markdownTrials      = 50
 	markdownDifferences = 50
 	markdownFindings    = 5
 	markdownReason      = 300
@@ -35,7 +36,7 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 	if r.Gate != nil {
 		m.gate(r.Gate)
 	}
-	m.troubles(r)
+	m.findings(r)
 	m.table(r.comparisonTable())
 	for _, s := range r.sections() {
 		m.table(s)
@@ -47,7 +48,7 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 	return err
 }
 
-// headline is the report in one line.
+// headline returns the verdict, if there is one, and [Report.Line].
 func (r *Report) headline() string {
 	if r.Gate == nil && r.Verdict == scenarios.Unjudged {
 		return r.Line()
@@ -57,7 +58,7 @@ func (r *Report) headline() string {
 
 type markdown struct{ b strings.Builder }
 
-// line writes a block, with an empty line behind it.
+// line writes a block, followed by an empty line.
 func (m *markdown) line(s string) { m.b.WriteString(s + "\n\n") }
 
 func (m *markdown) table(s section) {
@@ -68,7 +69,7 @@ func (m *markdown) table(s section) {
 	m.rows(s)
 }
 
-// folded writes a table that is closed at first.
+// folded writes a table that readers must open.
 func (m *markdown) folded(s section) {
 	if len(s.rows) == 0 {
 		return
@@ -110,12 +111,12 @@ func (m *markdown) gate(g *Gate) {
 	m.table(s)
 }
 
-func (m *markdown) troubles(r *Report) {
+func (m *markdown) findings(r *Report) {
 	if len(r.Findings) == 0 {
 		return
 	}
 	m.line("### " + text.Count(len(r.Findings), "trial") + " failed or could not be judged")
-	for _, t := range r.Findings[:min(markdownTroubles, len(r.Findings))] {
+	for _, t := range r.Findings[:min(markdownTrials, len(r.Findings))] {
 		fmt.Fprintf(&m.b, "- **%s** %s under %s, seed %d: %s\n", MarkdownText(string(t.Verdict)), MarkdownText(t.Scenario), MarkdownText(t.Variant), t.Seed, MarkdownText(t.Ending))
 		for _, line := range reasons(t.Findings[:min(markdownFindings, len(t.Findings))]) {
 			fmt.Fprintf(&m.b, "  - %s\n", markdownStart(text.Cut(line, markdownReason)))
@@ -124,7 +125,7 @@ func (m *markdown) troubles(r *Report) {
 			fmt.Fprintf(&m.b, "  - %s\n", MarkdownCode(t.Command))
 		}
 	}
-	if more := len(r.Findings) - markdownTroubles; more > 0 {
+	if more := len(r.Findings) - markdownTrials; more > 0 {
 		fmt.Fprintf(&m.b, "- %s\n", text.Count(more, "more trial"))
 	}
 	m.b.WriteByte('\n')
@@ -160,23 +161,22 @@ func (m *markdown) suites(r *Report) {
 	m.folded(s)
 }
 
-// markdownEscapes makes marks of Markdown and HTML plain text. What GitHub would
-// turn into a mention, a reference or a link is broken by a space of no width.
+// markdownEscapes turns the marks of Markdown and HTML into plain text. It breaks
+// mentions, references and links of GitHub with a zero-width space.
 var markdownEscapes = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`, "#", "#\u200b", "|", `\|`, "!", `\!`, "$", `\$`,
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b", "://", ":\u200b//", "www.", "www\u200b.",
 )
 
-// MarkdownText makes foreign text plain text on one line of Markdown: nothing in
-// it is a mark, a tag, a link or a mention.
+// MarkdownText returns foreign text as plain text on one line of Markdown, without
+// marks, tags, links or mentions.
 func MarkdownText(s string) string { return markdownEscapes.Replace(text.Line(s)) }
 
-// startMark is what makes a list, a heading or a line of what begins with it (see
-// CommonMark, sections 4.1, 4.3 and 5.2); the mark that is escaped is its last
-// character.
+// startMark matches a beginning that makes a line a list item, a heading or a rule (see
+// CommonMark, sections 4.1, 4.3 and 5.2). Escaping its last character prevents that.
 var startMark = regexp.MustCompile(`^(?:[-+=]|[0-9]{1,9}[.)])`)
 
-// markdownStart is MarkdownText for a text that begins a line.
+// markdownStart is like MarkdownText, for a text at the beginning of a line.
 func markdownStart(s string) string {
 	text := MarkdownText(s)
 	if at := startMark.FindStringIndex(text); at != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// ended lists the end states that are no stop by the loop, with the cause that
-// they are to a curve of stops. A run that came to its end can no longer be
-// stopped; of the others nobody knows.
+// ended maps the end states that are not a stop by the loop to their cause for a
+// survival curve. A run that finished can no longer be stopped; the others are
+// censored.
 var ended = map[loop.EndState]int{
 	loop.Done:           finished,
 	loop.ClarifyNeeded:  finished,
@@ -23,14 +23,14 @@ var ended = map[loop.EndState]int{
 	loop.WasCancelled:   stats.Censored,
 }
 
-// finished competes with being stopped.
+// finished is the cause of runs that finished, which competes with being stopped.
 const finished = stats.Event + 1
 
-// stops lists the end states that are a stop by the loop.
+// stops are the end states that are a stop by the loop.
 var stops = []loop.EndState{loop.BudgetExceeded, loop.LoopDetected, loop.ErrorLimit, loop.UnrecoverableToolContract, loop.ModelFailed}
 
-// checkEndState refuses a word that is no end state. The empty one stands for a
-// session that broke off.
+// checkEndState refuses a word that is not an end state. The empty word means a session
+// that broke off.
 func checkEndState(s loop.EndState) error {
 	if _, ok := ended[s]; ok || s == "" || slices.Contains(stops, s) {
 		return nil
@@ -46,7 +46,7 @@ func checkEndState(s loop.EndState) error {
 	return fmt.Errorf("end_state must be one of %s, not %q", strings.Join(words, ", "), text.Cut(text.Line(string(s)), 40))
 }
 
-// checkCounts refuses what no trial can have used.
+// checkCounts refuses negative counts.
 func checkCounts(r *scenarios.Result) error {
 	for _, c := range []struct {
 		key   string
@@ -66,13 +66,12 @@ func checkCounts(r *scenarios.Result) error {
 // wasStopped reports whether the loop stopped the run.
 func wasStopped(r *scenarios.Result) bool { return slices.Contains(stops, r.EndState) }
 
-// wasCaught reports whether a runaway was stopped, or came to its end after the
-// loop had told its model, by a nudge or a veto.
+// wasCaught reports whether a runaway was stopped, or finished after a nudge or a veto.
 func wasCaught(r *scenarios.Result) bool {
 	return wasStopped(r) || ended[r.EndState] == finished && r.Nudges+r.Vetoed > 0
 }
 
-// cause is how a trial ended, to a curve of stops.
+// cause returns the cause of a trial's end, for a survival curve.
 func cause(r *scenarios.Result) int {
 	if wasStopped(r) {
 		return stats.Event
@@ -80,17 +79,17 @@ func cause(r *scenarios.Result) int {
 	return ended[r.EndState]
 }
 
-// unclear reports whether nobody knows what a trial would have come to.
+// unclear reports whether a trial could not be judged.
 func unclear(r *scenarios.Result) bool {
 	return r.Verdict == scenarios.Inconclusive || r.EndState == ""
 }
 
-// asked is how many calls a run asked for: lines that somebody else writes may
-// have the calls executed only.
+// asked returns how many calls a run asked for. Results that other programs write may
+// have only the number of executed calls.
 func asked(r *scenarios.Result) int { return cmp.Or(r.Asked, r.Calls) }
 
-// worse gives the verdict that stands for two: fail beats inconclusive, which
-// beats pass, which beats unjudged.
+// worse returns the worse of two verdicts: fail beats inconclusive, which beats pass,
+// which beats unjudged.
 func worse(a, b scenarios.Verdict) scenarios.Verdict {
 	if rank(b) > rank(a) {
 		return b
@@ -102,11 +101,11 @@ func rank(v scenarios.Verdict) int {
 	return slices.Index([]scenarios.Verdict{"", scenarios.Unjudged, scenarios.Pass, scenarios.Inconclusive, scenarios.Fail}, v)
 }
 
-// labels in the order of reports.
+// labels are the labels in the order of reports.
 var labels = []scenarios.Label{scenarios.Healthy, scenarios.Runaway, ""}
 
-// suiteOf is the suite of a result: the first part of its scenario's name where
-// it does not say.
+// suiteOf returns the suite of a result. If the result does not name it, that is the
+// first part of its scenario's name.
 func suiteOf(r *scenarios.Result) string {
 	before, _, found := strings.Cut(r.Scenario, "/")
 	if !found {

@@ -10,15 +10,15 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A group is the units of one variant and label, in the order of scenarios.
+// A group holds the units of one variant and label, in the order of scenarios.
 type group struct {
 	variant string
 	label   scenarios.Label
 	units   []*unit
 }
 
-// groups gives the groups that have units: by variant, then label. names are
-// the scenarios in order.
+// groups returns the groups that have units, by variant and then label. names are the
+// scenarios in order.
 func (f *Fold) groups(names []string) []group {
 	var all []group
 	for _, v := range f.order {
@@ -37,8 +37,8 @@ func (f *Fold) groups(names []string) []group {
 	return all
 }
 
-// metric is what is judged of a label: what a replay would have saved nobody
-// knows, so that nothing is caught there.
+// metric returns the metric by which a label is judged. In a replay nothing counts as
+// caught, since nobody knows how a stopped run would have continued.
 func (f *Fold) metric(label scenarios.Label) Metric {
 	if label == scenarios.Runaway && f.files.kind != KindReplay {
 		return Caught
@@ -46,7 +46,7 @@ func (f *Fold) metric(label scenarios.Label) Metric {
 	return Stopped
 }
 
-// rates gives the rates of a group.
+// rates returns the rates of a group.
 func (f *Fold) rates(g group) []Rate {
 	out := []Rate{g.rate(f.metric(g.label))}
 	if f.files.kind == KindReplay {
@@ -70,7 +70,7 @@ func (g *group) rate(m Metric) Rate {
 	return r
 }
 
-// tidy takes away the rounding that a sum of shares carries.
+// tidy removes rounding errors from a sum of shares that should be a whole number.
 func tidy(x float64) float64 {
 	if whole := math.Round(x); math.Abs(x-whole) < 1e-9 {
 		return whole
@@ -100,14 +100,14 @@ func (g *group) stops() []Stops {
 	return out
 }
 
-// draws is how often units are drawn anew for an interval, and drawSeed makes it
-// the same each time.
+// draws is how often units are resampled for an interval. drawSeed makes the result
+// reproducible.
 const (
 	draws    = 1000
 	drawSeed = 1
 )
 
-// spent gives what the runs of a group took up to their stop.
+// spent returns what the runs of a group used up to their stop.
 func (g *group) spent() []Spent {
 	var out []Spent
 	for i, metric := range spentMetrics {
@@ -115,7 +115,7 @@ func (g *group) spent() []Spent {
 		for j, u := range g.units {
 			values[j] = u.spent[i]
 			if n := len(values[j]); n > 1 && slices.Min(values[j]) == slices.Max(values[j]) {
-				values[j] = values[j][:1] // a unit weighs 1 however many values it has
+				values[j] = values[j][:1] // a unit weighs 1, whatever the number of its values
 			}
 		}
 		p50 := stats.QuantileInterval(values, 0.5, draws, drawSeed)
@@ -127,7 +127,8 @@ func (g *group) spent() []Spent {
 	return out
 }
 
-// quantile is the smallest value with at least the share p at or below it.
+// quantile returns the smallest value with at least the share p of the counts at or
+// below it.
 func quantile(counts map[float64]int, p float64) Figure {
 	all := 0
 	for _, n := range counts {

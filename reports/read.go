@@ -9,8 +9,7 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// Read takes all of a results file; name stands in errors, which begin with
-// name:line.
+// Read adds all lines of a results file. Its errors begin with name:line.
 func (f *Fold) Read(r io.Reader, name string) error {
 	fuzz := &fuzzLines{name: name}
 	err := scenarios.ReadResults(io.TeeReader(r, fuzz), name, f.Header, f.Add)
@@ -26,7 +25,7 @@ func (f *Fold) Read(r io.Reader, name string) error {
 	return nil
 }
 
-// fuzzLines is a writer that picks the lines of fuzz results out of a file.
+// fuzzLines is a writer that finds the lines of fuzz results in a file.
 type fuzzLines struct {
 	name  string
 	n     int // lines so far
@@ -35,7 +34,8 @@ type fuzzLines struct {
 	err   error
 }
 
-// maxFuzzLine bounds a line of fuzz results; longer lines are something else.
+// maxFuzzLine bounds a line of fuzz results, in bytes. Longer lines are of another
+// type.
 const maxFuzzLine = 64 << 10
 
 func (w *fuzzLines) Write(p []byte) (int, error) {
@@ -52,7 +52,7 @@ func (w *fuzzLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take looks at the line that is complete.
+// take parses a complete line, if it is one of fuzz results.
 func (w *fuzzLines) take() {
 	w.n++
 	line := w.line
@@ -74,7 +74,7 @@ func (w *fuzzLines) take() {
 	w.found = append(w.found, f.Fuzz)
 }
 
-// end looks at what follows the last line break.
+// end takes the text after the last line break.
 func (w *fuzzLines) end() error {
 	if len(w.line) > 0 {
 		w.take()

@@ -12,9 +12,8 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A Replay is what the variants did to recorded runs, in counts: what
-// agentbench replay prints. [Fold.Replay] makes it, much faster than a [Report],
-// which adds intervals and curves.
+// A Replay counts what the variants did to recorded runs. agentbench replay prints it.
+// [Fold.Replay] makes it much faster than a [Report], which adds intervals and curves.
 type Replay struct {
 	Runs         int // recorded runs with a result
 	Inconclusive int // trials that could not be judged and count in no other figure
@@ -35,8 +34,8 @@ type VariantReplay struct {
 type GroupReplay struct {
 	Runs    int
 	Stopped int // by a rule
-	WentOn  int // of the stopped: the recorded run later makes a call that had not run before
-	Calls   int // recorded calls, of stopped runs and of others
+	WentOn  int // stopped runs that later make a call that had not run before
+	Calls   int // recorded calls of all runs
 	Saved   int // recorded calls that did not run because of the variant
 }
 
@@ -48,8 +47,8 @@ type RuleReplay struct {
 
 func (r *RuleReplay) total() int { return r.Failed + r.Good + r.Unlabelled }
 
-// Replay returns the counts of the results so far, which are those of a replay.
-// A variant without a trial that could be judged is left out.
+// Replay returns the counts of the results so far, which must come from a replay. A
+// variant without a trial that could be judged is left out.
 func (f *Fold) Replay() *Replay {
 	r := &Replay{Runs: len(f.all), Inconclusive: f.unclear, Skipped: f.files.skipped}
 	variants := map[string]*VariantReplay{}
@@ -109,8 +108,8 @@ func (v *VariantReplay) all() GroupReplay {
 	return all
 }
 
-// Write writes a table with a row a variant, the rules that stopped runs, and
-// the line over all.
+// Write writes a table with a row for each variant, the rules that stopped runs, and
+// the lines of [Replay.Line].
 func (r *Replay) Write(w io.Writer) error {
 	head := []string{"variant", "failed runs stopped", "good runs stopped", "unlabelled stopped", "calls saved", "stopped, but went on"}
 	var rows [][]string
@@ -138,11 +137,12 @@ func (g *GroupReplay) stopped() string { return outOf(g.Stopped, g.Runs) }
 
 func outOf(k, n int) string { return text.Number(k) + " of " + text.Number(n) }
 
-// Line says what was replayed, and what could not be read or judged, a line each.
+// Line returns a line about the replayed runs, and one each about trials that could not
+// be judged and data that could not be read.
 func (r *Replay) Line() string {
 	line := fmt.Sprintf("%s under %s\n", text.Count(r.Runs, "recorded run"), text.Count(len(r.Variants), "variant"))
 	if r.Inconclusive > 0 {
-		line += fmt.Sprintf("%s could not be judged, counted in no figure\n", text.Count(r.Inconclusive, "trial"))
+		line += fmt.Sprintf("%s could not be judged and count in no figure\n", text.Count(r.Inconclusive, "trial"))
 	}
 	if r.Skipped > 0 {
 		line += fmt.Sprintf("skipped what could not be read: %s\n", text.Count(r.Skipped, "problem"))

@@ -62,7 +62,7 @@ func TestReplayIsWritten(t *testing.T) {
 b: turn-limit stopped 0 failed, 1 good and 1 unlabelled
 b: circuit-breaker stopped 1 failed, 0 good and 0 unlabelled
 7 recorded runs under 2 variants
-2 trials could not be judged, counted in no figure
+2 trials could not be judged and count in no figure
 skipped what could not be read: 2 problems
 `
 	var b strings.Builder

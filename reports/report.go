@@ -8,46 +8,47 @@ import (
 // ReportSchema names the form of a report in JSON.
 const ReportSchema = "agentbench.report/v1"
 
-// A Report is all that is told of some results: what [Fold.Report] gives, and
-// what every exporter writes. Lists come in a fixed order: variants as they
-// were given, labels healthy, runaway, unlabelled, scenarios by their names.
+// A Report is everything that is reported on results. [Fold.Report] makes it, and every
+// exporter writes it. Lists have a fixed order: variants as they were given, labels as
+// healthy, runaway, unlabelled, scenarios by name.
 //
-// Counts of runs are sums over scenarios of the shares of their trials: a
-// scenario counts once, however many seeds it was tried with.
+// Counts of runs are sums over scenarios of the shares of their trials. A scenario
+// counts once, even if it was tried with many seeds.
 type Report struct {
 	Schema    string   `json:"schema"` // ReportSchema
 	Tool      string   `json:"tool"`   // the version that wrote the results
-	Kind      string   `json:"kind"`   // what made the results: run or replay
+	Kind      string   `json:"kind"`   // the command that made the results: run or replay
 	Seed      uint64   `json:"seed"`   // the first
 	Seeds     int      `json:"seeds"`
 	Variants  []string `json:"variants"`  // as given
 	Reference string   `json:"reference"` // the variant that others are compared with
 	Scenarios int      `json:"scenarios"`
 	Trials    int      `json:"trials"`
-	Faults    []string `json:"faults,omitempty"` // that struck the world of every trial
+	Faults    []string `json:"faults,omitempty"` // laid over the world of every trial
 
-	// Verdict is that over all trials: fail beats inconclusive, which beats pass;
-	// unjudged where no trial was judged. In a report of a gate it is the gate's.
+	// Verdict is the verdict over all trials: fail beats inconclusive, which beats
+	// pass. It is unjudged if no trial was judged. In a report of a gate it is the
+	// gate's verdict.
 	Verdict  scenarios.Verdict `json:"verdict"`
 	Verdicts Verdicts          `json:"verdicts"` // trials by their verdict
-	Warnings []string          `json:"warnings"` // what a reader should know first: shards that are missing, trials left out
+	Warnings []string          `json:"warnings"` // what a reader should know first, such as missing shards or trials left out
 	Gate     *Gate             `json:"gate,omitempty"`
 
-	Suites      []Suite      `json:"suites"`
-	Rates       []Rate       `json:"rates"`
-	Survival    []Survival   `json:"survival"`
-	LogRank     []LogRank    `json:"log_rank"`
-	Comparisons []Comparison `json:"comparisons"` // each variant with the reference
-	Spent       []Spent      `json:"spent"`
-	Stops       []Stops      `json:"stops"`
-	Tools       []Tools      `json:"tools"`
-	Differences []Difference `json:"differences"` // scenarios that the variants treat differently, the worst first
-	Findings    []Trouble    `json:"findings"`    // trials that failed or could not be judged
-	Fuzz        []Fuzz       `json:"fuzz,omitempty"`
+	Suites      []Suite         `json:"suites"`
+	Rates       []Rate          `json:"rates"`
+	Survival    []Survival      `json:"survival"`
+	LogRank     []LogRank       `json:"log_rank"`
+	Comparisons []Comparison    `json:"comparisons"` // each variant compared with the reference
+	Spent       []Spent         `json:"spent"`
+	Stops       []Stops         `json:"stops"`
+	Tools       []Tools         `json:"tools"`
+	Differences []Difference    `json:"differences"` // scenarios that the variants treat differently, the worst first
+	Findings    []TrialFindings `json:"findings"`    // trials that failed or could not be judged
+	Fuzz        []Fuzz          `json:"fuzz,omitempty"`
 
-	// Results are the trials themselves, by scenario, variant and seed; nil unless
-	// Fold.Keep asks for them. They are not part of the JSON form: a results file
-	// has them. Header is that of a results file that holds them all.
+	// Results are the trials, by scenario, variant and seed; nil unless Fold.Keep is
+	// set. They are not part of the JSON form: results files hold them. Header is the
+	// header of a results file that holds them all.
 	Results []*scenarios.Result `json:"-"`
 	Header  scenarios.Header    `json:"-"`
 }
@@ -71,18 +72,18 @@ type Suite struct {
 	Unjudged     int    `json:"unjudged"`
 }
 
-// A Metric says what a [Rate] is the rate of.
+// A Metric says what a [Rate] counts.
 type Metric string
 
 // The metrics of rates.
 const (
 	Caught  Metric = "caught"  // runaways that a rule stopped, or that were done after a nudge or a veto
 	Stopped Metric = "stopped" // runs that a rule stopped
-	WentOn  Metric = "went_on" // of a replay: stopped runs that went on to a new call
+	WentOn  Metric = "went_on" // of replay: stopped runs that went on to a new call
 )
 
-// A Rate is k of n scenarios, with the 95 % interval of Wilson. Trials that were
-// cancelled by their script or that could not be judged count in neither.
+// A Rate is k of n scenarios, with the 95 % interval of Wilson. Trials that their
+// script cancelled or that could not be judged count neither in k nor in n.
 type Rate struct {
 	Variant      string          `json:"variant"`
 	Label        scenarios.Label `json:"label"`
@@ -95,8 +96,8 @@ type Rate struct {
 	Inconclusive int             `json:"inconclusive"` // trials left out because they could not be judged
 }
 
-// A Survival is the curve of a variant over the scenarios of a label: of runs
-// that want one more call, the share not yet stopped. See docs/reports.md.
+// A Survival is the survival curve of a variant over the scenarios of a label: the
+// share not yet stopped of the runs that want one more call. See docs/reports.md.
 type Survival struct {
 	Variant string          `json:"variant"`
 	Label   scenarios.Label `json:"label"`
@@ -106,14 +107,14 @@ type Survival struct {
 	Alive     map[string]Alive `json:"alive"`
 	Points    []Point          `json:"points"`    // one for each number of calls at which a run ended
 	Incidence []Incidence      `json:"incidence"` // one for each number of calls at which a run was stopped
-	Median    Figure           `json:"median"`    // calls until half are stopped; unknown if that was not seen
+	Median    Figure           `json:"median"`    // calls until half are stopped; unknown if fewer were stopped
 }
 
 // AliveAfter are the numbers of calls in [Survival.Alive].
 var AliveAfter = []int{2, 4, 8, 16}
 
-// Alive is a curve at one number of calls. Survival is unknown where nobody was
-// at risk any more.
+// Alive is a curve at one number of calls. Survival is unknown if no run was at risk
+// any more.
 type Alive struct {
 	Survival Figure  `json:"survival"`
 	Lower    Figure  `json:"lower"`
@@ -132,7 +133,7 @@ type Point struct {
 	Upper    Figure  `json:"upper"`
 }
 
-// An Incidence is the share of all runs that was stopped by T calls.
+// An Incidence is the share of all runs that were stopped by T calls.
 type Incidence struct {
 	T     float64 `json:"t"`
 	Value Figure  `json:"value"`
@@ -151,8 +152,8 @@ type LogRank struct {
 	PAdjusted Figure          `json:"p_adjusted"` // Holm's, over the variants of the label
 }
 
-// A Comparison sets a variant against the reference on the scenarios that both
-// were tried on.
+// A Comparison compares a variant with the reference, on the scenarios that both were
+// tried on.
 type Comparison struct {
 	Variant   string `json:"variant"`
 	Reference string `json:"reference"`
@@ -166,15 +167,15 @@ type Pair struct {
 	Label     scenarios.Label `json:"label"`
 	Metric    Metric          `json:"metric"`
 	N         int             `json:"n"`          // scenarios in both
-	More      int             `json:"more"`       // of them with a higher share under the variant
-	Fewer     int             `json:"fewer"`      // with a lower one
-	Change    float64         `json:"change"`     // k of the variant, less k of the reference
+	More      int             `json:"more"`       // scenarios with a higher share under the variant
+	Fewer     int             `json:"fewer"`      // scenarios with a lower share under the variant
+	Change    float64         `json:"change"`     // k of the variant minus k of the reference
 	P         Figure          `json:"p"`          //
 	PAdjusted Figure          `json:"p_adjusted"` // Holm's, over the variants of the label
 }
 
-// Spent tells what the runs of a label took up to their stop, whatever it was.
-// P50 and P95 have 95 % intervals by bootstrap over scenarios.
+// Spent is what the runs of a label used up to their stop, whatever the stop was. P50
+// and P95 have 95 % intervals by bootstrap over scenarios.
 type Spent struct {
 	Variant  string          `json:"variant"`
 	Label    scenarios.Label `json:"label"`
@@ -195,7 +196,8 @@ const (
 	SpentTime   = "virtual_ms"
 )
 
-// Stops counts how the runs of a label ended; the most frequent come first.
+// Stops counts the runs of a label that ended with one stop. The most frequent stops
+// come first.
 type Stops struct {
 	Variant  string          `json:"variant"`
 	Label    scenarios.Label `json:"label"`
@@ -204,8 +206,8 @@ type Stops struct {
 	N        float64         `json:"n"` // scenarios
 }
 
-// Tools are totals over all trials of a variant. They count calls, not
-// scenarios, and so have no interval.
+// Tools are totals over all trials of a variant. They count calls, not scenarios, so
+// they have no interval.
 type Tools struct {
 	Variant       string         `json:"variant"`
 	Calls         int            `json:"calls"`          // executed
@@ -224,21 +226,21 @@ type Difference struct {
 	Label    scenarios.Label `json:"label"`
 	Metric   Metric          `json:"metric"`
 	Cells    []Cell          `json:"cells"`   // one for each variant that tried it
-	Command  string          `json:"command"` // shows the trial that speaks most against a variant; "" = unknown
+	Command  string          `json:"command"` // repeats a trial of the variant that does worst; "" = unknown
 }
 
-// A Cell is what came of a scenario under one variant.
+// A Cell is the outcome of a scenario under one variant.
 type Cell struct {
 	Variant string  `json:"variant"`
-	Share   float64 `json:"share"` // of the trials: caught, or stopped
+	Share   float64 `json:"share"` // of the trials that were caught, or stopped
 	Trials  int     `json:"trials"`
-	Ending  string  `json:"ending"` // of its first trial
-	Calls   int     `json:"calls"`  // executed in it
+	Ending  string  `json:"ending"` // of its first bad trial, else of its first trial
+	Calls   int     `json:"calls"`  // executed in that trial
 	Bad     bool    `json:"bad"`    // a runaway not always caught, a healthy run sometimes stopped
 }
 
-// A Trouble is a trial that failed or could not be judged.
-type Trouble struct {
+// TrialFindings are the findings of a trial that failed or could not be judged.
+type TrialFindings struct {
 	Scenario string              `json:"scenario"`
 	Variant  string              `json:"variant"`
 	Seed     uint64              `json:"seed"`
@@ -247,7 +249,7 @@ type Trouble struct {
 	Findings []scenarios.Finding `json:"findings"`
 	File     string              `json:"file,omitempty"`
 	Line     int                 `json:"line,omitempty"`
-	Command  string              `json:"command"` // makes the trial again; "" = unknown
+	Command  string              `json:"command"` // repeats the trial; "" = unknown
 }
 
 // Fuzz is a line of a results file of `agentbench fuzz`.

@@ -72,8 +72,8 @@ type sarifProperties struct {
 	Seed     string `json:"seed"`
 }
 
-// WriteSARIF writes what was found wrong as SARIF 2.1.0: a result for each
-// finding, at the scenario's line. What could not be judged is a warning.
+// WriteSARIF writes the findings as SARIF 2.1.0: a result for each finding, at the
+// scenario's line. Findings of inconclusive trials are warnings.
 func WriteSARIF(w io.Writer, r *Report) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "agentbench", Version: text.Line(r.Tool), Rules: sarifRules(r)}}, Results: []sarifResult{}}
 	for i := range r.Findings {
@@ -85,8 +85,8 @@ func WriteSARIF(w io.Writer, r *Report) error {
 // unnamed is the rule of a failure without a finding.
 const unnamed = "failed"
 
-// rules lists the rules of the findings of a trial.
-func (t *Trouble) rules() []string {
+// rules returns the rules of the findings of a trial.
+func (t *TrialFindings) rules() []string {
 	if len(t.Findings) == 0 {
 		return []string{unnamed}
 	}
@@ -97,7 +97,7 @@ func (t *Trouble) rules() []string {
 	return out
 }
 
-// sarifRules lists the rules that findings name, sorted.
+// sarifRules returns the rules of all findings, sorted.
 func sarifRules(r *Report) []sarifRule {
 	var ids []string
 	for i := range r.Findings {
@@ -111,7 +111,7 @@ func sarifRules(r *Report) []sarifRule {
 	return rules
 }
 
-func sarifResults(t *Trouble, rules []sarifRule) []sarifResult {
+func sarifResults(t *TrialFindings, rules []sarifRule) []sarifResult {
 	lines := []string{"ended " + text.Line(t.Ending)}
 	if len(t.Findings) > 0 {
 		lines = reasons(t.Findings)
@@ -134,7 +134,7 @@ func sarifResults(t *Trouble, rules []sarifRule) []sarifResult {
 	return out
 }
 
-func sarifLocations(t *Trouble) []sarifLocation {
+func sarifLocations(t *TrialFindings) []sarifLocation {
 	if t.File == "" {
 		return nil
 	}

@@ -9,19 +9,19 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A section is a table of a report as words, for the terminal and for Markdown.
-// What is foreign has passed Line.
+// A section is a table of a report as text, for the terminal and for Markdown. Foreign
+// text in it has passed through [text.Line].
 type section struct {
 	title string
-	left  int // columns that are set to the left
+	left  int // number of left-aligned columns
 	head  []string
 	rows  [][]string
 }
 
-// none stands in a cell where there is nothing to tell.
+// none is the text of an empty cell.
 const none = "—"
 
-// sections gives the tables about runs. A table without rows is left out.
+// sections returns the tables about runs, without those that have no rows.
 func (r *Report) sections() []section {
 	var out []section
 	for _, s := range []section{r.rateTable(), r.aliveTable(), r.spentTable()} {
@@ -35,8 +35,8 @@ func (r *Report) sections() []section {
 // replay reports whether the results are of recorded runs.
 func (r *Report) replay() bool { return r.Kind == KindReplay }
 
-// present lists the labels that there are results of, runaways first: what a
-// variant is for.
+// present returns the labels that have results. Runaways come first, since variants
+// exist to stop them.
 func (r *Report) present() []scenarios.Label {
 	var out []scenarios.Label
 	for _, label := range []scenarios.Label{scenarios.Runaway, scenarios.Healthy, ""} {
@@ -50,7 +50,7 @@ func (r *Report) present() []scenarios.Label {
 	return out
 }
 
-// name is a variant in the first column.
+// name returns the text of a variant in the first column.
 func (r *Report) name(variant string) string {
 	if len(r.Variants) > 1 && variant == r.Reference {
 		return text.Line(variant) + " (reference)"
@@ -58,7 +58,7 @@ func (r *Report) name(variant string) string {
 	return text.Line(variant)
 }
 
-// rateTable has a row a variant, with the rate of each label.
+// rateTable returns a table with a row for each variant and the rate of each label.
 func (r *Report) rateTable() section {
 	s := section{title: "How many were stopped, with 95 % intervals", left: 1, head: []string{"variant"}}
 	shown := r.present()
@@ -96,8 +96,8 @@ func (r *Report) rateCells(variant string, label scenarios.Label) []string {
 	return []string{none, none}
 }
 
-// wentOn counts, of all recorded runs that a variant stopped, those that went on
-// to a new call.
+// wentOn returns how many of the recorded runs that a variant stopped went on to a new
+// call.
 func (r *Report) wentOn(variant string) string {
 	all := Rate{}
 	for _, rate := range r.Rates {
@@ -123,8 +123,8 @@ func Percents(lower, upper Figure) string {
 	return percent(lower) + "–" + percent(upper) + " %"
 }
 
-// percent writes a share as a percentage without its sign, with one digit after
-// the point where it is near 0 or 1 and yet neither.
+// percent writes a share as a percentage without the sign. A share near 0 or 1, but not
+// equal to it, has one digit after the point.
 func percent(f Figure) string {
 	x := 100 * float64(f)
 	if x != 0 && x < 1 || x > 99 && x != 100 {
@@ -133,7 +133,8 @@ func percent(f Figure) string {
 	return strconv.FormatFloat(x, 'f', 0, 64)
 }
 
-// aliveTable has a row a variant, with its curves at a few numbers of calls.
+// aliveTable returns a table with a row for each variant and its curves at a few
+// numbers of calls.
 func (r *Report) aliveTable() section {
 	s := section{title: "Not yet stopped after 2, 4, 8 and 16 calls, of runs that want one more (fewer than 5 runs in brackets)", left: 1, head: []string{"variant"}}
 	shown := r.present()
@@ -175,7 +176,7 @@ func (r *Report) aliveCells(variant string, label scenarios.Label) []string {
 	return row
 }
 
-// few is how many runs must be at risk for a curve to say much.
+// few is the number of runs at risk below which a curve is uncertain.
 const few = 5
 
 func (a Alive) words() string {
@@ -197,9 +198,10 @@ func empty(cells []string) bool {
 	return true
 }
 
-// spentTable has a row a variant and label, with what its runs took.
+// spentTable returns a table with a row for each variant and label and what its runs
+// used.
 func (r *Report) spentTable() section {
-	s := section{title: "What a run took before its stop: the median, and what 95 % of the runs kept to", left: 2, head: []string{"variant", "runs"}}
+	s := section{title: "What a run used before its stop: the median, and the 95th percentile (p95)", left: 2, head: []string{"variant", "runs"}}
 	var shown []string
 	for _, metric := range spentMetrics {
 		for _, spent := range r.Spent {
@@ -244,7 +246,7 @@ func spentWords(metric string, f Figure) string {
 	return Amount(float64(f))
 }
 
-// toolTable has a row a variant, with what its tools did.
+// toolTable returns a table with a row for each variant and the totals of its tools.
 func (r *Report) toolTable() section {
 	s := section{title: "Tools, over all trials", left: 1,
 		head: []string{"variant", "calls", "succeeded", "schema kept", "repairs", "repaired", "retries a call", "p95 latency"}}

@@ -12,15 +12,14 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A Summary folds results into the table of `agentbench run`: for each suite
-// its scenarios, how many passed, the calls that a trial made before its stop
-// (the median), and the virtual time of all trials. The zero Summary is ready.
+// A Summary folds results into the table of `agentbench run`. For each suite it shows
+// the number of scenarios, how many passed, the median of the calls before the stop,
+// and the virtual time of all trials. The zero Summary is ready for use.
 //
-// A scenario passes when all its trials do. Where scenarios were tried under
-// several variants each variant has a table of its own; otherwise there is one,
-// whatever variants the scenarios were meant for.
+// A scenario passes if all its trials pass. If a scenario was tried under several
+// variants, each variant has its own table; otherwise there is one table for all.
 type Summary struct {
-	variants []string                  // in the order they came
+	variants []string                  // in the order of their first results
 	cells    map[cellKey]*cell         //
 	verdicts map[scenarios.Verdict]int // of trials
 	tried    map[string]string         // scenario → a variant that it was tried under
@@ -30,7 +29,7 @@ type Summary struct {
 
 type cellKey struct{ variant, suite string }
 
-// A cell is one suite under one variant.
+// A cell holds the counts of one suite under one variant.
 type cell struct {
 	passed map[string]bool // scenario → all its trials so far passed
 	calls  map[int]int     // calls before the stop → trials
@@ -39,7 +38,7 @@ type cell struct {
 
 func newCell() *cell { return &cell{passed: map[string]bool{}, calls: map[int]int{}} }
 
-// add puts another cell's counts into this one.
+// add adds another cell's counts.
 func (c *cell) add(other *cell) {
 	for name, passed := range other.passed {
 		before, seen := c.passed[name]
@@ -51,7 +50,7 @@ func (c *cell) add(other *cell) {
 	c.time += other.time
 }
 
-// Add takes one result.
+// Add adds one result.
 func (s *Summary) Add(r *scenarios.Result) {
 	if s.cells == nil {
 		s.cells, s.verdicts, s.tried = map[cellKey]*cell{}, map[scenarios.Verdict]int{}, map[string]string{}
@@ -81,10 +80,10 @@ func (s *Summary) Add(r *scenarios.Result) {
 	s.trials++
 }
 
-// Verdicts is the number of results with that verdict.
+// Verdicts returns the number of results with that verdict.
 func (s *Summary) Verdicts(v scenarios.Verdict) int { return s.verdicts[v] }
 
-// Write writes the tables, and below them the line of [Summary.Line].
+// Write writes the tables, followed by the line of [Summary.Line].
 func (s *Summary) Write(w io.Writer, colour Colour) error {
 	if s.trials == 0 {
 		_, err := fmt.Fprintln(w, "no trials")
@@ -115,7 +114,7 @@ func (s *Summary) end(w io.Writer) error {
 	return err
 }
 
-// table writes the table of some variants taken together.
+// table writes one table for the given variants together.
 func (s *Summary) table(w io.Writer, colour Colour, variants []string) error {
 	suites := map[string]*cell{}
 	all := newCell()
@@ -151,9 +150,8 @@ func (c *cell) row(name string, colour Colour) []string {
 	return []string{name, text.Number(len(c.passed)), paint(text.Number(passed)), median(c.calls), text.Duration(c.time)}
 }
 
-// median gives the middle of the values, each of which is there as often as its
-// count says: of an even number of them the mean of the two in the middle. "–"
-// stands for none.
+// median returns the median of values, given how often each occurs. For an even number
+// of values it is the mean of the two in the middle, for none it is "–".
 func median(counts map[int]int) string {
 	n := 0
 	for _, k := range counts {
@@ -178,7 +176,7 @@ func median(counts map[int]int) string {
 	return text.Number(sum / 2)
 }
 
-// Line tells the verdicts in one line: 64 trials of 64 scenarios: 62 passed, 1
+// Line returns the verdicts in one line: 64 trials of 64 scenarios: 62 passed, 1
 // failed, 1 inconclusive.
 func (s *Summary) Line() string {
 	parts := []string{text.Number(s.verdicts[scenarios.Pass]) + " passed"}

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// chartCSS is the style of charts: colours that the colour-blind can tell apart
-// (Okabe and Ito's), each with a dash of its own, for light and dark.
+// chartCSS is the style of charts for light and dark screens. Its colours are distinct
+// for colour-blind people (Okabe and Ito's), and each has its own dash.
 //
 //go:embed html/chart.css
 var chartCSS string
 
-// A drawing is an SVG on its way. Text and attributes are escaped as they come.
+// A drawing is an SVG being written. It escapes text and attributes.
 type drawing struct{ b strings.Builder }
 
-// open begins an element; attributes come as name, value, name, value.
+// open begins an element. attributes are name, value, name, value and so on.
 func (d *drawing) open(name string, attributes ...string) {
 	d.begin(name, attributes)
 	d.b.WriteByte('>')
@@ -46,7 +46,7 @@ func (d *drawing) element(name, text string, attributes ...string) {
 	d.close(name)
 }
 
-// text writes words at a place.
+// text writes words at a position.
 func (d *drawing) text(x, y float64, class, words string) {
 	d.element("text", words, "x", coordinate(x), "y", coordinate(y), "class", class)
 }
@@ -56,12 +56,12 @@ func (d *drawing) line(x1, y1, x2, y2 float64, class string) {
 	d.leaf("line", "x1", coordinate(x1), "y1", coordinate(y1), "x2", coordinate(x2), "y2", coordinate(y2), "class", class)
 }
 
-// escape writes foreign text; what XML cannot hold becomes U+FFFD.
+// escape writes foreign text. Characters that XML does not allow become U+FFFD.
 func (d *drawing) escape(s string) {
-	_ = xml.EscapeText(&d.b, []byte(s)) // a Builder takes everything
+	_ = xml.EscapeText(&d.b, []byte(s)) // a Builder never fails
 }
 
-// svg draws a whole picture with a text alternative: a name and what it shows.
+// svg draws a whole picture. Its text alternative is the name and a description.
 func (d *drawing) svg(width, height float64, class, name, about string, draw func()) {
 	box := "0 0 " + coordinate(width) + " " + coordinate(height)
 	d.open("svg", "xmlns", "http://www.w3.org/2000/svg", "viewBox", box, "width", coordinate(width), "height", coordinate(height),
@@ -70,7 +70,7 @@ func (d *drawing) svg(width, height float64, class, name, about string, draw fun
 	d.close("svg")
 }
 
-// coordinate writes a place to a tenth of a pixel.
+// coordinate writes a position to a tenth of a pixel.
 func coordinate(x float64) string {
 	s := strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
 	if s == "-0" {
@@ -79,7 +79,7 @@ func coordinate(x float64) string {
 	return s
 }
 
-// A path is the d of a path element.
+// A path is the d attribute of a path element.
 type path struct{ b strings.Builder }
 
 func (p *path) to(command byte, x, y float64) {

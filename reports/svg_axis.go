@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// A layout is the room that a chart has, in pixels.
+// A layout is the size of a chart and its margins, in pixels.
 type layout struct {
 	width, left, right, top, height float64 // height of the plot alone
-	stacked                         bool    // names stand above their numbers
+	stacked                         bool    // names are above their numbers
 	ticks                           int     // at most, along the axis of calls
 }
 
-// The layouts: for a page beside another chart, and for a telephone.
+// The layouts: for a wide page, and for a phone.
 var (
 	wide   = layout{width: 720, left: 178, right: 18, top: 26, height: 290, ticks: 9}
 	narrow = layout{width: 335, left: 42, right: 12, top: 26, height: 220, ticks: 6, stacked: true}
@@ -21,11 +21,11 @@ var (
 func (l *layout) plotWidth() float64 { return l.width - l.left - l.right }
 func (l *layout) bottom() float64    { return l.top + l.height }
 
-// y places a share between 0 and 1.
+// y returns the position of a share between 0 and 1.
 func (l *layout) y(share float64) float64 { return l.top + l.height*(1-share) }
 
-// calls is the axis of numbers of calls. It is even up to longEven, and
-// logarithmic beyond, since most runs are short and some very long.
+// calls is the axis of numbers of calls. It is linear if the longest run has at most
+// longEven calls, else logarithmic, since most runs are short and some very long.
 type calls struct {
 	layout
 	max  float64
@@ -39,7 +39,7 @@ func newCalls(l layout, longest float64) calls {
 	return calls{layout: l, max: longest, even: longest <= longEven}
 }
 
-// x places a number of calls.
+// x returns the position of a number of calls.
 func (c *calls) x(t float64) float64 {
 	if c.even {
 		return c.left + c.plotWidth()*t/c.max
@@ -47,8 +47,7 @@ func (c *calls) x(t float64) float64 {
 	return c.left + c.plotWidth()*math.Log2(1+t)/math.Log2(1+c.max)
 }
 
-// marks lists the numbers of calls that are marked, as many as there is room
-// for.
+// marks returns the numbers of calls that have a mark, as many as there is room for.
 func (c *calls) marks() []float64 {
 	if c.even {
 		step := 1.0

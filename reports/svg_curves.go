@@ -9,9 +9,9 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// WriteSVG writes the survival curves of a report as one picture, the charts of
-// the labels one below the other. Where there are more variants than colours the
-// others are grey.
+// WriteSVG writes the survival curves of a report as one picture, with the charts of
+// the labels one below the other. If there are more variants than colours, the others
+// are grey.
 func WriteSVG(w io.Writer, r *Report) error {
 	order := newChoice(r)
 	charts := order.curveCharts()
@@ -50,23 +50,23 @@ func WriteSVG(w io.Writer, r *Report) error {
 // A curveChart is the chart of the curves of one label.
 type curveChart struct {
 	title  string
-	series []series // those that stand out come last, so that they lie on top
+	series []series // highlighted ones come last, so that they are on top
 }
 
 type series struct {
 	curve *Survival
-	class string // of its colour; grey = does not stand out
-	shown bool   // its band is always there
+	class string // class of its colour; grey = not highlighted
+	shown bool   // its band is always visible
 }
 
-// grey is the class of what does not stand out.
+// grey is the class of variants that are not highlighted.
 const grey = "sx"
 
-// bandsShown is how many bands may lie over one another: the others come when
-// one points at their curve.
+// bandsShown is how many bands can overlap. Other bands appear when the reader points
+// at their curve.
 const bandsShown = 3
 
-// curveCharts gives the charts of all labels that there are curves of.
+// curveCharts returns a chart for each label that has curves.
 func (c *choice) curveCharts() []curveChart {
 	var out []curveChart
 	for _, label := range c.report.present() {
@@ -99,7 +99,7 @@ func (c *choice) curveTitle(label scenarios.Label) string {
 	return name
 }
 
-// bright lists the series that stand out.
+// bright returns the highlighted series.
 func (c *curveChart) bright() []series {
 	for i, s := range c.series {
 		if s.class != grey {
@@ -112,7 +112,7 @@ func (c *curveChart) bright() []series {
 // row is the height of a line of the numbers at risk.
 const row = 17
 
-// height is that of the whole chart.
+// height returns the height of the whole chart.
 func (c *curveChart) height(l layout) float64 {
 	rows := float64(len(c.bright()))
 	if l.stacked {
@@ -124,7 +124,7 @@ func (c *curveChart) height(l layout) float64 {
 	return l.bottom() + 62 + row*rows
 }
 
-// about tells the chart in words.
+// about describes the chart in words.
 func (c *curveChart) about() string {
 	var parts []string
 	for _, s := range c.bright() {
@@ -136,14 +136,14 @@ func (c *curveChart) about() string {
 		}
 		words := strings.Join(at, ", ")
 		if words == "" {
-			words = "nobody at risk after 2"
+			words = "no run at risk after 2"
 		}
 		parts = append(parts, text.Line(s.curve.Variant)+": "+words+" calls.")
 	}
 	return strings.Join(parts, " ")
 }
 
-// longest is the number of calls of the longest run.
+// longest returns the number of calls of the longest run.
 func (c *curveChart) longest() float64 {
 	longest := 0.0
 	for _, s := range c.series {
@@ -154,7 +154,7 @@ func (c *curveChart) longest() float64 {
 	return longest
 }
 
-// draw draws the chart from the top left.
+// draw draws the chart.
 func (c *curveChart) draw(d *drawing, l layout) {
 	axis := newCalls(l, c.longest())
 	axis.frame(d)
@@ -164,7 +164,7 @@ func (c *curveChart) draw(d *drawing, l layout) {
 	c.atRisk(d, &axis)
 }
 
-// draw draws a curve with its band and, if it stands out, its values.
+// draw draws a curve, and its band and values if it is highlighted.
 func (s *series) draw(d *drawing, axis *calls) {
 	class := "series"
 	if s.shown {
@@ -188,7 +188,7 @@ func (s *series) draw(d *drawing, axis *calls) {
 	d.close("g")
 }
 
-// values puts a mark that tells the figures at each point of the curve.
+// values draws a mark with the figures at each point of the curve.
 func (s *series) values(d *drawing, axis *calls) {
 	for _, p := range s.curve.Points {
 		if !p.Survival.Known() {
@@ -201,7 +201,7 @@ func (s *series) values(d *drawing, axis *calls) {
 	}
 }
 
-// steps gives the path of a curve, and that of its end where fewer than five
+// steps returns the path of a curve, and the path of its end, where fewer than five
 // runs are at risk.
 func steps(points []Point, axis *calls) (firm, faint string) {
 	var parts [2]path
@@ -224,11 +224,10 @@ func steps(points []Point, axis *calls) (firm, faint string) {
 	return parts[0].b.String(), parts[1].b.String()
 }
 
-// A corner is one of the outline of a band.
+// A corner is a corner of the outline of a band.
 type corner struct{ t, share float64 }
 
-// bands gives the outlines of a 95 % band, one for each stretch where it is
-// known.
+// bands returns the outlines of a 95 % band, one for each stretch where it is known.
 func bands(points []Point) [][]corner {
 	var out [][]corner
 	var stretch []Point
@@ -251,7 +250,8 @@ func bands(points []Point) [][]corner {
 	return out
 }
 
-// outline goes along the upper edge and back along the lower one, in steps.
+// outline returns the outline of a band: along the upper edge and back along the lower
+// one, in steps.
 func outline(points []Point, end float64) []corner {
 	until := func(i int) float64 {
 		if i+1 < len(points) {
@@ -270,7 +270,7 @@ func outline(points []Point, end float64) []corner {
 	return out
 }
 
-// bandPath is the outline of a band as a path.
+// bandPath returns the outline of a band as a path.
 func bandPath(band []corner, axis *calls) string {
 	var p path
 	command := byte('M')
@@ -282,7 +282,7 @@ func bandPath(band []corner, axis *calls) string {
 	return p.b.String()
 }
 
-// atRisk writes the names and how many runs were at risk, below the axis.
+// atRisk writes the names and the numbers of runs at risk below the axis.
 func (c *curveChart) atRisk(d *drawing, axis *calls) {
 	y := axis.bottom() + 54
 	d.text(12, y, "quiet", "runs at risk")
@@ -306,7 +306,7 @@ func (c *curveChart) atRisk(d *drawing, axis *calls) {
 	}
 }
 
-// atRisk is how many runs had not ended before t calls.
+// atRisk returns how many runs had not ended before t calls.
 func (s *Survival) atRisk(t float64) float64 {
 	for _, p := range s.Points {
 		if p.T >= t {

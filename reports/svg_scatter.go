@@ -12,14 +12,14 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A scatter sets the share of runaways caught against the share of healthy runs
-// stopped: the better a variant, the nearer it is to the upper left.
+// A scatter plots the share of runaways caught against the share of healthy runs
+// stopped. The better a variant, the nearer it is to the upper left.
 type scatter struct {
 	*choice
-	most float64 // of healthy runs stopped, where the axis ends
+	most float64 // share of healthy runs stopped at which the axis ends
 }
 
-// scatter gives the chart, and whether there is anything to show: two variants
+// scatter returns the chart, and whether it has anything to show: at least two variants
 // that were tried on both labels.
 func (c *choice) scatter() (*scatter, bool) {
 	s := &scatter{choice: c}
@@ -52,21 +52,20 @@ func (s *scatter) height(l layout) float64 {
 	return l.bottom() + 46
 }
 
-// fit makes room for names above the plot, and takes back that for names beside
-// it.
+// fit makes room for names above the plot instead of beside it.
 func (s *scatter) fit(l layout) layout {
 	l.top += 18
 	l.left = narrow.left
 	return l
 }
 
-// x places a share of healthy runs stopped. The scale is that of the root, since
-// most variants stop few and differ in that.
+// x returns the position of a share of healthy runs stopped. The scale is the square
+// root, since most variants stop few and differ there.
 func (s *scatter) x(l *layout, share float64) float64 {
 	return l.left + l.plotWidth()*math.Sqrt(share/s.most)
 }
 
-// A spot is a place where one or more variants stand.
+// A spot is a position of one or more variants.
 type spot struct {
 	x, y  float64
 	names []string
@@ -75,7 +74,7 @@ type spot struct {
 	front bool
 }
 
-// spots gives the places, the best first.
+// spots returns the positions, the best first.
 func (s *scatter) spots(l layout) []spot {
 	var out []spot
 	for i := range s.ranked {
@@ -94,7 +93,7 @@ func (s *scatter) spots(l layout) []spot {
 	return out
 }
 
-// draw draws the chart from the top left.
+// draw draws the chart.
 func (s *scatter) draw(d *drawing, l layout) {
 	l = s.fit(l)
 	shareAxis(d, &l)
@@ -125,7 +124,7 @@ func (s *scatter) draw(d *drawing, l layout) {
 	s.labels(d, &l, spots)
 }
 
-// front joins the variants that nothing beats in both rates.
+// front draws the line through the variants that no other beats in both rates.
 func (s *scatter) front(d *drawing, spots []spot) {
 	var on []spot
 	for _, p := range spots {
@@ -164,15 +163,16 @@ func (s *scatter) spot(d *drawing, l *layout, p *spot) {
 	d.close("g")
 }
 
-// A box is room that is taken.
+// A box is an area that is in use.
 type box struct{ left, top, right, bottom float64 }
 
 func (b box) meets(o box) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
 }
 
-// labels writes the names of what stands out, where there is room: beside the
-// spot, and for the best and the reference else farther away, with a line to it.
+// labels writes the names of highlighted variants where there is room beside their
+// spot. The names of the best and the reference can be farther away, with a line to the
+// spot.
 func (s *scatter) labels(d *drawing, l *layout, spots []spot) {
 	var taken []box
 	for _, p := range spots {
@@ -195,11 +195,10 @@ func (s *scatter) labels(d *drawing, l *layout, spots []spot) {
 	}
 }
 
-// closeBy is how far a name may stand from its spot without a line to it, in
-// pixels.
+// closeBy is how far a name can be from its spot without a line to it, in pixels.
 const closeBy = 12
 
-// room finds where the name of a spot can stand.
+// room finds a free box for the name of a spot.
 func (p *spot) room(l *layout, taken []box, anywhere bool) (box, bool) {
 	width := 7.8 * float64(utf8.RuneCountInString(p.words()))
 	fits := func(x, y float64) (box, bool) {

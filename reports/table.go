@@ -8,10 +8,10 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// Table writes a table for the terminal: a head, a rule, the rows and, with a
-// foot, another rule and the foot. The first left columns are set to the left,
-// the others to the right. Cells are written as they are: what is foreign must
-// have passed [text.Line].
+// Table writes a table for the terminal: a head, a rule, the rows and, with a foot,
+// another rule and the foot. The first left columns are left-aligned, the others
+// right-aligned. Cells are written as they are: foreign text must have passed through
+// [text.Line].
 func Table(w io.Writer, left int, head []string, rows [][]string, foot []string) error {
 	align := tw.CellAlignment{PerColumn: make([]tw.Align, len(head))}
 	for i := range align.PerColumn {
@@ -22,7 +22,7 @@ func Table(w io.Writer, left int, head []string, rows [][]string, foot []string)
 	}
 	var b strings.Builder
 	t := tablewriter.NewTable(&b,
-		tablewriter.WithEastAsian(tw.Off), // or the width would follow the locale
+		tablewriter.WithEastAsian(tw.Off), // else the width would depend on the locale
 		tablewriter.WithHeaderAutoFormat(tw.Off), tablewriter.WithFooterAutoFormat(tw.Off),
 		tablewriter.WithHeaderAlignmentConfig(align), tablewriter.WithRowAlignmentConfig(align), tablewriter.WithFooterAlignmentConfig(align),
 		tablewriter.WithRendition(tw.Rendition{Borders: tw.BorderNone, Settings: tw.Settings{Separators: tw.SeparatorsNone}}))

@@ -9,16 +9,16 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// A Terminal writes reports for who sits at one.
+// A Terminal writes reports for a terminal.
 type Terminal struct {
 	Colour Colour
-	// Max is how many scenarios are shown that differ; 0 = all. Hint says how to
-	// see the others.
+	// Max is how many differing scenarios are shown; 0 = all. Hint says how to see the
+	// others.
 	Max  int
 	Hint string
 }
 
-// Write writes the tables of a report, what each variant comes to beside the
+// Write writes the tables of a report, the comparison of each variant with the
 // reference, and the scenarios that the variants treat differently.
 func (t Terminal) Write(w io.Writer, r *Report) error {
 	var b strings.Builder
@@ -44,7 +44,7 @@ func (t Terminal) Write(w io.Writer, r *Report) error {
 	return err
 }
 
-// comparisonTable says what each variant comes to beside the reference.
+// comparisonTable returns the table that compares each variant with the reference.
 func (r *Report) comparisonTable() section {
 	s := section{left: 2, head: []string{"variant", "verdict"}}
 	for _, c := range r.Comparisons {
@@ -53,7 +53,7 @@ func (r *Report) comparisonTable() section {
 		}
 		s.rows = append(s.rows, []string{text.Line(c.Variant), c.Verdict})
 	}
-	s.title = "Beside " + text.Line(r.Reference) + " (p: exact sign test on scenarios"
+	s.title = "Compared with " + text.Line(r.Reference) + " (p: exact sign test on scenarios"
 	if len(s.rows) > 1 {
 		s.title += ", corrected for " + text.Count(len(s.rows), "comparison")
 	}
@@ -61,7 +61,7 @@ func (r *Report) comparisonTable() section {
 	return s
 }
 
-// differences lists the scenarios that the variants treat differently.
+// differences writes the scenarios that the variants treat differently.
 func (t Terminal) differences(b *strings.Builder, r *Report) {
 	if len(r.Variants) < 2 {
 		return
@@ -123,8 +123,8 @@ func (d *Difference) words(replay bool) string {
 	return fmt.Sprintf("%s %s, %s by %d of %d: %s", article, runsOf(d.Label, replay), verb, len(wrong), len(d.Cells), someOf(wrong))
 }
 
-// Line tells in one line what was counted: 179 scenarios under 2 variants in
-// 358 trials.
+// Line returns what was counted in one line: 179 scenarios under 2 variants in 358
+// trials.
 func (r *Report) Line() string {
 	noun := "scenario"
 	if r.replay() {

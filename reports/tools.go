@@ -7,7 +7,7 @@ const succeeded = "None"
 
 // toolTotals adds up what the tools did over all trials of a variant.
 type toolTotals struct {
-	calls, told       int // executed; of them in lines that tell their codes
+	calls, told       int // executed calls; those of results that have codes
 	tries, schemaOK   int // of the calls told
 	repairs, repaired int
 	codes             map[string]int

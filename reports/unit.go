@@ -13,30 +13,30 @@ import (
 // spentMetrics are the metrics of [Spent], in the order of reports.
 var spentMetrics = [...]string{SpentCalls, SpentTokens, SpentCost, SpentTime}
 
-// A unit is one scenario (or recorded run) under one variant: what counts once
-// in every rate and curve. It keeps a few numbers of each trial.
+// A unit is one scenario (or recorded run) under one variant, and counts once in every
+// rate and curve. It keeps a few numbers of each trial.
 type unit struct {
 	seeds   []uint64 // of its trials, sorted
 	unclear int      // trials that could not be judged
 	judged  int      // trials that count in the rates
-	stopped int      // of them
+	stopped int      // judged trials that the loop stopped
 	caught  int
-	wentOn  int // of those stopped
+	wentOn  int // stopped trials that went on to a new call
 	calls   int // recorded calls of the judged trials of a replay
-	saved   int // of them: did not run
+	saved   int // recorded calls of them that did not run
 	passed  int // trials by their verdict
 	failed  int
 	ends    map[end]int                  // trials by how and when they ended
 	stops   map[ending]int               // trials by their stop
 	spent   [len(spentMetrics)][]float64 // for each metric a value for each trial
 	first   *example                     // the trial with the lowest seed
-	bad     *example                     // the one that speaks against the variant
+	bad     *example                     // the bad trial with the lowest seed, see isBad
 }
 
-// An end is what a curve of stops knows of a trial.
+// An end is how a trial ended, for a survival curve: the calls asked for and the cause.
 type end struct{ asked, cause int }
 
-// An ending is the class and the rule of a stop.
+// An ending is an end state and its stop.
 type ending struct {
 	state loop.EndState
 	stop  loop.Stop
@@ -52,11 +52,11 @@ type example struct {
 
 func newUnit() *unit { return &unit{ends: map[end]int{}, stops: map[ending]int{}} }
 
-// add takes a trial. The error says that it came before.
+// add adds a trial. It fails if the same trial came before.
 func (u *unit) add(r *scenarios.Result, repeat func(*scenarios.Result) string) error {
 	at, twice := slices.BinarySearch(u.seeds, r.Seed)
 	if twice {
-		return fmt.Errorf("%s under %s with seed %d is there twice", quote(r.Scenario), quote(r.Variant), r.Seed)
+		return fmt.Errorf("%s under %s with seed %d appears twice", quote(r.Scenario), quote(r.Variant), r.Seed)
 	}
 	u.seeds = slices.Insert(u.seeds, at, r.Seed)
 	switch r.Verdict {
@@ -98,7 +98,7 @@ func (u *unit) count(r *scenarios.Result) {
 	}
 }
 
-// show keeps what a reader should look at.
+// show keeps a trial that a report shows: the first one, and the first bad one.
 func (u *unit) show(r *scenarios.Result, repeat func(*scenarios.Result) string) {
 	bad := isBad(r)
 	first, worst := u.first == nil || r.Seed < u.first.seed, bad && (u.bad == nil || r.Seed < u.bad.seed)
@@ -128,8 +128,8 @@ func isBad(r *scenarios.Result) bool {
 	return wasStopped(r)
 }
 
-// share is the share of the trials that a metric is about. It is unknown where
-// no trial says anything.
+// share returns the share of the trials that a metric counts. It is unknown if no trial
+// counts.
 func (u *unit) share(m Metric) (share float64, known bool) {
 	k, n := u.stopped, u.judged
 	switch m {
@@ -144,8 +144,8 @@ func (u *unit) share(m Metric) (share float64, known bool) {
 	return float64(k) / float64(n), true
 }
 
-// observations are the trials as a curve takes them: each with its share of the
-// unit.
+// observations returns the trials as observations of a curve, each with its share of
+// the unit as the weight.
 func (u *unit) observations() []stats.Obs {
 	n := 0
 	for _, k := range u.ends {

@@ -176,11 +176,11 @@ func partial(t *testing.T, name string, content []byte) {
 		says = bytes.HasPrefix(lines[len(lines)-1], []byte(`{"type":"interrupted",`))
 		err = scenarios.ReadResults(bytes.NewReader(content), name, func(*scenarios.Header) error { return nil }, func(*scenarios.Result) error { return nil })
 	case ".json":
-		says, err = bytes.Contains(content, []byte("not whole")), json.Unmarshal(content, new(any))
+		says, err = bytes.Contains(content, []byte("incomplete")), json.Unmarshal(content, new(any))
 	case ".md":
-		says = bytes.Contains(content, []byte("not whole")) && bytes.HasSuffix(content, []byte("\n"))
+		says = bytes.Contains(content, []byte("incomplete")) && bytes.HasSuffix(content, []byte("\n"))
 	case ".html":
-		says = bytes.Contains(content, []byte("not whole")) && bytes.HasSuffix(bytes.TrimSpace(content), []byte("</html>"))
+		says = bytes.Contains(content, []byte("incomplete")) && bytes.HasSuffix(bytes.TrimSpace(content), []byte("</html>"))
 	case ".xml", ".svg":
 		err = wellFormed(content)
 	case ".csv":

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// A source draws numbers that depend on its seed alone: SplitMix64 (Steele, Lea
-// and Flood 2014, OOPSLA).
+// A source draws numbers that depend only on its seed: SplitMix64 (Steele, Lea and
+// Flood 2014, OOPSLA).
 type source uint64
 
 func (s *source) next() uint64 {
@@ -19,23 +19,22 @@ func (s *source) next() uint64 {
 	return x ^ x>>31
 }
 
-// below draws from 0 to n−1. That some come up more often than others, by n in
-// 2⁶⁴, is no matter here.
+// below draws from 0 to n−1. Some numbers come up more often than others, by n in 2⁶⁴,
+// which is negligible here.
 func (s *source) below(n int) int {
 	high, _ := bits.Mul64(s.next(), uint64(n))
 	return int(high)
 }
 
-// Bootstrap gives a statistic of n units with its percentile interval: the
-// units are drawn anew reps times, n of them with replacement each time, and
-// the interval runs from the 2.5 % to the 97.5 % quantile of what the statistic
-// comes to. stat is given how often each unit counts (once for the value
-// itself) and must not keep the slice. The same seed gives the same interval.
+// Bootstrap returns a statistic of n units with its percentile interval. It draws n
+// units with replacement, reps times, and the interval runs from the 2.5 % to the 97.5
+// % quantile of the statistic of the draws. stat gets how often each unit counts (once
+// each for the value itself) and must not keep the slice. The same seed leads to the
+// same interval.
 //
-// 2,000 draws are plenty; with few units (below some 20) the interval is too
-// short whatever reps is. Draws for which stat is NaN are left out. The limits
-// are NaN if reps is not above 0 or no draw is left, and all is NaN without
-// units.
+// 2,000 draws are plenty. With few units (below about 20) the interval is too short for
+// any reps. Draws for which stat is NaN are left out. The limits are NaN if reps is not
+// above 0 or no draw is left. Without units everything is NaN.
 func Bootstrap(n, reps int, seed uint64, stat func(weight []float64) float64) Interval {
 	if n <= 0 {
 		return undefined()
@@ -60,20 +59,21 @@ func Bootstrap(n, reps int, seed uint64, stat func(weight []float64) float64) In
 	return Interval{value, lower, upper}
 }
 
-// percentiles sorts the draws and gives the ends of the 95 % in the middle.
+// percentiles sorts the draws and returns the ends of the middle 95 %.
 func percentiles(draws []float64) (lower, upper float64) {
 	slices.Sort(draws)
 	return sortedQuantile(draws, 0.025), sortedQuantile(draws, 0.975)
 }
 
-// nearly is the rounding that sums of weights, in units of 1, may carry.
+// nearly bounds the rounding error of sums of weights, relative to a unit's weight of
+// 1.
 const nearly = 1e-9
 
-// sortedQuantile returns the p-quantile after Hyndman and Fan's second definition:
-// the smallest value with at least the share p at or below it, or where the share
-// is p exactly, the mean of it and the next. So it is a value that is there or the
-// middle of two, and for p = ½ the usual median. NaN without values, if one is NaN,
-// and if p is not within 0 and 1.
+// sortedQuantile returns the p-quantile by Hyndman and Fan's second definition: the
+// smallest value with at least the share p at or below it, or if the share is exactly
+// p, the mean of that value and the next. So it is one of the values or the middle of
+// two, and for p = ½ the usual median. It is NaN without values, if a value is NaN, and
+// if p is not from 0 to 1.
 func sortedQuantile(sorted []float64, p float64) float64 {
 	n := len(sorted)
 	if n == 0 || !(p >= 0 && p <= 1) || math.IsNaN(sorted[0]) { // NaN sorts first
@@ -87,7 +87,8 @@ func sortedQuantile(sorted []float64, p float64) float64 {
 	return sorted[max(i-1, 0)]
 }
 
-// middle is the mean of two values, halved first so that it cannot overflow.
+// middle returns the mean of two values. It halves them first, so that the sum cannot
+// overflow.
 func middle(a, b float64) float64 {
 	if a == b {
 		return a
@@ -95,11 +96,12 @@ func middle(a, b float64) float64 {
 	return a/2 + b/2
 }
 
-// QuantileInterval gives the p-quantile ([Quantile]) of the values of units,
-// with its percentile interval over units ([Bootstrap]). Every unit weighs 1,
-// whether it has one value or many; one without values is left out. NaN as
-// there. Take no interval of a p95 from fewer than some 100 units seriously:
-// hardly any of them lie beyond it.
+// QuantileInterval returns the p-quantile of the values of units, by Hyndman and Fan's
+// second definition, with its percentile interval over units ([Bootstrap]). Every unit
+// weighs 1, whether it has one value or many; a unit without values is left out. The
+// result is NaN without values, if a value is NaN, and if p is not from 0 to 1. Do not
+// rely on an interval of a p95 from fewer than about 100 units: hardly any of them are
+// beyond it.
 func QuantileInterval(units [][]float64, p float64, reps int, seed uint64) Interval {
 	var all []share
 	n := 0
@@ -120,14 +122,15 @@ func QuantileInterval(units [][]float64, p float64, reps int, seed uint64) Inter
 	return Bootstrap(n, reps, seed, func(weight []float64) float64 { return sharedQuantile(all, weight, p) })
 }
 
-// A share is one value of a unit and what it weighs there.
+// A share is one value of a unit and its weight in the unit.
 type share struct {
 	value, weight float64
 	unit          int
 }
 
-// sharedQuantile is sortedQuantile over values that weigh what their share of
-// their unit does, times the unit's weight; those weights sum to their number.
+// sharedQuantile is like sortedQuantile, for values with weights: a value weighs its
+// share of the unit times the unit's weight. The weights of the units sum to their
+// number.
 func sharedQuantile(sorted []share, weight []float64, p float64) float64 {
 	slack := nearly * float64(len(weight))
 	target := p * float64(len(weight))

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// ClusterBands gives the Kaplan–Meier curve over the trials of units, each unit
-// of weight 1 ([Pool]), with bands that take trials of one unit as dependent:
-// units are drawn anew reps times, each with all its trials, and StdErr, Lower
-// and Upper are the standard deviation and the 2.5 % and 97.5 % quantiles of the
-// curves that come out. A curve that runs out of observations stays where it
-// is. The same units in the same order and the same seed give the same bands.
+// ClusterBands returns the Kaplan–Meier curve over the trials of units, each unit of
+// weight 1 ([Pool]), with bands that treat trials of one unit as dependent. It
+// resamples units reps times, each with all its trials. StdErr, Lower and Upper are the
+// standard deviation and the 2.5 % and 97.5 % quantiles of the resulting curves. A
+// curve that runs out of observations stays where it is. The same units in the same
+// order and the same seed lead to the same bands.
 //
-// It needs reps bytes a unit; 1,000 draws are enough for a drawing. Bands are
-// NaN if reps is below 2. Where no unit ever had an event they have no width.
-// Units without trials are left out; without any, and with observations that
-// cannot be computed with, the curve is as [KaplanMeier]'s.
+// It needs reps bytes for each unit; 1,000 draws are enough for a drawing. Bands are
+// NaN if reps is below 2. If no unit had an event they have no width. Units without
+// trials are left out. Without units, or with invalid observations, the curve is that
+// of [KaplanMeier].
 func ClusterBands(units [][]Obs, reps int, seed uint64) Curve {
 	units = slices.DeleteFunc(slices.Clone(units), func(unit []Obs) bool { return len(unit) == 0 })
 	c := KaplanMeier(Pool(units), LogLog)
@@ -50,8 +50,7 @@ type clusterEnd struct {
 	share float64
 }
 
-// clusterEnds gives the ends of all trials by time; equal ones of a unit are
-// one.
+// clusterEnds returns the ends of all trials by time. Equal ends of a unit are merged.
 func clusterEnds(units [][]Obs) []clusterEnd {
 	var ends []clusterEnd
 	for u, unit := range units {
@@ -81,20 +80,20 @@ func clusterEnds(units [][]Obs) []clusterEnd {
 	return out
 }
 
-// replicates are the curves of all draws, carried along in time together.
+// replicates are the curves of all draws, advanced in time together.
 type replicates struct {
 	reps     int
 	times    []uint8   // how often draw r has unit u, at u·reps + r
-	atRisk   []float64 // by draw, as are those below
+	atRisk   []float64 // by draw, as the fields below
 	failed   []float64 // at the time being added up
 	gone     []float64 //
 	survival []float64
 	sorted   []float64 // scratch
 }
 
-// newReplicates draws the units. A count fits a byte: of up to 255 units by
-// itself, and of n more because the chance that any is drawn 256 times is below
-// n/256!, which is nothing.
+// newReplicates draws the units. A count fits into a byte: with up to 255 units always,
+// and with more because the chance that any of n is drawn 256 times is below n/256!,
+// which is negligible.
 func newReplicates(n, reps int, seed uint64) *replicates {
 	column := func() []float64 { return make([]float64, reps) }
 	b := &replicates{
@@ -111,7 +110,7 @@ func newReplicates(n, reps int, seed uint64) *replicates {
 	return b
 }
 
-// end adds what ends to the time being added up.
+// end adds an end to the time being summed.
 func (b *replicates) end(e clusterEnd) {
 	for r, k := range b.times[e.unit*b.reps:][:b.reps] {
 		w := e.share * float64(k)
@@ -122,7 +121,7 @@ func (b *replicates) end(e clusterEnd) {
 	}
 }
 
-// step closes the time being added up.
+// step closes the time being summed.
 func (b *replicates) step() {
 	for r, d := range b.failed {
 		if d > 0 {
@@ -138,8 +137,8 @@ func (b *replicates) step() {
 	clear(b.gone)
 }
 
-// spread gives the standard deviation and the percentiles of the curves where
-// they are.
+// spread returns the standard deviation and the percentiles of the curves at the
+// current time.
 func (b *replicates) spread() (se, lower, upper float64) {
 	if b.reps < 2 {
 		return math.NaN(), math.NaN(), math.NaN()

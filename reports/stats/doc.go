@@ -1,32 +1,32 @@
-// Package stats has the statistics that reports give: survival curves and
-// tests on them, cumulative incidence, intervals and tests for rates and for
-// pairs, intervals by bootstrap. They are functions of numbers: the same
-// numbers give the same answer bit for bit, in whatever order observations
-// come; what draws at random takes a seed.
+// Package stats has the statistics of reports: survival curves and tests on them,
+// cumulative incidence, intervals and tests for rates and for pairs, and bootstrap
+// intervals. They are pure functions: the same numbers have the same result bit for
+// bit, in any order of the observations. Functions that draw random numbers take a
+// seed.
 //
 // # Conventions
 //
 // Every interval and band is two-sided with 95 % confidence, pointwise for
 // curves. Every p value is two-sided.
 //
-// What is not defined is NaN, and the function says when. Nothing panics and
-// nothing guesses. Among what is never defined is an answer about observations
-// one of which has a time that is negative or not finite, a negative cause, or
-// a weight that is negative or not finite.
+// A result that is not defined is NaN, and each function says when. No function panics
+// or guesses. An observation is invalid if its time is negative or not finite, its
+// cause is negative, or its weight is negative or not finite. No result on an invalid
+// observation is defined.
 //
-// At one time events come before censorings, as R has it: who is censored at t
-// was at risk of the events at t.
+// At the same time, events come before censorings, as in R: an observation that is
+// censored at t was at risk of the events at t.
 //
 // # Units and trials
 //
-// What inference counts is units (scenarios, recorded runs), not trials. So m
-// trials of one unit are observations of weight 1/m ([Pool] sets that), and a
-// unit weighs 1 however often it was tried. Numbers at risk and of events are
-// sums of weights, then, and m equal trials say no more than one. Trials that
-// differ say more than one, which formulas for independent observations cannot
-// know: with weights, [KaplanMeier], [CumulativeIncidence] and [LogRank] err on
-// the cautious side. [ClusterBands], [QuantileInterval] and [Bootstrap] do not;
-// they draw units anew, each with all its trials.
+// Inference counts units (scenarios, recorded runs), not trials. So m trials of one
+// unit are observations of weight 1/m ([Pool] sets the weights), and a unit weighs 1,
+// no matter how often it was tried. The numbers at risk and of events are then sums of
+// weights, and m equal trials count as much as one. Trials that differ carry more
+// information than one, but formulas for independent observations cannot use it: with
+// weights, [KaplanMeier], [CumulativeIncidence] and [LogRank] err on the cautious side.
+// [ClusterBands], [QuantileInterval] and [Bootstrap] do not: they resample units, each
+// with all its trials.
 //
 // # Sources
 //
@@ -56,12 +56,12 @@ import (
 // z is the normal quantile of a two-sided 95 % interval, 1.959964.
 var z = distuv.UnitNormal.Quantile(0.975)
 
-// An Interval is an estimate with its 95 % interval. A part that is not defined
-// is NaN; for an upper limit of times that means that the data set none.
+// An Interval is an estimate with its 95 % interval. A part that is not defined is NaN.
+// For an upper limit of times, NaN means that the data do not bound it.
 type Interval struct{ Value, Lower, Upper float64 }
 
-// undefined is an interval of which nothing is known.
+// undefined returns an interval without any defined part.
 func undefined() Interval { return Interval{math.NaN(), math.NaN(), math.NaN()} }
 
-// finite says whether x is a number that is neither negative nor infinite.
+// finite reports whether x is a number that is neither negative nor infinite.
 func finite(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }

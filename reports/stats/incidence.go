@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// An Incidence is an estimated cumulative incidence: a step function that is 0
-// before the first point and rises where events of its cause are.
+// An Incidence is an estimated cumulative incidence: a step function that is 0 before
+// the first point and rises at events of its cause.
 type Incidence []IncidencePoint
 
-// An IncidencePoint is what is known at one time.
+// An IncidencePoint is the estimate at one time.
 type IncidencePoint struct {
 	Time   float64
 	AtRisk float64 // just before Time
@@ -22,26 +22,26 @@ type IncidencePoint struct {
 	Free   float64 // the share that no cause has ended by Time
 }
 
-// CumulativeIncidence estimates, after Aalen and Johansen, the share that the
-// cause has ended by each time, where other causes end observations too. With d
-// events of the cause and e of any among n at risk, and S the curve of ends by
-// any cause,
+// CumulativeIncidence estimates, by Aalen and Johansen's method, the share that the
+// cause has ended by each time, if other causes end observations too. With d events of
+// the cause and e events of any cause among n at risk, and S the curve of ends by any
+// cause,
 //
 //	F(t) = Σ S(before)·d/n
 //
 // and the values of all causes and Free add up to 1. The variance is that of
-// multinomial increments (Greenwood's kind; R's survfit gives the same), carried
-// from time to time: from variances v of S, w of F and covariance c, with
-// q = e/n and r = d/n,
+// multinomial increments (Greenwood's kind; R's survfit has the same), updated from
+// time to time: from variances v of S, w of F and covariance c, with q = e/n and r =
+// d/n,
 //
 //	v' = (1−q)²·v + S²·q·(1−q)/n
 //	c' = (1−q)·(c + r·v) − S²·r·(1−q)/n
 //	w' = w + 2·r·c + r²·v + S²·r·(1−r)/n
 //
-// The interval is symmetric on the scale log(−log(1−F)), and so with one cause
-// the mirror of [KaplanMeier]'s under [LogLog]: 0 and 0 where F is 0, NaN where
-// F is 1. Nil without observations, for a cause below 1, and if an observation
-// cannot be computed with.
+// The interval is symmetric on the scale log(−log(1−F)), and so with one cause the
+// mirror of [KaplanMeier]'s under [LogLog]: 0 and 0 where F is 0, NaN where F is 1. The
+// result is nil without observations, for a cause below 1, and if an observation is
+// invalid.
 func CumulativeIncidence(obs []Obs, cause int) Incidence {
 	all, ok := moments(obs, cause)
 	if !ok || cause < Event {
@@ -68,7 +68,7 @@ func CumulativeIncidence(obs []Obs, cause int) Incidence {
 	return out
 }
 
-// certain is how near to 1 a sum of rounded shares is 1.
+// certain is the distance from 1 within which a sum of rounded shares counts as 1.
 const certain = 1e-12
 
 // incidenceLimits mirrors a survival curve's limits.
@@ -77,9 +77,9 @@ func incidenceLimits(f, se float64) (lower, upper float64) {
 	return 1 - upper, 1 - lower
 }
 
-// At gives the incidence at any time, with the number at risk just before it.
-// After the last point it stays if nobody was free of events then, else it is
-// NaN, for nobody was watched so long.
+// At returns the incidence at any time, with the number at risk just before it. After
+// the last point it stays the same if Free was 0 there, else it is NaN, since no
+// observation is that long.
 func (in Incidence) At(t float64) IncidencePoint {
 	i, found := slices.BinarySearchFunc(in, t, func(p IncidencePoint, t float64) int { return cmp.Compare(p.Time, t) })
 	if found {

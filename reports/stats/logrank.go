@@ -7,36 +7,36 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A Test is what a log-rank test found.
+// A Test is the result of a log-rank test.
 type Test struct {
 	Chi2     float64
-	DF       int // groups that were compared, less one
+	DF       int // number of compared groups minus one
 	P        float64
-	Observed []float64 // events, a group each
-	Expected []float64 // events that one common curve would give
+	Observed []float64 // events of each group
+	Expected []float64 // events of each group under one common curve
 }
 
 // LogRank tests whether the groups have one common survival curve (Mantel and
-// Haenszel). At each time with d events among n at risk, of whom nᵢ in group i,
+// Haenszel). At each time with d events among n at risk, nᵢ of them in group i,
 //
 //	Eᵢ = Σ d·nᵢ/n,  Vᵢⱼ = Σ d·(n − d)/(n − 1)·nᵢ/n·(δᵢⱼ − nⱼ/n)
 //
-// and with the last group left out (O − E)'·V⁻¹·(O − E) is χ² with one degree of
-// freedom less than there are groups; for two groups it is (O₁ − E₁)²/V₁₁.
+// and with the last group left out, (O − E)'·V⁻¹·(O − E) is χ² with one degree of
+// freedom less than the number of groups. For two groups it is (O₁ − E₁)²/V₁₁.
 //
-// The groups are taken to be independent. Variants tried on the same scenarios
-// are not; as they tend to rise and fall together, p is then rather too large.
-// With weights, where n − 1 makes no sense below 1, the factor (n − d)/(n − 1)
-// is at most 1.
+// The test assumes independent groups. Variants tried on the same scenarios are not
+// independent; as they tend to rise and fall together, p is then rather too large. With
+// weights, n can be below 1, where n − 1 has no meaning: the factor (n − d)/(n − 1) is
+// at most 1.
 //
-// A group that was never at risk beside another when an event happened says
-// nothing and does not count. Chi2 and P are NaN if fewer than two count: a
-// group is empty, there is no event, all ends come at one time; and if an
-// observation cannot be computed with, when all sums are NaN too.
+// A group that was never at risk together with another at an event has no information
+// and does not count. Chi2 and P are NaN if fewer than two groups count: because a
+// group is empty, there is no event, or all ends are at one time. If an observation is
+// invalid, Chi2, P and all sums are NaN.
 func LogRank(groups ...[]Obs) Test {
 	k := len(groups)
 	t := Test{Chi2: math.NaN(), P: math.NaN(), Observed: make([]float64, k), Expected: make([]float64, k)}
-	next := make([][]moment, k) // of each group, the moments still to come
+	next := make([][]moment, k) // the moments of each group that are still to come
 	for i, g := range groups {
 		all, ok := moments(g, Event)
 		if !ok {
@@ -52,8 +52,8 @@ func LogRank(groups ...[]Obs) Test {
 	return t
 }
 
-// sum walks through the times of all groups, adds up observed and expected
-// events and gives the covariances of their differences.
+// sum walks through the times of all groups, adds up observed and expected events, and
+// returns the covariances of their differences.
 func (t *Test) sum(next [][]moment) [][]float64 {
 	k := len(next)
 	v := make([][]float64, k)
@@ -103,8 +103,8 @@ func (t *Test) sum(next [][]moment) [][]float64 {
 	}
 }
 
-// judge sets χ², its degrees of freedom and p from the covariances, whose lower
-// triangle v is.
+// judge sets χ², its degrees of freedom and p from v, the lower triangle of the
+// covariances.
 func (t *Test) judge(v [][]float64) {
 	var count []int
 	for i := range v {

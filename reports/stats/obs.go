@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Causes of an observation's end. A cause above [Event] is an event that
-// competes with it: who has one can no longer have the other.
+// Causes of an observation's end. A cause above [Event] is an event that competes with
+// it: an observation that has one can no longer have the other.
 const (
-	Censored = 0 // the end was not seen: nothing ended it, we stopped looking
+	Censored = 0 // the end was not seen: the observation stopped before it
 	Event    = 1 // the event that curves and tests are about
 )
 
@@ -18,10 +18,10 @@ const (
 type Obs struct {
 	Time   float64 // finite, 0 or more; any unit
 	Cause  int     // Censored, Event, or above for competing events
-	Weight float64 // the share of a unit that it is; 0 stands for 1
+	Weight float64 // its share of a unit; 0 means 1
 }
 
-// weight gives the observation's weight.
+// weight returns the observation's weight.
 func (o Obs) weight() float64 {
 	if o.Weight == 0 {
 		return 1
@@ -29,13 +29,13 @@ func (o Obs) weight() float64 {
 	return o.Weight
 }
 
-// ok says whether the observation is one that can be computed with.
+// ok reports whether the observation is valid.
 func (o Obs) ok() bool { return finite(o.Time) && finite(o.Weight) && o.Cause >= 0 }
 
-// Pool puts the trials of all units into one list in which every unit weighs 1:
-// a trial weighs 1/m among the m of its unit, or in proportion to the weights
-// that they have. The order is the units'. A unit without trials adds nothing;
-// one with a weight that cannot be computed with gets weights NaN.
+// Pool returns one list of the trials of all units, in which every unit weighs 1. A
+// trial weighs 1/m among the m trials of its unit, or in proportion to their weights.
+// The order is that of the units. A unit without trials adds nothing. If a weight is
+// invalid, all weights of its unit are NaN.
 func Pool(units [][]Obs) []Obs {
 	var pool []Obs
 	for _, unit := range units {
@@ -54,23 +54,23 @@ func Pool(units [][]Obs) []Obs {
 	return pool
 }
 
-// A moment sums the weights of the observations that end at one time. What is
-// at risk is added up from the end, not subtracted from the start, so that
-// nothing left is exactly 0.
+// A moment sums the weights of the observations that end at one time. The weight at
+// risk is added up from the end, not subtracted from the start, so that it is exactly 0
+// when nothing is left.
 type moment struct {
 	time     float64
-	event    float64 // ended by the cause that was asked for
-	other    float64 // ended by another
+	event    float64 // ended by the requested cause
+	other    float64 // ended by another cause
 	censored float64
-	after    float64 // end later
+	after    float64 // of observations that end later
 }
 
-// atRisk is the weight just before the moment.
+// atRisk returns the weight at risk just before the moment.
 func (m moment) atRisk() float64 { return m.event + m.other + m.censored + m.after }
 
-// moments sums observations by time, rising, and tells the cause from others;
-// false if one of them cannot be computed with. The sort covers every field, so
-// that sums of weights do not depend on the order of the input.
+// moments sums observations by time, in rising order, and separates the cause from
+// others. It returns false if an observation is invalid. The sort covers every field,
+// so that sums of weights do not depend on the order of the input.
 func moments(obs []Obs, cause int) ([]moment, bool) {
 	sorted := slices.Clone(obs)
 	slices.SortFunc(sorted, func(a, b Obs) int {

@@ -8,14 +8,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Wilson gives the rate k/n with Wilson's score interval, without correction
-// for continuity:
+// Wilson returns the rate k/n with Wilson's score interval, without correction for
+// continuity:
 //
 //	(k + z²/2)/(n + z²) ± z/(n + z²)·√(k·(n − k)/n + z²/4)
 //
-// k need not be whole: it may be a sum over units of the shares of their trials.
-// With k = 0 the lower limit is 0, with k = n the upper is 1. NaN if n is not
-// above 0 or k is not within 0 and n.
+// k does not have to be whole: it can be a sum over units of the shares of their
+// trials. With k = 0 the lower limit is 0, with k = n the upper is 1. The result is NaN
+// unless n is above 0 and k is from 0 to n.
 func Wilson(k, n float64) Interval {
 	if !finite(n) || n == 0 || !(k >= 0 && k <= n) {
 		return undefined()
@@ -32,14 +32,14 @@ func Wilson(k, n float64) Interval {
 	return w
 }
 
-// SignTest gives the exact two-sided p value for pairs that differ, up of them
-// one way and down the other; pairs that agree do not count. For pairs of yes
-// and no this is McNemar's exact test; for averages over trials count the signs
-// of their differences. With b the smaller of the two and n their sum,
+// SignTest returns the exact two-sided p value for pairs that differ: up is the number
+// of pairs that differ one way, and down the other way. Pairs that agree do not count.
+// For pairs of yes and no this is McNemar's exact test; for averages over trials, count
+// the signs of their differences. With b the smaller of the two and n their sum,
 //
 //	p = min(1, 2·P(X ≤ b)),  X binomial (n, ½)
 //
-// 1 if no pair differs, NaN if a count is negative.
+// It is 1 if no pair differs, and NaN if a count is negative.
 func SignTest(up, down int) float64 {
 	if up < 0 || down < 0 {
 		return math.NaN()
@@ -48,14 +48,14 @@ func SignTest(up, down int) float64 {
 	return min(1, 2*x.CDF(float64(min(up, down))))
 }
 
-// Holm corrects p values for their number, in the order given: the chance that
-// any test of a true hypothesis comes out at α or below is at most α, however
+// Holm returns the p values corrected for their number, in the order given: the chance
+// that any test of a true hypothesis has a value of α or below is at most α, even if
 // the tests depend on each other. For the i-th smallest of m,
 //
 //	max over j ≤ i of min(1, (m − j + 1)·pⱼ)
 //
-// A value that is NaN or not within 0 and 1 stands for a test that was not made:
-// it becomes NaN and does not count in m. The input is left as it is.
+// A value that is NaN or not from 0 to 1 means a test that was not made: it becomes NaN
+// and does not count in m. Holm does not change its input.
 func Holm(p []float64) []float64 {
 	out := make([]float64, len(p))
 	var order []int

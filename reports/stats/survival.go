@@ -20,8 +20,8 @@ const (
 	Plain
 )
 
-// limits gives the band at one value of the curve: 1 and 1 where S is 1, NaN
-// where S is 0, as R does: there the scales have no width to give.
+// limits returns the band at one value of the curve. It is 1 and 1 where S is 1, and
+// NaN where S is 0, as in R: the width is not defined there.
 func (b Band) limits(s, se float64) (lower, upper float64) {
 	switch {
 	case s == 1:
@@ -38,15 +38,15 @@ func (b Band) limits(s, se float64) (lower, upper float64) {
 	return max(s-z*se, 0), min(s+z*se, 1)
 }
 
-// A Curve is an estimated survival curve: a step function that is 1 before the
-// first point and falls where events are. The zero Curve is one of nothing.
+// A Curve is an estimated survival curve: a step function that is 1 before the first
+// point and falls at events. The zero Curve is one of no observations.
 type Curve struct {
-	N      float64 // weight of all observations; NaN if one cannot be computed with
+	N      float64 // weight of all observations; NaN if one is invalid
 	Events float64 // weight of all events
 	Points []Point // one for each time at which an observation ends, rising
 }
 
-// A Point is what is known at one time.
+// A Point is the estimate at one time.
 type Point struct {
 	Time     float64
 	AtRisk   float64 // just before Time: observations that end at Time or later
@@ -58,9 +58,9 @@ type Point struct {
 	Upper    float64
 }
 
-// KaplanMeier estimates the share that has had no event yet, if nothing but
-// the event could end an observation: every other cause leaves the risk set as
-// a censoring does. With d events among n at risk at each time,
+// KaplanMeier estimates the share that has had no event yet if only the event could end
+// an observation: every other cause counts as a censoring. With d events among n at
+// risk at each time,
 //
 //	S(t) = Π (1 − d/n),  Var S(t) = S(t)²·Σ d/(n·(n − d))  (Greenwood)
 //
@@ -95,9 +95,9 @@ func KaplanMeier(obs []Obs, band Band) Curve {
 	return c
 }
 
-// At gives the curve at any time, with the number at risk just before it.
-// Before the first point S is 1. After the last nobody is at risk: S stays 0 if
-// it got there, else it and the band are NaN, for nobody was watched so long.
+// At returns the curve at any time, with the number at risk just before it. Before the
+// first point S is 1. After the last one the number at risk is 0: S stays 0 if it got
+// there, else S and the band are NaN, since no observation is that long.
 func (c Curve) At(t float64) Point {
 	i, found := slices.BinarySearchFunc(c.Points, t, func(p Point, t float64) int { return cmp.Compare(p.Time, t) })
 	if found {
@@ -117,10 +117,10 @@ func (c Curve) At(t float64) Point {
 	return p
 }
 
-// Median gives the first time at which the curve is at one half or below, with
-// the interval of Brookmeyer and Crowley: the times at which the band's lower
-// and upper edge get there. Where the curve (or edge) runs at one half it is
-// the middle of that stretch, as in R. NaN where it never gets there.
+// Median returns the first time at which the curve is at one half or below, with the
+// interval of Brookmeyer and Crowley: the times at which the band's lower and upper
+// edge get there. If the curve (or edge) stays at one half for a stretch, it is the
+// middle of that stretch, as in R. It is NaN if the curve never gets there.
 func (c Curve) Median() Interval {
 	return Interval{
 		Value: c.halved(func(p Point) float64 { return p.Survival }),
@@ -129,8 +129,8 @@ func (c Curve) Median() Interval {
 	}
 }
 
-// halved gives the time at which a falling function of the points gets to one
-// half. The tolerance is R's, the root of the machine's precision.
+// halved returns the time at which a falling function of the points gets to one half.
+// The tolerance is R's, the square root of the machine precision.
 func (c Curve) halved(y func(Point) float64) float64 {
 	const tolerance = 1.5e-8
 	for i, p := range c.Points {
