@@ -50,7 +50,11 @@ init writes nothing.`,
 					return err
 				}
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "now: agentbench run")
+			next := "agentbench run"
+			if filepath.Clean(folder) != "." {
+				next = shellWords([]string{"cd", folder}) + " && " + next
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "now:", next)
 			return err
 		},
 	}
