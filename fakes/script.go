@@ -6,6 +6,10 @@
 // key of each random number is the script's name, the seed and the thing it belongs
 // to (the request, or the call and its try).
 //
+//	script := &fakes.Script{Task: "Summarise notes.txt", Tools: tools, Model: steps}
+//	var trace loop.Trace
+//	outcomes, err := fakes.NewWorld(script, seed).Run(ctx, loop.Default(), &trace)
+//
 // # Values
 //
 // The texts of the model and the tools may contain ${…} values:

@@ -4,6 +4,9 @@
 // [Find] expands paths into files, [Read] decodes the trajectories in one file,
 // whatever its format, and [Replay] feeds their replies and results to the loop.
 //
+//	runs, problems := trajectories.Read("runs.json", "")
+//	err := trajectories.Replay(ctx, runs, variants, 0, func(r *scenarios.Result) error { … })
+//
 // A format is one file of this package and its name in the list formats. Most
 // decode their own frame and leave the messages of an LLM API to package wire.
 //

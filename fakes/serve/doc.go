@@ -3,6 +3,10 @@
 // scripts that drive the reference loop can drive an agent in any language, with
 // any SDK.
 //
+//	server, err := serve.New([]serve.Scenario{{Name: "mine/busy", Script: script}}, serve.Options{})
+//	…
+//	err = server.Serve(ctx, listener) // or use the server as an http.Handler
+//
 // # Which step answers a request
 //
 // A request carries its whole conversation, and the server finds the step from
