@@ -3,6 +3,10 @@
 // It shares no code with the machine of package loop. It reads the config, the task,
 // the tools and the trace through loop's exported names, and recounts everything else
 // by the simplest methods. If the two agree, both are probably right.
+//
+//	for _, v := range audit.Check(cfg, task, specs, trace) {
+//		fmt.Println(v)
+//	}
 package audit
 
 import (
