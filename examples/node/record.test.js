@@ -72,7 +72,7 @@ for (const scenario of scenarios) {
         const asked = mock.getRequests().length;
         const requests = calls > 0 ? "2 requests" : "1 request";
         assert.equal(await agentbenchPasses("record", "--check", cassette), `ok  ${cassette}  ${requests}, DONE (done)\n`);
-        assert.match(await agentbenchPasses("cassette", "doctor", cassette), /^1 cassette, 0 with something wrong$/m);
+        assert.match(await agentbenchPasses("cassette", "doctor", cassette), /^1 cassette, 0 with errors$/m);
 
         // A scenario plays the cassette in the place of a script.
         const script = await scenarioFile(scenario);
