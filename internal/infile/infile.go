@@ -1,4 +1,4 @@
-// Package infile opens the files that a user names or a folder holds.
+// Package infile opens files that a user names or that a folder contains.
 package infile
 
 import (
@@ -8,13 +8,12 @@ import (
 	"syscall"
 )
 
-// ErrFolder is the error of [Open] where the path names a folder.
+// ErrFolder is the error of [Open] if the path names a folder.
 var ErrFolder = errors.New("is a folder, not a file")
 
-// Open opens a file, a device or a pipe for reading. It does not wait until
-// somebody opens a pipe for writing, as [os.Open] does: a pipe without a writer
-// is empty. The errors are those of package os, with the path in them, and
-// [ErrFolder].
+// Open opens a file, a device or a pipe for reading. Unlike [os.Open] it does not wait
+// until a pipe is opened for writing: a pipe without a writer is empty. The errors are
+// those of package os, with the path in them, and [ErrFolder].
 func Open(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package inorder works on several jobs at once and hands on their results in
-// the order of the jobs.
+// Package inorder works on several jobs at once and returns their results in the order
+// of the jobs.
 //
-// [Run] is for work whose result must not depend on the number of workers:
-// trials, fuzz cases, replays. The jobs may be endless, since only a bounded
-// number of them is taken ahead of the results. Both the jobs and the results
-// pass through the caller's goroutine, so neither needs a lock.
+// [Run] is for work whose result must not depend on the number of workers: trials, fuzz
+// cases, replays. The sequence of jobs can be endless, since only a bounded number is
+// taken ahead of the results. Both the jobs and the results pass through the caller's
+// goroutine, so neither needs a lock.
 package inorder
 
 import (
@@ -17,27 +17,26 @@ import (
 	"sync"
 )
 
-// Options say how the work is shared out.
+// Options say how the work is divided.
 type Options struct {
-	// Workers is the number of jobs worked on at once; 0 = one a processor.
+	// Workers is the number of jobs worked on at once; 0 = one for each processor.
 	Workers int
-	// Chunk is how many jobs in a row go to a worker together, so that passing
-	// them on costs little beside doing them; 0 = 1.
+	// Chunk is how many jobs in a row go to a worker together, so that passing them on
+	// costs little compared with the work; 0 = 1.
 	Chunk int
 }
 
 // chunksAhead is how many chunks for each worker are taken ahead of the results.
 const chunksAhead = 4
 
-// Run calls work for each job and hand for each result, in the order of the
-// jobs. It ranges over jobs and calls hand in the calling goroutine, and work in
-// others, which have all ended when Run returns.
+// Run calls work for each job and hand for each result, in the order of the jobs. It
+// ranges over jobs and calls hand in the calling goroutine. It calls work in others,
+// which have all ended when Run returns.
 //
 // Run stops at the first job, in order, whose work or hand returns an error, and
-// returns that error. When ctx ends, it stops and returns the cause. What was
-// handed on by then are the results of the first jobs, without a gap. If work
-// panics, Run hands on the results before that job and then panics with a
-// [*Panic].
+// returns that error. When ctx ends, it stops and returns the cause. By then hand was
+// called with the results of the first jobs, without a gap. If work panics, Run calls
+// hand with the results before that job and then panics with a [*Panic].
 func Run[J, R any](ctx context.Context, o Options, jobs iter.Seq[J], work func(context.Context, J) (R, error), hand func(R) error) error {
 	workers := o.Workers
 	if workers <= 0 {
@@ -50,7 +49,7 @@ func Run[J, R any](ctx context.Context, o Options, jobs iter.Seq[J], work func(c
 	var pool sync.WaitGroup
 	defer pool.Wait()
 	defer cancel()
-	todo := make(chan *chunk[J, R], ahead) // never blocks: at most so many are pending
+	todo := make(chan *chunk[J, R], ahead) // never blocks: at most ahead chunks are pending
 	defer close(todo)
 	for range workers {
 		pool.Go(func() {
@@ -101,7 +100,7 @@ func Run[J, R any](ctx context.Context, o Options, jobs iter.Seq[J], work func(c
 	return context.Cause(ctx)
 }
 
-// A chunk is some jobs in a row, and what came of them.
+// A chunk is a number of jobs in a row, and their results.
 type chunk[J, R any] struct {
 	jobs []J
 	done chan struct{} // closed when the fields below are complete
@@ -151,7 +150,7 @@ func (c *chunk[J, R]) do(ctx context.Context, work func(context.Context, J) (R, 
 	returned = true
 }
 
-// hand waits for the chunk and hands its results on.
+// hand waits for the chunk and calls hand with its results.
 func (c *chunk[J, R]) hand(ctx context.Context, hand func(R) error) error {
 	<-c.done
 	for _, result := range c.results {
@@ -171,7 +170,7 @@ func (c *chunk[J, R]) hand(ctx context.Context, hand func(R) error) error {
 	return c.err
 }
 
-// errExited stands for a panic where work called runtime.Goexit, as a test's
+// errExited is the value of the panic if work called runtime.Goexit, as a test's
 // FailNow does.
 var errExited = errors.New("the work ended its goroutine")
 
@@ -183,7 +182,7 @@ type Panic struct {
 
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
-// Unwrap returns the value of the panic where it is an error.
+// Unwrap returns the value of the panic if it is an error, else nil.
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err

@@ -1,13 +1,13 @@
-// Package outfile writes files whole or not at all. A file is written under a
-// temporary name in the folder where it belongs, synced, and renamed, so that a
-// reader sees the old content or the new one, and of two writers of one path
-// the last to finish wins with its own content.
+// Package outfile writes files whole or not at all. A file is written under a temporary
+// name in its folder, synced, and renamed. So a reader sees either the old or the new
+// content, and if two processes write one path, the last one to finish wins with its
+// whole content.
 //
-// The temporary name holds the host's name and random letters, so that no two
-// writers share one, in two containers with one folder neither. It is created
-// exclusively: a file or link that is there under that name is never written
-// to. What a killed process leaves behind is never removed here, since a
-// process on another host may still be writing it; [File.Stale] lists it.
+// The temporary name holds the host's name and random letters, so that no two writers
+// share one, even in two containers with a common folder. The file is created
+// exclusively: an existing file or link with that name is never written to. Files that
+// a killed process left are never removed here, since a process on another host may
+// still be writing them; [File.Stale] lists them.
 package outfile
 
 import (
@@ -27,24 +27,24 @@ import (
 // suffix ends the names of temporary files.
 const suffix = ".partial"
 
-// ErrNotRegular is the error of [Create] where the path names a folder, a
-// device or a pipe.
+// ErrNotRegular is the error of [Create] if the path names a folder, a device or a
+// pipe.
 var ErrNotRegular = errors.New("not a regular file")
 
-// A File is a file on its way. It is an io.Writer; writes are buffered.
+// A File is a file that is being written. It is an io.Writer; writes are buffered.
 type File struct {
 	path   string
 	file   *os.File
 	buffer *bufio.Writer
 	mode   fs.FileMode
-	keep   bool // mode is that of the file that is replaced
+	keep   bool // mode is the mode of the file that is replaced
 	stale  []string
 }
 
-// Create begins the file at path. A path that is a link to a file writes that
-// file, and the link stays. A file that is replaced keeps its mode; a new one
-// gets perm, less the process's umask. The errors are those of package os, with
-// the path in them, and [ErrNotRegular].
+// Create begins the file at path. If path is a link to a file, that file is replaced
+// and the link stays. A file that is replaced keeps its mode; a new one gets perm
+// without the bits of the process's umask. The errors are those of package os, with the
+// path in them, and [ErrNotRegular].
 func Create(path string, perm fs.FileMode) (*File, error) {
 	f := &File{path: path, mode: perm}
 	switch info, err := os.Stat(path); {
@@ -77,8 +77,8 @@ func Create(path string, perm fs.FileMode) (*File, error) {
 // maxHost is how much of the host's name a temporary name holds, in bytes.
 const maxHost = 40
 
-// temporary returns a name beside path that no other writer uses: the [stem] of
-// the file's own name, the host's, and random letters.
+// temporary returns a name in the folder of path that no other writer uses: the [stem]
+// of the file's name, the host's name, and random letters.
 func temporary(path string) string {
 	host, _ := os.Hostname()
 	host = strings.Map(func(r rune) rune {
@@ -110,8 +110,8 @@ func stem(name string) string {
 	return name[:end] + sum
 }
 
-// stale lists the temporary files beside path that other writers of path left
-// or are still writing.
+// stale returns the temporary files in the folder of path that other writers of path
+// left or are still writing.
 func stale(path string) []string {
 	folder, name := filepath.Split(path)
 	if folder == "" {
@@ -132,14 +132,14 @@ func stale(path string) []string {
 	return found
 }
 
-// Path returns the path that is written, with links resolved.
+// Path returns the path of the file, with links resolved.
 func (f *File) Path() string { return f.path }
 
-// Stale lists the temporary files of the same path that were there when this
-// one began: of a process that was killed, or that is still writing.
+// Stale returns the temporary files of the same path that existed when this one began.
+// The process of each was killed, or is still writing.
 func (f *File) Stale() []string { return f.stale }
 
-// Write adds to the file. An error is also that of [File.Commit].
+// Write appends to the file. After an error, [File.Commit] fails too.
 func (f *File) Write(p []byte) (int, error) {
 	n, err := f.buffer.Write(p)
 	return n, withoutPath(err)
@@ -148,8 +148,7 @@ func (f *File) Write(p []byte) (int, error) {
 // WriteString is like Write.
 func (f *File) WriteString(s string) (int, error) { return f.Write([]byte(s)) }
 
-// Flush writes what is buffered to the disk, so that a full one is known before
-// Commit.
+// Flush writes buffered data to the disk, so that a full disk is noticed before Commit.
 func (f *File) Flush() error {
 	err := f.buffer.Flush()
 	if err == nil {
@@ -161,8 +160,8 @@ func (f *File) Flush() error {
 	return nil
 }
 
-// Commit syncs the file and gives it its name. When it fails, the temporary file
-// is removed and what was at the path stays.
+// Commit syncs the file and renames it to its path. If it fails, it removes the
+// temporary file, and a file at the path stays as it was.
 func (f *File) Commit() (err error) {
 	defer func() {
 		if err != nil {
@@ -191,8 +190,8 @@ func (f *File) Commit() (err error) {
 	return nil
 }
 
-// syncFolder makes a rename last through a loss of power, where the system can
-// sync a folder. Where it cannot, the file itself is whole all the same.
+// syncFolder makes a rename survive a loss of power, if the system can sync a folder.
+// If it cannot, the file itself is still whole.
 func syncFolder(path string) {
 	if folder, err := os.Open(path); err == nil {
 		folder.Sync()
@@ -200,7 +199,7 @@ func syncFolder(path string) {
 	}
 }
 
-// withoutPath returns what went wrong, without the name of the temporary file.
+// withoutPath returns the cause of an error, without the name of the temporary file.
 func withoutPath(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -213,7 +212,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Discard removes what has been written. After Commit it does nothing.
+// Discard removes the temporary file. After Commit it does nothing.
 func (f *File) Discard() {
 	f.file.Close()
 	os.Remove(f.file.Name())
@@ -232,8 +231,8 @@ func Write(path string, content []byte, perm fs.FileMode) error {
 	return f.Commit()
 }
 
-// WriteIn is like [Write] for a file below root, which no link can lead out of.
-// A link at name itself is replaced.
+// WriteIn is like [Write], for a file below root. No link can lead out of root, and a
+// link at name itself is replaced.
 func WriteIn(root *os.Root, name string, content []byte, perm fs.FileMode) (err error) {
 	info, err := root.Lstat(name)
 	keep := err == nil && info.Mode().IsRegular()

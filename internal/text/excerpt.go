@@ -9,9 +9,9 @@ import (
 // excerptWidth is how many characters of a line an excerpt shows.
 const excerptWidth = 100
 
-// Excerpt shows a line of a file with its number, and below it a caret under a
-// column, counted from one in characters. Of a long line it shows what stands
-// round the column.
+// Excerpt returns a line of a file with its number, and below it a caret under a
+// column, which is counted from one in characters. Of a long line it shows the part
+// around the column.
 func Excerpt(content string, line, column int) string {
 	column = max(column-1, 0)
 	caret, dots := offset(content, column), ""
@@ -25,8 +25,8 @@ func Excerpt(content string, line, column int) string {
 	return fmt.Sprintf("%s | %s\n%*s | %s^", number, strings.TrimRight(shown, " "), len(number), "", strings.Repeat(" ", before))
 }
 
-// offset is the byte at which the character with the index n begins, the end of
-// s if it has no more.
+// offset returns the byte at which the character with the index n begins, or the length
+// of s if it has fewer characters.
 func offset(s string, n int) int {
 	for i := range s {
 		if n == 0 {

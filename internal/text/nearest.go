@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// DidYouMean asks whether one of the names was meant that are [Nearest] to word:
-// "did you mean run, report or replay?". Without such a name it is empty.
+// DidYouMean returns a question about the names [Nearest] to word: "did you mean run,
+// report or replay?". It returns "" if there are none.
 func DidYouMean(word string, names []string) string {
 	near := Nearest(word, names)
 	if len(near) == 0 {
@@ -18,7 +18,7 @@ func DidYouMean(word string, names []string) string {
 	return "did you mean " + AnyOf(near) + "?"
 }
 
-// AnyOf writes one word or more: a, b or c.
+// AnyOf joins words, at least one: a, b or c.
 func AnyOf(words []string) string {
 	last := len(words) - 1
 	if last == 0 {
@@ -27,10 +27,10 @@ func AnyOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// Nearest returns the names that need the fewest edits to become word, sorted and
-// three at most. It returns none if more than a third of the letters
-// of word would have to change, but lets one change in any word. A name that
-// holds word is one edit away if word has three letters or more.
+// Nearest returns the names that need the fewest edits to become word, sorted, and at
+// most three of them. It returns none if they need more edits than a third of the
+// letters of word, but always allows one edit. A name that contains word is one edit
+// away if word has three letters or more.
 func Nearest(word string, names []string) []string {
 	const most = 3
 	if len(word) > maxWord {
@@ -62,8 +62,8 @@ func Nearest(word string, names []string) []string {
 // maxWord is the length of the longest word that is compared.
 const maxWord = 100
 
-// distance counts the letters to insert, delete, replace or swap with their
-// neighbour to make b of a (optimal string alignment).
+// distance returns how many letters to insert, delete, replace or swap with their
+// neighbour to turn a into b (optimal string alignment).
 func distance(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

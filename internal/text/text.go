@@ -1,16 +1,15 @@
-// Package text writes what a person sees: a terminal, a log, a report.
+// Package text writes text for people: on a terminal, in a log, in a report.
 //
-// Models, tools, cassettes and trajectories say what they like, so everything of
-// theirs passes through this package before somebody reads it. One rule holds
-// everywhere: a character that leaves no mark, or that steers what shows it, is
-// written as Go escapes it: \x1b, \u202e, \U000e0041, and \xff for a byte that
-// is not UTF-8. Such are the control characters (C0, DEL and C1), the marks that
-// turn the direction of reading, the other format characters, everything that
-// Unicode ignores by default or leaves blank, private and unassigned code
-// points, and every white space but the plain space. U+FE0E and U+FE0F stay
-// behind a visible character, which they make an emoji or a letter. So do marks
-// that combine with a character, such as accents, but no more of them than a
-// script needs: a hundred would cover the lines above and below.
+// Texts of models, tools, cassettes and trajectories are hostile, so all of them pass
+// through this package before somebody reads them. One rule holds everywhere: hidden
+// characters, which are invisible or control the display, are written as Go escapes
+// them: \x1b, \u202e, \U000e0041, and \xff for a byte that is not UTF-8. Hidden are
+// control characters (C0, DEL and C1), marks that change the direction of reading,
+// other format characters, everything that Unicode ignores by default or leaves blank,
+// private and unassigned code points, and every white space except the plain space.
+// U+FE0E and U+FE0F are kept after a visible character, which they display as text or
+// as an emoji. So do marks that combine with a character, such as accents, but no more
+// of them than a script needs: a hundred would cover the lines above and below.
 //
 //   - [Line] makes one line of a text: white space becomes single spaces.
 //   - [Lines] keeps line breaks and indentation.
@@ -19,11 +18,11 @@
 //   - [Clip] and [Cut] escape a text and shorten it, never inside an escape. On
 //     one line is Clip(Line(s), n).
 //
-// The first three leave a text as it is that they made, so they may be applied
-// twice. A backslash stays as it is, so only Quote tells `\x1b` from ESC.
+// Line, Lines and Escape do not change their own results, so they can be applied twice.
+// They keep backslashes, so only Quote distinguishes `\x1b` from ESC.
 //
-// Writers of Markdown and HTML escape for their format by themselves. JSON that
-// a person may look at passes through [JSON].
+// Writers of Markdown and HTML also escape for their format. JSON that people may look
+// at passes through [JSON].
 package text
 
 import (
@@ -33,8 +32,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns s as one line: runs of white space become one space, those at the
-// ends go, and hidden characters are escaped.
+// Line returns s as one line. Runs of white space become one space, white space at the
+// ends is removed, and hidden characters are escaped.
 func Line(s string) string {
 	if plain(s) {
 		return s
@@ -53,8 +52,8 @@ func Lines(s string) string {
 	return b.String()
 }
 
-// Escape returns s with its hidden characters escaped, tabs, line breaks and
-// rare spaces among them.
+// Escape returns s with its hidden characters escaped, including tabs, line breaks and
+// unusual spaces.
 func Escape(s string) string { return escape(s, "", false) }
 
 // Quote returns s in double quotes, as a Go string, cut to n characters between
@@ -78,7 +77,7 @@ func Clip(s string, n int) string {
 	return s
 }
 
-// Cut is like [Clip] and says how many characters it left out.
+// Cut is like [Clip], and appends how many characters it left out.
 func Cut(s string, n int) string {
 	s = Escape(s)
 	if end, left := cut(s, "", n); left > 0 {
@@ -87,8 +86,8 @@ func Cut(s string, n int) string {
 	return s
 }
 
-// JSON returns a JSON text with its hidden characters written as \uXXXX, which
-// changes no value: a byte that is not UTF-8 is \ufffd, as decoders read it.
+// JSON returns a JSON text with its hidden characters written as \uXXXX. The values do
+// not change: a byte that is not UTF-8 becomes \ufffd, as decoders read it.
 func JSON(doc []byte) []byte {
 	var b []byte
 	start := 0 // what comes before is in b
@@ -115,13 +114,13 @@ func JSON(doc []byte) []byte {
 	return append(b, doc[start:]...)
 }
 
-// Hidden reports whether a character leaves no mark or steers what shows it.
+// Hidden reports whether a character is invisible or controls the display.
 func Hidden(r rune) bool {
 	return !unicode.IsPrint(r) || r > unicode.MaxLatin1 && unicode.In(r, ignored...)
 }
 
-// ignored holds the printable characters that show as nothing. U+2800 is the
-// Braille pattern without dots.
+// ignored holds the printable characters that are invisible. U+2800 is the Braille
+// pattern without dots.
 var ignored = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point,
 	unicode.Variation_Selector,
@@ -143,7 +142,7 @@ const maxMarks = 8
 // escape escapes the hidden characters of s, and puts a backslash before each
 // one in special. With spaces, white space becomes a space instead.
 func escape(s, special string, spaces bool) string {
-	seen := false // the character before can be seen
+	seen := false // the character before is visible
 	marks := 0    // that combine with it
 	start := 0    // what comes before is in b
 	var b []byte
@@ -208,8 +207,8 @@ func appendHex(b []byte, kind byte, digits int, r rune) []byte {
 	return b
 }
 
-// cut finds where the first n characters of an escaped text end, or an escape
-// that would be cut in two begins, and counts the characters after that place.
+// cut returns where the first n characters of an escaped text end, or earlier, where an
+// escape that would be cut in two begins. left is the number of characters after that.
 func cut(s, special string, n int) (end, left int) {
 	for chars := 0; end < len(s); {
 		size := unit(s[end:], special)

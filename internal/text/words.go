@@ -34,8 +34,8 @@ func Count(n int, noun string) string {
 // Dollars writes an amount of money with all its decimals: $0.0125.
 func Dollars(usd float64) string { return "$" + strconv.FormatFloat(usd, 'f', -1, 64) }
 
-// Duration writes a time as a person says it, in two units at most: 250ms,
-// 10.8s, 4m12s, 3h07m, 2d04h. It rounds down.
+// Duration writes a duration for people, in at most two units: 250ms, 10.8s, 4m12s,
+// 3h07m, 2d04h. It rounds down.
 func Duration(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -52,8 +52,8 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
-// Exact writes a time in full, as [time.ParseDuration] reads it, without the
-// zeros at the end: 5m and not 5m0s.
+// Exact writes a duration in full, as [time.ParseDuration] reads it, without zeros at
+// the end: 5m, not 5m0s.
 func Exact(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -65,8 +65,8 @@ func Exact(d time.Duration) string {
 	return s
 }
 
-// Reason says what went wrong with a file, without the operation and the path,
-// which whoever reads it knows.
+// Reason returns the cause of an error with a file, without the operation and the path,
+// which the reader knows.
 func Reason(err error) string {
 	var path *fs.PathError
 	var link *os.LinkError
