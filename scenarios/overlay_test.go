@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/agentbench-go/agentbench/fakes"
@@ -30,6 +31,8 @@ func TestOverlay(t *testing.T) {
 		{"an overlay that no try survives", polls, "", "error model 100% 503", Fail, "label: a healthy run was stopped"},
 		{"its own never fired", polls, "drop model 9", "", Inconclusive, `not-fired: the fault "drop model 9" never fired`},
 		{"the overlay's never fired", polls, "", "drop tool 2", Inconclusive, `not-fired: the fault "drop tool 2" never fired`},
+		{"its own share strikes nothing", strings.Replace(polls, "]\n", ", {name: other, answers: [{result: x}]}]\n", 1), "drop tool other 99%", "", Pass, ""},
+		{"the overlay's share strikes nothing", polls, "", "error tool other 99% ToolBug", Pass, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
