@@ -131,6 +131,10 @@ func (d *Folder) take(session string, create int) (*file, error) {
 		return nil, err
 	}
 	f := &file{File: locked}
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("%s: not a regular file", path) // a pipe would be read for ever
+	}
 	if err = f.recover(); err == nil && create != 0 {
 		err = syncFolder(d.path)
 	}

@@ -2,6 +2,9 @@ package session
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -43,7 +46,8 @@ type result struct {
 }
 
 // NewQueue returns a queue that calls run for each message. For one session it never
-// makes two calls at a time.
+// makes two calls at a time. If run panics or ends its goroutine, Submit returns an
+// error that says so, and the session's next message has its turn.
 func NewQueue(mode Mode, run func(ctx context.Context, session, text string) (loop.Outcome, error)) *Queue {
 	return &Queue{run: run, mode: mode, sessions: map[string][]*waiting{}, running: map[string]*waiting{}}
 }
@@ -99,7 +103,7 @@ func (q *Queue) work(session string) {
 		if err := context.Cause(next.ctx); err != nil {
 			r.err = err
 		} else {
-			r.out, r.err = q.run(next.ctx, session, next.text)
+			r = q.call(next, session)
 		}
 		q.mu.Lock()
 		delete(q.running, session)
@@ -109,4 +113,22 @@ func (q *Queue) work(session string) {
 			d <- r
 		}
 	}
+}
+
+// call runs a message in a goroutine of its own, so that a run that ends its goroutine
+// does not end the session's.
+func (q *Queue) call(w *waiting, session string) (r result) {
+	r.err = errors.New("the run ended its goroutine")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				r.err = fmt.Errorf("the run panicked: %v\n\n%s", p, debug.Stack())
+			}
+		}()
+		r.out, r.err = q.run(w.ctx, session, w.text)
+	}()
+	<-done
+	return r
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -149,4 +150,26 @@ func (colleague) Reply(_ context.Context, req loop.ModelRequest, _ func(string))
 		return loop.Reply{Calls: []loop.AskedCall{{ID: "a", Name: "work", Args: "{}"}}}, nil
 	}
 	return loop.Reply{Text: "Done."}, nil
+}
+
+// A run that panics, or ends its goroutine as a test's FailNow does, ends with an
+// error, and the next message of its session runs.
+func TestQueueOutlivesRuns(t *testing.T) {
+	q := session.NewQueue(session.FollowUp, func(_ context.Context, _, text string) (loop.Outcome, error) {
+		switch text {
+		case "panic":
+			panic("ouch")
+		case "exit":
+			runtime.Goexit()
+		}
+		return loop.Outcome{Answer: text}, nil
+	})
+	for text, want := range map[string]string{"panic": "the run panicked: ouch", "exit": "the run ended its goroutine"} {
+		if _, err := q.Submit(t.Context(), "s", text); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+		if out, err := q.Submit(t.Context(), "s", "more"); err != nil || out.Answer != "more" {
+			t.Errorf("after %s: got %v, %v", text, out, err)
+		}
+	}
 }
