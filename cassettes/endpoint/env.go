@@ -23,8 +23,8 @@ const maxEnv = 64 << 10
 //	export OPENAI_API_KEY='every character counts'
 //	OPENAI_MODEL="with \" \\ \$ \n \r \t"  # other backslashes stay
 //
-// It executes and expands nothing, and sets nothing in the process's environment. A
-// text in quotes may have several lines. Of a variable that is set twice the last one
+// It executes and expands nothing, and does not change the process's environment. A
+// text in quotes may have several lines. If a variable is set twice, the last value
 // counts. The error is of type [scenarios.Mistakes] and never shows a value; it wraps
 // [fs.ErrNotExist] if there is no such file.
 //
@@ -41,7 +41,7 @@ func ReadEnv(path string) (map[string]string, error) {
 	for r.rest != "" {
 		name, value, err := r.variable()
 		if err != nil {
-			return nil, scenarios.Mistakes{{File: path, Line: r.line, Column: 1, Problem: err.Error(), Hint: "write NAME=value, with quotes round a value that holds spaces or #"}}
+			return nil, scenarios.Mistakes{{File: path, Line: r.line, Column: 1, Problem: err.Error(), Hint: "write NAME=value, with quotes around a value that has spaces or #"}}
 		}
 		if name != "" {
 			vars[name] = value
@@ -53,13 +53,13 @@ func ReadEnv(path string) (map[string]string, error) {
 // An envReader reads one variable after another.
 type envReader struct {
 	rest string
-	line int // of the variable that was read last
+	line int // the line of the last variable
 	next int // how many lines that variable has
 }
 
 var assignment = regexp.MustCompile(`^(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*`)
 
-// variable reads the next line. name is "" if it holds none.
+// variable reads the next variable. name is "" for an empty line or a comment.
 func (r *envReader) variable() (name, value string, err error) {
 	r.line += r.next
 	line, _, _ := strings.Cut(r.rest, "\n")
@@ -82,7 +82,7 @@ func (r *envReader) variable() (name, value string, err error) {
 	return found[1], value, nil
 }
 
-// skip goes past the rest of a line, which has size bytes.
+// skip skips the rest of a line, which has size bytes.
 func (r *envReader) skip(size int) {
 	r.next = strings.Count(r.rest[:size], "\n") + 1
 	r.rest = strings.TrimPrefix(r.rest[size:], "\n")
@@ -145,7 +145,7 @@ func unescaped(c byte) string {
 	return "\\" + string([]byte{c})
 }
 
-// notRead is the error of a file that cannot be read.
+// A notRead is the error for a file that cannot be read.
 type notRead struct {
 	scenarios.Mistakes
 	err error
@@ -173,7 +173,7 @@ func readFile(path string, limit int64) (string, error) {
 func capped(path string, limit int64) (string, error) {
 	if info, err := os.Stat(path); err != nil {
 		return "", err
-	} else if !info.Mode().IsRegular() { // to open a pipe could take for ever
+	} else if !info.Mode().IsRegular() { // opening a pipe could block forever
 		return "", errors.New("is not a regular file")
 	}
 	file, err := os.Open(path)

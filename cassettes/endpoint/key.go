@@ -2,16 +2,16 @@ package endpoint
 
 import "strings"
 
-// A Key is what an endpoint knows its users by. It shows itself to nobody who
-// does not ask for it by name: printed with any verb, logged or marshalled, also
-// within another value, it is not there. The zero value is no key.
+// A Key is the API key of an endpoint. Only Reveal returns its text: a key that is
+// printed with any verb, logged or marshalled, also within another value, shows as
+// [key]. The zero value means that there is no key.
 type Key struct {
-	// A pointer, because package fmt prints what the fields of fields hold, but
-	// of a pointer the address alone.
+	// A pointer, because package fmt prints the fields of nested structs, but only
+	// the address of a nested pointer.
 	text *string
 }
 
-// NewKey makes a key of its text.
+// NewKey returns the key with this text.
 func NewKey(text string) Key {
 	if text == "" {
 		return Key{}
@@ -19,7 +19,7 @@ func NewKey(text string) Key {
 	return Key{&text}
 }
 
-// Reveal gives the text of the key, "" if there is none.
+// Reveal returns the text of the key, "" if there is none.
 func (k Key) Reveal() string {
 	if k.text == nil {
 		return ""
@@ -27,10 +27,10 @@ func (k Key) Reveal() string {
 	return *k.text
 }
 
-// hidden is what is shown in a key's place.
+// hidden is shown in the place of a key.
 const hidden = "[key]"
 
-// String tells whether there is a key.
+// String returns "[key]", or "" if there is none.
 func (k Key) String() string {
 	if k.text == nil {
 		return ""
@@ -38,17 +38,17 @@ func (k Key) String() string {
 	return hidden
 }
 
-// GoString is String.
+// GoString is like String.
 func (k Key) GoString() string { return k.String() }
 
-// MarshalText is String.
+// MarshalText is like String.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// shortKey is the length below which a key is no secret but a word such as none
-// or ollama, that is given where a client asks for any.
+// shortKey is the length of the shortest secret key. A shorter one is a word such as
+// none or ollama, for clients that demand a key.
 const shortKey = 8
 
-// Hide takes the key out of a text.
+// Hide replaces the key in a text by "[key]". It leaves short keys.
 func (k Key) Hide(text string) string {
 	if len(k.Reveal()) < shortKey {
 		return text

@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// A Price is what a model's tokens cost, in nano-dollars for a million of them:
-// $2.50 is 2,500,000,000. So each price of up to nine decimals is exact.
+// A Price is the price of a million tokens of a model, in nano-dollars: $2.50 is
+// 2,500,000,000. So every price with up to nine decimals is exact.
 type Price struct {
 	In  int64 `json:"in"`  // for tokens read
 	Out int64 `json:"out"` // for tokens written
 }
 
-// perTokens is how many tokens a price is for.
+// perTokens is the number of tokens that a price is for.
 const perTokens = 1_000_000
 
-// Cost gives what tokens cost, in nano-dollars, rounded half up. Numbers below
-// zero count as none; what is too much is [math.MaxInt64].
+// Cost returns the cost of tokens in nano-dollars, rounded half up. It counts
+// negative numbers as 0, and returns [math.MaxInt64] if the cost is larger.
 func (p Price) Cost(in, out int64) int64 {
 	product := func(tokens, price int64) *big.Int {
 		return new(big.Int).Mul(big.NewInt(max(tokens, 0)), big.NewInt(max(price, 0)))
@@ -36,9 +36,9 @@ func (p Price) Cost(in, out int64) int64 {
 // Prices are the prices of models, by the beginnings of their names.
 type Prices map[string]Price
 
-// Find gives the price of a model: that under the longest name that the model's
-// begins with. The name must end there, or a new part must begin, as with "-" or
-// ":": gpt-5 is the beginning of gpt-5-2025-08-07, and not of gpt-5.1.
+// Find returns the price of a model: the one with the longest name that is a prefix
+// of the model's name. After the prefix the model's name must end, or a new part
+// must begin, as with "-" or ":". So gpt-5 fits gpt-5-2025-08-07, but not gpt-5.1.
 func (p Prices) Find(model string) (price Price, known bool) {
 	found := ""
 	for name, its := range p {
@@ -57,8 +57,8 @@ func newPart(rest string) bool {
 //go:embed prices.yaml
 var defaultPrices string
 
-// DefaultPrices gives the embedded prices, some of OpenAI's. The file
-// prices.yaml says where they come from.
+// DefaultPrices returns the embedded prices of some of OpenAI's models. The file
+// prices.yaml names their source.
 func DefaultPrices() Prices {
 	prices, err := parsePrices("prices.yaml", defaultPrices)
 	if err != nil {
@@ -67,11 +67,11 @@ func DefaultPrices() Prices {
 	return prices
 }
 
-// maxPrices is the size of a file of prices at most. The parser's time grows with
-// the square of it.
+// maxPrices is the largest size of a file of prices, in bytes. The parser's time
+// grows with the square of the size.
 const maxPrices = 16 << 10
 
-// ReadPrices reads a file of prices, which are laid over the default ones:
+// ReadPrices reads a file of prices. They replace or extend the default prices:
 //
 //	gpt-4.1: {in: 2.00, out: 8.00} # dollars for a million tokens
 //

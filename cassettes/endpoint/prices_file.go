@@ -40,11 +40,11 @@ func parsePrices(path, text string) (Prices, error) {
 	return prices, nil
 }
 
-// root parses the file. nil where that fails, and for a file without anything.
+// root parses the file. It returns nil if that fails or the file is empty.
 func (f *pricesFile) root(content string) (root ast.Node) {
 	defer func() {
-		if p := recover(); p != nil { // of the parser, over a file that is none
-			f.mistakes = append(f.mistakes, &scenarios.Mistake{File: f.file, Problem: "is no YAML that can be read"})
+		if p := recover(); p != nil { // the parser panics over some invalid files
+			f.mistakes = append(f.mistakes, &scenarios.Mistake{File: f.file, Problem: "is not valid YAML"})
 		}
 	}()
 	file, err := parser.ParseBytes([]byte(content), 0, parser.AllowDuplicateMapKey())
@@ -61,7 +61,7 @@ func (f *pricesFile) root(content string) (root ast.Node) {
 		switch {
 		case doc.Body == nil || doc.Body.Type() == ast.CommentType:
 		case root != nil:
-			f.wrong(doc.Body.GetToken(), "put everything into the first one", "a second document begins here")
+			f.wrong(doc.Body.GetToken(), "put everything into the first document", "a second document begins here")
 		default:
 			root = doc.Body
 		}
@@ -69,7 +69,7 @@ func (f *pricesFile) root(content string) (root ast.Node) {
 	return root
 }
 
-// mapping calls each for the keys of a mapping. form is how one is written.
+// mapping calls each for every key of a mapping. form is an example for the hints.
 func (f *pricesFile) mapping(node ast.Node, form string, each func(name string, at *token.Token, value ast.Node)) {
 	var pairs []*ast.MappingValueNode
 	switch n := node.(type) {
@@ -89,11 +89,11 @@ func (f *pricesFile) mapping(node ast.Node, form string, each func(name string, 
 		switch pair.Key.(type) {
 		case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode:
 		default:
-			f.wrong(at, "write "+form, "this can be no key")
+			f.wrong(at, "write "+form, "this cannot be a key")
 			continue
 		}
 		if seen[at.Value] {
-			f.wrong(at, "", "%s stands twice", text.Quote(at.Value, shownChars))
+			f.wrong(at, "", "%s is set twice", text.Quote(at.Value, shownChars))
 			continue
 		}
 		seen[at.Value] = true
@@ -123,7 +123,7 @@ func (f *pricesFile) price(at *token.Token, node ast.Node) (price Price) {
 
 var decimal = regexp.MustCompile(`^([0-9]{1,6})(?:\.([0-9]{1,9}))?$`)
 
-// amount reads dollars into nano-dollars.
+// amount parses dollars and stores nano-dollars.
 func (f *pricesFile) amount(node ast.Node, into *int64) {
 	switch node.(type) {
 	case *ast.IntegerNode, *ast.FloatNode:
@@ -139,10 +139,10 @@ func (f *pricesFile) amount(node ast.Node, into *int64) {
 // shownChars is how many characters of a text a message shows.
 const shownChars = 40
 
-// maxMistakes is how many mistakes of a file are told.
+// maxMistakes is how many mistakes of a file are reported.
 const maxMistakes = 100
 
-// wrong notes what is wrong at a place.
+// wrong adds a mistake at a position of the file.
 func (f *pricesFile) wrong(at *token.Token, hint, format string, args ...any) {
 	if len(f.mistakes) == maxMistakes {
 		return

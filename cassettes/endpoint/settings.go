@@ -1,5 +1,6 @@
-// Package endpoint says which live model is asked, how, and what it costs. It
-// knows no client library: who needs a model is given a [Connect].
+// Package endpoint has the settings of a live model: which one, how to ask it, and
+// what it costs. It does not depend on a client library: callers that need a model
+// get a [Connect].
 package endpoint
 
 import (
@@ -12,13 +13,13 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// What the zero values of [Settings] stand for.
+// The defaults of [Settings].
 const (
 	OpenAI           = "https://api.openai.com/v1" // the base URL
 	DefaultMaxTokens = 8192
 )
 
-// An API is what an endpoint speaks. The zero value is that of APIChat.
+// An API is a protocol of an endpoint. The zero value means APIChat.
 type API string
 
 // The APIs.
@@ -27,31 +28,31 @@ const (
 	APIResponses API = "responses" // Responses
 )
 
-// APIs lists the APIs.
+// APIs returns all APIs.
 func APIs() []API { return []API{APIChat, APIResponses} }
 
-// Settings say which model is asked and how. As JSON they hold what a recording
-// keeps of them: all but the key and the prices.
+// Settings say which model to ask and how. Their JSON has what a cassette keeps:
+// everything except the key and the prices.
 type Settings struct {
-	BaseURL     string   `json:"base_url"`              // up to /v1, "" = OpenAI's
-	Key         Key      `json:"-"`                     // the zero value sends no Authorization
-	Model       string   `json:"model"`                 // as the endpoint calls it
+	BaseURL     string   `json:"base_url"`              // up to and with /v1, "" = OpenAI's
+	Key         Key      `json:"-"`                     // the zero value sends no Authorization header
+	Model       string   `json:"model"`                 // the endpoint's name for it
 	API         API      `json:"api"`                   // "" = chat
-	Stream      bool     `json:"stream"`                // the reply comes in pieces
+	Stream      bool     `json:"stream"`                // asks for replies in pieces
 	MaxTokens   int      `json:"max_tokens"`            // of one reply, 0 = 8192
-	Temperature *float64 `json:"temperature,omitempty"` // nil: it is not sent, and the endpoint has its own
+	Temperature *float64 `json:"temperature,omitempty"` // nil = not sent, so the endpoint uses its own
 	Prices      Prices   `json:"-"`                     // nil = [DefaultPrices]
 }
 
-// A Connect makes a model of settings. It reads no environment and does not try
-// requests again. The transport carries the requests; nil is the network. The
-// error is that of [Settings.Validate].
+// A Connect returns the model of some settings. It reads no environment variables,
+// and the model never retries a request. transport carries the requests; nil means
+// the network. The error is that of [Settings.Validate].
 //
-// A transport's own errors can be found in those of the model ([errors.As]).
+// Errors of the model wrap those of the transport: use [errors.As].
 type Connect func(s Settings, transport http.RoundTripper) (loop.Model, error)
 
-// FromEnv reads OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL and nothing
-// else. A variable that is empty counts as one that is not set.
+// FromEnv returns the settings in OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL.
+// It reads no other variables, and an empty variable counts as not set.
 func FromEnv(getenv func(name string) string) Settings {
 	get := func(name string) string { return strings.TrimSpace(getenv(name)) }
 	return Settings{
@@ -61,7 +62,7 @@ func FromEnv(getenv func(name string) string) Settings {
 	}
 }
 
-// WithDefaults gives the settings with what their zero values stand for.
+// WithDefaults returns the settings with the defaults in place of zero values.
 func (s Settings) WithDefaults() Settings {
 	if s.BaseURL == "" {
 		s.BaseURL = OpenAI
@@ -78,15 +79,15 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// A Problem says what is wrong with settings. It never shows the key.
+// A Problem is the error for invalid settings. It never shows the key.
 type Problem struct {
 	Text string
-	Hint string // how to mend it, "" = no idea
+	Hint string // what to do, may be empty
 }
 
 func (p *Problem) Error() string { return p.Text }
 
-// What is taken at most.
+// The largest valid values: lengths in bytes, and tokens.
 const (
 	maxURL    = 2048
 	maxName   = 256
@@ -94,7 +95,7 @@ const (
 	maxTokens = 10_000_000
 )
 
-// Validate checks the settings. The error is a [*Problem].
+// Validate checks the settings, with their defaults. The error is a [*Problem].
 func (s Settings) Validate() error {
 	s = s.WithDefaults()
 	for _, check := range []func() *Problem{s.checkURL, s.checkKey, s.checkModel, s.checkNumbers} {
@@ -110,19 +111,19 @@ func (s Settings) checkURL() *Problem {
 	u, err := url.Parse(s.BaseURL)
 	switch {
 	case err != nil || len(s.BaseURL) > maxURL:
-		return &Problem{"the base URL is no URL", hint}
+		return &Problem{"the base URL is not a valid URL", hint}
 	case u.User != nil:
-		return &Problem{"the base URL holds a name or a password", "give what the endpoint asks for as the key"}
+		return &Problem{"the base URL has a user name or a password", "use the key instead"}
 	case u.Scheme != "http" && u.Scheme != "https":
 		return &Problem{fmt.Sprintf("the base URL %q does not begin with http:// or https://", s.BaseURL), hint}
 	case u.Hostname() == "":
-		return &Problem{fmt.Sprintf("the base URL %q names no host", s.BaseURL), hint}
+		return &Problem{fmt.Sprintf("the base URL %q has no host", s.BaseURL), hint}
 	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
 		return &Problem{"the base URL has something after a ? or a #", hint}
 	}
 	for _, end := range []string{"/chat/completions", "/responses", "/models"} {
 		if strings.HasSuffix(strings.TrimSuffix(u.Path, "/"), end) {
-			return &Problem{fmt.Sprintf("the base URL ends with %s", end), "leave that out: it is added"}
+			return &Problem{fmt.Sprintf("the base URL ends with %s", end), "leave that out: agentbench adds it"}
 		}
 	}
 	return nil
@@ -131,14 +132,14 @@ func (s Settings) checkURL() *Problem {
 func (s Settings) checkKey() *Problem {
 	key := s.Key.Reveal()
 	if key == "" && strings.TrimSuffix(s.BaseURL, "/") == OpenAI {
-		return &Problem{"there is no key", "set OPENAI_API_KEY, or name another base URL"}
+		return &Problem{"there is no key", "set OPENAI_API_KEY, or use another base URL"}
 	}
 	if len(key) > maxKey {
-		return &Problem{"the key is too long to be one", ""}
+		return &Problem{fmt.Sprintf("the key is longer than %d bytes", maxKey), ""}
 	}
 	for _, r := range key {
 		if r <= ' ' || r > '~' {
-			return &Problem{"the key holds a character that no key has", "copy it again: it has no white space and no line breaks"}
+			return &Problem{"the key has a character that is not printable ASCII", "copy it again, without spaces and line breaks"}
 		}
 	}
 	return nil
@@ -149,7 +150,7 @@ func (s Settings) checkModel() *Problem {
 		return &Problem{"there is no model", "name one, such as gpt-4.1-mini, or set OPENAI_MODEL"}
 	}
 	if len(s.Model) > maxName || strings.ContainsFunc(s.Model, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufffd' }) {
-		return &Problem{"the name of the model is too long, or holds a character that no name has", ""}
+		return &Problem{fmt.Sprintf("the name of the model is longer than %d bytes, or has a control character", maxName), ""}
 	}
 	return nil
 }

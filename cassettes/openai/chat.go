@@ -12,7 +12,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// askChat asks over Chat Completions.
+// askChat sends a request over Chat Completions and returns the reply.
 func (m *model) askChat(ctx context.Context, req loop.ModelRequest, x *exchange, delta func(string)) (loop.Reply, error) {
 	params, err := m.chatParams(&req)
 	if err != nil {
@@ -32,7 +32,7 @@ func (m *model) askChat(ctx context.Context, req loop.ModelRequest, x *exchange,
 	return chatWhole(&whole)
 }
 
-// chatWhole reads a reply that came in one piece.
+// chatWhole returns the reply of an answer that is not streamed.
 func chatWhole(whole *openai.ChatCompletion) (reply loop.Reply, err error) {
 	switch {
 	case !whole.JSON.Choices.Valid():
@@ -55,7 +55,7 @@ func chatWhole(whole *openai.ChatCompletion) (reply loop.Reply, err error) {
 		return reply, err
 	}
 	if !isListOrNothing(msg.JSON.ToolCalls) {
-		return reply, wrong(`"tool_calls" is no list`)
+		return reply, wrong(`"tool_calls" is not a list`)
 	}
 	for i := range msg.ToolCalls {
 		call := &msg.ToolCalls[i]
@@ -68,16 +68,16 @@ func chatWhole(whole *openai.ChatCompletion) (reply loop.Reply, err error) {
 	return reply, nil
 }
 
-// said is the text of a reply, or of its refusal.
+// said returns the text of a reply or of its refusal.
 func said(content string, contentField respjson.Field, refusal string, refusalField respjson.Field) (string, error) {
 	if !isTextOrNothing(contentField) || !isTextOrNothing(refusalField) {
-		return "", wrong("the content of the answer is no text")
+		return "", wrong("the content of the answer is not a text")
 	}
 	return content + refusal, nil
 }
 
-// isTextOrNothing reports whether a field is a JSON string, null or not there:
-// the library makes a text of a list.
+// isTextOrNothing reports whether a field is a JSON string, null or missing. The
+// library would turn a list into a text.
 func isTextOrNothing(f respjson.Field) bool {
 	return nothing(f) || f.Raw()[0] == '"'
 }
@@ -88,8 +88,8 @@ func nothing(f respjson.Field) bool {
 	return f.Raw() == "" || f.Raw() == respjson.Null
 }
 
-// argumentsOf gives the arguments of a call. Some servers send the object itself
-// instead of its text.
+// argumentsOf returns the arguments of a call. Some servers send an object instead of
+// its text.
 func argumentsOf(text string, f respjson.Field) (string, error) {
 	switch {
 	case isTextOrNothing(f):
@@ -97,7 +97,7 @@ func argumentsOf(text string, f respjson.Field) (string, error) {
 	case f.Raw()[0] == '{':
 		return f.Raw(), nil
 	}
-	return "", wrong("the arguments of a call are no text")
+	return "", wrong("the arguments of a call are not a text")
 }
 
 // streamChat reads a reply in pieces.
@@ -114,7 +114,7 @@ func (m *model) streamChat(ctx context.Context, params openai.ChatCompletionNewP
 		for i := range chunk.Choices {
 			choice := &chunk.Choices[i]
 			if choice.Index != 0 {
-				continue // nobody asked for it
+				continue // the request asks for one choice
 			}
 			piece, err := said(choice.Delta.Content, choice.Delta.JSON.Content, choice.Delta.Refusal, choice.Delta.JSON.Refusal)
 			if err != nil {
@@ -142,9 +142,9 @@ func (m *model) streamChat(ctx context.Context, params openai.ChatCompletionNewP
 	return reply, nil
 }
 
-// calls puts the calls of a stream together. at tells which call the pieces with
-// an index belong to: indexes may have gaps, come in any order, and stand for
-// several calls, one after the other, with servers that know of one only.
+// calls puts the calls of a stream together. at has the call that the pieces with an
+// index belong to. Indexes may have gaps and come in any order, and some servers use
+// one index for several calls, one after the other.
 type calls struct {
 	pieces []*callPieces
 	at     map[int64]int
@@ -156,7 +156,7 @@ type callPieces struct {
 	args     strings.Builder
 }
 
-// add takes a piece of a call.
+// add adds a piece of a call.
 func (c *calls) add(d *openai.ChatCompletionChunkChoiceDeltaToolCall) error {
 	args, err := argumentsOf(d.Function.Arguments, d.Function.JSON.Arguments)
 	if err != nil {
@@ -181,8 +181,9 @@ func (c *calls) add(d *openai.ChatCompletionChunkChoiceDeltaToolCall) error {
 	return nil
 }
 
-// endsBefore reports whether a piece with the call's index begins another call:
-// it has another id, or none and names a tool when the arguments have begun.
+// endsBefore reports whether a piece with the call's index begins another call: it has
+// another id, or it names a tool after the arguments have begun and one of the two
+// has no id.
 func (c *callPieces) endsBefore(d *openai.ChatCompletionChunkChoiceDeltaToolCall) bool {
 	if d.ID != "" && c.id != "" {
 		return d.ID != c.id
@@ -190,7 +191,7 @@ func (c *callPieces) endsBefore(d *openai.ChatCompletionChunkChoiceDeltaToolCall
 	return d.Function.Name != "" && c.args.Len() > 0
 }
 
-// list gives the calls, in the order of their indexes.
+// list returns the calls in the order of their indexes.
 func (c *calls) list() []loop.AskedCall {
 	slices.SortStableFunc(c.pieces, func(a, b *callPieces) int {
 		switch {

@@ -8,14 +8,15 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// What an answer may hold at most.
+// The largest answer that is accepted.
 const (
-	maxAnswer = 32 << 20
-	maxHead   = 64 << 10 // of what is kept to explain a failure
-	maxParts  = 100_000  // of JSON that comes at once
+	maxAnswer = 32 << 20 // bytes
+	maxHead   = 64 << 10 // bytes that are kept to explain a failure
+	maxParts  = 100_000  // of one JSON document
 )
 
-// An exchange is the transport of one request, and keeps what its answer was.
+// An exchange is the transport of one request. It keeps the status, the header and
+// the beginning of the answer.
 type exchange struct {
 	next   http.RoundTripper
 	stream bool
@@ -25,7 +26,7 @@ type exchange struct {
 	body   *body
 }
 
-// RoundTrip carries the request.
+// RoundTrip sends the request.
 func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := x.next.RoundTrip(r)
 	if err != nil {
@@ -40,8 +41,8 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// through lets the library use the exchange. A redirect is an answer: nothing
-// that a user of the base URL has not named gets the conversation.
+// through makes the library use the exchange. It does not follow redirects, so that
+// only the host of the base URL gets the conversation.
 func (x *exchange) through() option.RequestOption {
 	return option.WithHTTPClient(&http.Client{
 		Transport:     x,
@@ -49,7 +50,7 @@ func (x *exchange) through() option.RequestOption {
 	})
 }
 
-// head is the beginning of the answer's body, as far as it was read.
+// head returns the beginning of the answer's body, as far as it was read.
 func (x *exchange) head() []byte {
 	if x.body == nil {
 		return nil
@@ -57,16 +58,15 @@ func (x *exchange) head() []byte {
 	return x.body.head
 }
 
-// A body reads an answer as long as it stays within bounds: of its size, and of
-// the number of its parts. A part may be few bytes, and the library makes some
-// kilobytes of it.
+// A body reads an answer, and fails if it has too many bytes or too many parts. The
+// library needs some kilobytes for a part of a few bytes.
 type body struct {
 	io.ReadCloser
 	left   int64
 	events bool // an event stream
 	head   []byte
 
-	parts     int // of the document, or of the event
+	parts     int // of the document or the event so far
 	quoted    bool
 	escaped   bool
 	lineEmpty bool
@@ -91,8 +91,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// count counts what begins or parts values, outside of strings. An event ends
-// with an empty line, and no JSON text has a line break within a string.
+// count counts the characters that begin or separate values, outside of strings. An
+// event ends with an empty line, and a JSON string has no line breaks.
 func (b *body) count(p []byte) {
 	for _, c := range p {
 		switch {

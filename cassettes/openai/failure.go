@@ -27,12 +27,12 @@ func (e wrongAnswer) Error() string { return string(e) }
 func wrong(format string, args ...any) error { return wrongAnswer(fmt.Sprintf(format, args...)) }
 
 var (
-	errTruncated = wrong("truncated stream: it ended before the reply was whole")
-	errNoSuccess = wrong("the answer is no success") // the status says why
+	errTruncated = wrong("truncated stream: it ended before the reply was complete")
+	errNoSuccess = wrong("the answer is not a success") // the status says why
 )
 
-// An answeredError is an error that stands in an answer whose status is a
-// success. words are its type and its code.
+// An answeredError is an error in an answer whose status is a success. words are its
+// type and its code.
 type answeredError struct {
 	message string
 	words   []string
@@ -40,7 +40,7 @@ type answeredError struct {
 
 func (e *answeredError) Error() string { return e.message }
 
-// decode reads the JSON of a whole answer.
+// decode parses the JSON of a whole answer.
 func decode(answer []byte, into any) error {
 	if e := errorIn(answer); e != nil {
 		return e
@@ -52,19 +52,19 @@ func decode(answer []byte, into any) error {
 	case len(bytes.TrimSpace(answer)) == 0:
 		return wrong("the answer is empty")
 	case isHTML(answer):
-		return wrong("the answer is HTML instead of JSON: is the base URL that of an API?")
+		return wrong("the answer is HTML instead of JSON: check that the base URL is that of an API")
 	case errors.As(err, &syntax) && strings.Contains(syntax.Error(), "unexpected end"):
-		return wrong("the answer breaks off: its JSON has no end")
+		return wrong("the answer breaks off: its JSON is incomplete")
 	case errors.As(err, &syntax) && strings.Contains(syntax.Error(), "after top-level value"):
 		return wrong("something follows the JSON of the answer")
 	case errors.As(err, &syntax):
-		return wrong("the answer is no JSON (at byte %d)", syntax.Offset)
+		return wrong("the answer is not JSON (at byte %d)", syntax.Offset)
 	default:
-		return wrong("the answer's JSON is not that of a reply")
+		return wrong("the answer's JSON is not a reply")
 	}
 }
 
-// errorIn finds the error that a JSON object holds, nil if there is none.
+// errorIn returns the error in a JSON object, nil if there is none.
 func errorIn(text []byte) *answeredError {
 	var object struct {
 		Error   json.RawMessage `json:"error"`
@@ -88,7 +88,8 @@ func errorIn(text []byte) *answeredError {
 	return nil
 }
 
-// jsonText is the text of a JSON string, or a number as it stands.
+// jsonText returns the text of a JSON string, or the digits of a number; "" for any
+// other value.
 func jsonText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -101,8 +102,7 @@ func jsonText(raw json.RawMessage) string {
 	return ""
 }
 
-// status is the HTTP status that an error in an answer stands for, 0 if its
-// words do not tell.
+// status returns the HTTP status that fits the words of an error, 0 if none does.
 func (e *answeredError) status() int {
 	for _, word := range e.words {
 		if n, err := strconv.Atoi(word); err == nil && n >= 400 && n < 600 {
@@ -131,8 +131,7 @@ func (e *answeredError) status() int {
 	return 0
 }
 
-// A lost request is one that no reply came to. What caused it can be found in
-// it.
+// A lost is the error of a request without a usable reply. It wraps its causes.
 type lost struct {
 	text   string
 	causes []error
@@ -141,7 +140,7 @@ type lost struct {
 func (e *lost) Error() string   { return e.text }
 func (e *lost) Unwrap() []error { return e.causes }
 
-// failure makes what the loop is told of a request that failed.
+// failure returns the error that the loop gets for a failed request.
 func (m *model) failure(ctx context.Context, x *exchange, err error) error {
 	if ctx.Err() != nil {
 		cause := context.Cause(ctx)
@@ -164,7 +163,7 @@ func (m *model) failure(ctx context.Context, x *exchange, err error) error {
 	return &lost{m.plain(m.describe(x, err)), []error{err}}
 }
 
-// streamError is the error of an event.
+// streamError returns the error in an event.
 func streamError(e *ssestream.StreamError) error {
 	if in := errorIn(e.Event.Data); in != nil {
 		return in
@@ -172,19 +171,19 @@ func streamError(e *ssestream.StreamError) error {
 	return &answeredError{}
 }
 
-// noStream is the failure of an answer that should have been a stream.
+// noStream returns the error for an answer that should be a stream and is not.
 func (m *model) noStream(x *exchange) error {
 	if in := errorIn(x.head()); in != nil {
 		return &loop.ModelError{Status: in.status(), Text: m.plain(in.message)}
 	}
-	what := "the answer is no event stream"
+	what := "the answer is not an event stream"
 	if isHTML(x.head()) {
-		what = "the answer is HTML instead of an event stream: is the base URL that of an API?"
+		what = "the answer is HTML instead of an event stream: check that the base URL is that of an API"
 	}
 	return &lost{text: what}
 }
 
-// describe says what went wrong where no server has said it.
+// describe returns the text of an error that is not from the server.
 func (m *model) describe(x *exchange, err error) string {
 	var bad wrongAnswer
 	var syntax *json.SyntaxError
@@ -196,7 +195,7 @@ func (m *model) describe(x *exchange, err error) string {
 	case errors.Is(err, bufio.ErrTooLong): // one line of a stream
 		return errTooLarge.Error()
 	case errors.As(err, &syntax):
-		return "an event of the stream is no JSON"
+		return "an event of the stream is not JSON"
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return "the connection broke off in the middle of the answer"
 	}
@@ -204,7 +203,7 @@ func (m *model) describe(x *exchange, err error) string {
 }
 
 func (m *model) noAnswer(err error) string {
-	var of *url.Error // tells the whole URL
+	var of *url.Error // its text has the whole URL
 	if errors.As(err, &of) {
 		err = of.Err
 	}
@@ -214,20 +213,20 @@ func (m *model) noAnswer(err error) string {
 	return fmt.Sprintf("no answer from %s: %v", m.settings.BaseURL, err)
 }
 
-// refused is the failure of an answer with a status that is no success.
+// refused returns the error for an answer whose status is not a success.
 func (m *model) refused(x *exchange) error {
 	text := http.StatusText(x.status)
 	switch in := errorIn(x.head()); {
 	case in != nil && in.message != "":
 		text = in.message
 	case x.status < http.StatusBadRequest:
-		text = "the server redirects to " + cmp.Or(x.header.Get("Location"), "nowhere") + ", which is not followed: name the right base URL"
+		text = "the server redirects to " + cmp.Or(x.header.Get("Location"), "nowhere") + ", which is not followed: use the right base URL"
 	case isHTML(x.head()):
-		text = cmp.Or(text, "no success") + " (the answer is HTML)"
+		text = cmp.Or(text, "not a success") + " (the answer is HTML)"
 	case len(bytes.TrimSpace(x.head())) == 0:
-		text = cmp.Or(text, "no success") + " (the answer is empty)"
+		text = cmp.Or(text, "not a success") + " (the answer is empty)"
 	default:
-		text = cmp.Or(text, "no success") + ": " + string(bytes.TrimSpace(x.head()))
+		text = cmp.Or(text, "not a success") + ": " + string(bytes.TrimSpace(x.head()))
 	}
 	if x.status == http.StatusNotFound && !strings.Contains(m.settings.BaseURL, "/v1") {
 		text += " (most base URLs end in /v1)"
@@ -240,11 +239,11 @@ func isHTML(text []byte) bool {
 	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))
 }
 
-// maxText is how many characters a failure's text has at most.
+// maxText is the largest number of characters in the text of a failure.
 const maxText = 500
 
-// plain makes a text fit to be shown: without the key, in one line, without what
-// a terminal would obey, and not too long.
+// plain makes a text safe to show: without the key, in one line, without control
+// characters, and not too long.
 func (m *model) plain(s string) string { return printable(m.settings.Key.Hide(s)) }
 
 func printable(s string) string { return text.Clip(text.Line(s), maxText) }

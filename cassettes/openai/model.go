@@ -1,13 +1,11 @@
 // Package openai is the live model: a [loop.Model] that asks an endpoint with
-// OpenAI's client library, over Chat Completions or Responses, streamed or not.
-// It is the only package that imports the library, which takes minutes to build
-// and calls some failures a success: an event stream that stops in the middle, a
-// field of another type than it should have, a reply without choices. Here each
-// of these is an error.
+// OpenAI's client library, over Chat Completions or Responses, streamed or whole.
+// It is the only package that imports the library, which takes minutes to compile.
+// The library reports some failures as successes: a stream that breaks off, a field
+// of the wrong type, a reply without choices. This package returns an error for each.
 //
-// A request is made once: to try again is the loop's affair. Nothing is read from
-// the environment. The body of a request follows from the settings and from what
-// is asked, to the byte.
+// The model sends a request once; the loop retries it. It reads no environment
+// variables. Equal settings and equal requests have equal bodies, byte for byte.
 package openai
 
 import (
@@ -24,11 +22,11 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// New makes the model of some settings. It is an [endpoint.Connect].
+// New returns the model of some settings. It is an [endpoint.Connect].
 //
-// An answer with an HTTP status that is no success, and one that holds an error,
-// is a [*loop.ModelError]. Any other error says in its text what was wrong with
-// the answer; what the transport or the context returned is wrapped in it.
+// If an answer has an error or an HTTP status other than success, the model returns
+// a [*loop.ModelError]. The text of any other error says what is wrong with the
+// answer; the error wraps that of the transport or the context.
 func New(s endpoint.Settings, transport http.RoundTripper) (loop.Model, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -47,11 +45,11 @@ func New(s endpoint.Settings, transport http.RoundTripper) (loop.Model, error) {
 
 var _ endpoint.Connect = New
 
-// connectTime is how long it may take to reach a host. How long an answer may
-// take is for the loop to say.
+// connectTime is the time limit for connecting to a host. The loop has the limits
+// for an answer.
 const connectTime = 10 * time.Second
 
-// network is the transport of who gives none.
+// network returns the transport that New uses if it gets none.
 func network() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: connectTime}).DialContext
@@ -59,7 +57,7 @@ func network() http.RoundTripper {
 	return t
 }
 
-// A model asks an endpoint. It keeps nothing from one request to the next.
+// A model asks an endpoint. It keeps no state between requests.
 type model struct {
 	settings  endpoint.Settings
 	transport http.RoundTripper
@@ -68,7 +66,7 @@ type model struct {
 	responses responses.ResponseService
 }
 
-// Reply makes one request.
+// Reply sends one request and returns the reply.
 func (m *model) Reply(ctx context.Context, req loop.ModelRequest, delta func(text string)) (loop.Reply, error) {
 	x := &exchange{next: m.transport, stream: m.settings.Stream}
 	ask := m.askChat
@@ -90,7 +88,7 @@ func (m *model) Reply(ctx context.Context, req loop.ModelRequest, delta func(tex
 	return reply, nil
 }
 
-// What a reply may hold at most.
+// The largest reply that is accepted.
 const (
 	maxCalls  = 10_000
 	maxReply  = 8 << 20 // bytes of text, and of ids, names and arguments
@@ -98,7 +96,7 @@ const (
 	maxTokens = 1 << 40
 )
 
-// tooMuch checks that a reply is not larger than what can be worked with.
+// tooMuch returns an error if a reply is too large.
 func tooMuch(r *loop.Reply) error {
 	size := len(r.Text)
 	for i := range r.Calls {
@@ -117,5 +115,5 @@ func tooMuch(r *loop.Reply) error {
 
 var errManyCalls = wrong("the reply asks for more than %d calls", maxCalls)
 
-// tokens is a number of tokens that can be added up.
+// tokens returns n within the bounds in which numbers of tokens can be added.
 func tokens(n int64) int64 { return min(max(n, 0), maxTokens) }

@@ -12,7 +12,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// chatParams is a request to Chat Completions.
+// chatParams returns the parameters of a request to Chat Completions.
 func (m *model) chatParams(req *loop.ModelRequest) (openai.ChatCompletionNewParams, error) {
 	s := &m.settings
 	p := openai.ChatCompletionNewParams{Model: s.Model, MaxCompletionTokens: openai.Int(int64(s.MaxTokens))}
@@ -68,8 +68,8 @@ func chatReply(msg *loop.Message) openai.ChatCompletionMessageParamUnion {
 	return openai.ChatCompletionMessageParamUnion{OfAssistant: p}
 }
 
-// responseParams is a request to Responses. The endpoint is asked to keep
-// nothing: the whole conversation comes with each request.
+// responseParams returns the parameters of a request to Responses. It asks the
+// endpoint not to store anything: each request has the whole conversation.
 func (m *model) responseParams(req *loop.ModelRequest) (responses.ResponseNewParams, error) {
 	s := &m.settings
 	p := responses.ResponseNewParams{
@@ -96,7 +96,7 @@ func (m *model) responseParams(req *loop.ModelRequest) (responses.ResponseNewPar
 	return p, nil
 }
 
-// responseItems are the items of a message: of a reply its text and its calls.
+// responseItems returns the items of a message. A reply has its text and its calls.
 func responseItems(msg *loop.Message) (items []responses.ResponseInputItemUnionParam) {
 	switch msg.Role {
 	case loop.ToolRole:
@@ -115,7 +115,8 @@ func responseItems(msg *loop.Message) (items []responses.ResponseInputItemUnionP
 	return append(items, responses.ResponseInputItemParamOfMessage(msg.Text, responses.EasyInputMessageRoleUser))
 }
 
-// arguments are those of a call as they are sent: endpoints read them as JSON.
+// arguments returns the arguments of a call as they are sent. Endpoints read them as
+// JSON, so empty arguments become an empty object.
 func arguments(args string) string {
 	if strings.TrimSpace(args) == "" {
 		return "{}"
@@ -123,7 +124,7 @@ func arguments(args string) string {
 	return args
 }
 
-// parameters is the schema of a tool's arguments. Its values stay as they were
+// parameters returns the schema of a tool's arguments. Its values stay as they were
 // written, numbers to the last digit.
 func parameters(tool *loop.ToolSpec) (map[string]any, error) {
 	if strings.TrimSpace(tool.Input) == "" {
@@ -131,7 +132,7 @@ func parameters(tool *loop.ToolSpec) (map[string]any, error) {
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(tool.Input), &fields); err != nil || fields == nil {
-		return nil, wrong("the request was not made: the schema of the tool %s is no JSON object", printable(tool.Name))
+		return nil, wrong("the request was not sent: the schema of the tool %s is not a JSON object", printable(tool.Name))
 	}
 	schema := make(map[string]any, len(fields))
 	for name, value := range fields {
@@ -140,7 +141,7 @@ func parameters(tool *loop.ToolSpec) (map[string]any, error) {
 	return schema, nil
 }
 
-// optional is a text that is left out where it is empty.
+// optional returns a text that is left out if it is empty.
 func optional(text string) param.Opt[string] {
 	if text == "" {
 		return param.Opt[string]{}

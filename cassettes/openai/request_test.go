@@ -164,7 +164,7 @@ func TestSchemaThatIsNone(t *testing.T) {
 				return nil, errors.New("sent")
 			}))
 			r, err := m.Reply(t.Context(), req, func(string) {})
-			failed(t, r, err, 0, "the request was not made: the schema of the tool look is no JSON object")
+			failed(t, r, err, 0, "the request was not sent: the schema of the tool look is not a JSON object")
 		}
 	}
 }

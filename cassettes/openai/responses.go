@@ -10,7 +10,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// askResponses asks over Responses.
+// askResponses sends a request over the Responses API and returns the reply.
 func (m *model) askResponses(ctx context.Context, req loop.ModelRequest, x *exchange, delta func(string)) (loop.Reply, error) {
 	params, err := m.responseParams(&req)
 	if err != nil {
@@ -33,7 +33,7 @@ func (m *model) askResponses(ctx context.Context, req loop.ModelRequest, x *exch
 	return responseWhole(&whole, string(whole.Status), whole.Output)
 }
 
-// responseWhole reads a response with that status and those items.
+// responseWhole returns the reply of a response with this status and these items.
 func responseWhole(whole *responses.Response, status string, items []responses.ResponseOutputItemUnion) (loop.Reply, error) {
 	reply := loop.Reply{TokensIn: whole.Usage.InputTokens, TokensOut: whole.Usage.OutputTokens}
 	var text strings.Builder
@@ -61,7 +61,7 @@ func responseWhole(whole *responses.Response, status string, items []responses.R
 	return reply, nil
 }
 
-// incomplete gives the finish reason of a response that was cut short.
+// incomplete returns the finish reason of a response that was cut short.
 func incomplete(reason string) string {
 	switch reason {
 	case "max_output_tokens":
@@ -72,8 +72,8 @@ func incomplete(reason string) string {
 	return reason
 }
 
-// addItem adds what an item says. Reasoning, and what the endpoint has done on
-// its own, says nothing to the loop.
+// addItem adds the text or the call of an item to a reply. It ignores other items,
+// such as reasoning and the work of the endpoint's own tools.
 func addItem(reply *loop.Reply, text *strings.Builder, item *responses.ResponseOutputItemUnion) error {
 	switch item.Type {
 	case "message":
@@ -98,8 +98,8 @@ func addItem(reply *loop.Reply, text *strings.Builder, item *responses.ResponseO
 	return nil
 }
 
-// streamResponse reads a response in pieces. What counts is the response that
-// stands in the last event; of one without items, the items that came before.
+// streamResponse reads a response in pieces. The last event has the whole response;
+// if it has no items, the items of the earlier events count.
 func (m *model) streamResponse(ctx context.Context, params responses.ResponseNewParams, x *exchange, delta func(string)) (loop.Reply, error) {
 	stream := m.responses.NewStreaming(ctx, params, x.through())
 	defer stream.Close()

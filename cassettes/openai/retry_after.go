@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// retryAfter is the wait that a header asks for, 0 if it asks for none. A date
-// is seen from the header's own, and from now where it has none.
+// retryAfter returns the wait that a header asks for, 0 = none. A date is relative to
+// the header's own date, or to the current time if it has none.
 func retryAfter(h http.Header) time.Duration {
 	if d, ok := wait(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d
@@ -29,7 +29,7 @@ func retryAfter(h http.Header) time.Duration {
 	return max(until.Sub(from), 0)
 }
 
-// wait reads a number of units.
+// wait parses a number of units.
 func wait(text string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || math.IsNaN(n) {

@@ -88,10 +88,10 @@ func TestServedRepeatedID(t *testing.T) {
 // Every fault that the server knows is a failure, and none is a reply.
 func TestServedFailures(t *testing.T) {
 	const (
-		truncated = "truncated stream: it ended before the reply was whole"
+		truncated = "truncated stream: it ended before the reply was complete"
 		broken    = "the connection broke off in the middle of the answer"
 		closed    = "the connection was closed without an answer"
-		cutJSON   = "the answer breaks off: its JSON has no end"
+		cutJSON   = "the answer breaks off: its JSON is incomplete"
 	)
 	type told struct {
 		status int
@@ -136,9 +136,9 @@ func TestServedFailures(t *testing.T) {
 func TestServedWithoutFinish(t *testing.T) {
 	for w, want := range map[way]string{
 		ways[0]: "the answer has no finish reason",
-		ways[1]: "truncated stream: it ended before the reply was whole",
+		ways[1]: "truncated stream: it ended before the reply was complete",
 		ways[2]: "the answer is not whole: its status is in_progress",
-		ways[3]: "truncated stream: it ended before the reply was whole",
+		ways[3]: "truncated stream: it ended before the reply was complete",
 	} {
 		t.Run(w.String(), func(t *testing.T) {
 			step := fakes.Step{Text: "It is sunny.", Failures: []fakes.ModelFailure{{Wire: fakes.WireNoFinish}}}
@@ -304,7 +304,7 @@ func TestPlayedTruncatedStream(t *testing.T) {
 		t.Run(w.String(), func(t *testing.T) {
 			served(t, steps, func(t *testing.T, network http.RoundTripper, _ *[]serve.Entry) {
 				out, trace := played(t, w, cfg, network)
-				if !strings.Contains(trace, `failure m1 text="truncated stream: it ended before the reply was whole"`) || !strings.Contains(trace, "> note m1#1 event=broken-stream") {
+				if !strings.Contains(trace, `failure m1 text="truncated stream: it ended before the reply was complete"`) || !strings.Contains(trace, "> note m1#1 event=broken-stream") {
 					t.Errorf("the trace is\n%s", trace)
 				}
 				if out.Stop != loop.StopDone || out.ModelCalls != 2 || out.Answer != "It is sunny." {

@@ -35,7 +35,7 @@ func TestStatuses(t *testing.T) {
 		{"a detail", asJSON, `{"detail":"Not authenticated"}`, 401, "Not authenticated"},
 		{"HTML", "text/html", "<!DOCTYPE html><html><body>nginx</body></html>", 502, "Bad Gateway (the answer is HTML)"},
 		{"nothing", "", "", 500, "Internal Server Error (the answer is empty)"},
-		{"nothing, and a status without a name", "", "", 599, "no success (the answer is empty)"},
+		{"nothing, and a status without a name", "", "", 599, "not a success (the answer is empty)"},
 		{"plain text", "text/plain", "upstream timed out\n", 504, "Gateway Timeout: upstream timed out"},
 		{"JSON without a message", asJSON, `{"error":{}}`, 503, `Service Unavailable: {"error":{}}`},
 		{"broken JSON", asJSON, `{"error":{"message":"sl`, 429, `Too Many Requests: {"error":{"message":"sl`},
@@ -75,7 +75,7 @@ func TestRedirect(t *testing.T) {
 				http.Redirect(w, r, "/elsewhere", status)
 			})
 			r, _, err := reply(t, m)
-			failed(t, r, err, status, "the server redirects to /elsewhere, which is not followed: name the right base URL")
+			failed(t, r, err, status, "the server redirects to /elsewhere, which is not followed: use the right base URL")
 			if requests != 1 {
 				t.Errorf("%v: %d requests", w, requests)
 			}
@@ -83,13 +83,13 @@ func TestRedirect(t *testing.T) {
 	}
 	// Nor is what comes with it a reply.
 	r, _, err := reply(t, answering(t, chat, answer(300, asJSON, `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`)))
-	failed(t, r, err, 300, "the server redirects to nowhere, which is not followed: name the right base URL")
+	failed(t, r, err, 300, "the server redirects to nowhere, which is not followed: use the right base URL")
 }
 
 // What the library takes for a success, or for no error of the server's.
 func TestUnusableAnswers(t *testing.T) {
 	const (
-		truncated = "truncated stream: it ended before the reply was whole"
+		truncated = "truncated stream: it ended before the reply was complete"
 		html      = "<html><body>Log in</body></html>"
 		text      = `{"choices":[{"index":0,"delta":{"role":"assistant","content":"It is"},"finish_reason":null}]}`
 	)
@@ -100,19 +100,19 @@ func TestUnusableAnswers(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{"HTML", chat, "text/html", html, 0, "the answer is HTML instead of JSON: is the base URL that of an API?"},
-		{"HTML", responsesWhole, "text/html", html, 0, "the answer is HTML instead of JSON: is the base URL that of an API?"},
-		{"HTML", chatStream, "text/html", html, 0, "the answer is HTML instead of an event stream: is the base URL that of an API?"},
-		{"HTML", responsesStream, "text/html", html, 0, "the answer is HTML instead of an event stream: is the base URL that of an API?"},
+		{"HTML", chat, "text/html", html, 0, "the answer is HTML instead of JSON: check that the base URL is that of an API"},
+		{"HTML", responsesWhole, "text/html", html, 0, "the answer is HTML instead of JSON: check that the base URL is that of an API"},
+		{"HTML", chatStream, "text/html", html, 0, "the answer is HTML instead of an event stream: check that the base URL is that of an API"},
+		{"HTML", responsesStream, "text/html", html, 0, "the answer is HTML instead of an event stream: check that the base URL is that of an API"},
 		{"nothing", chat, asJSON, "", 0, "the answer is empty"},
 		{"nothing", responsesWhole, asJSON, " \n", 0, "the answer is empty"},
 		{"nothing", chatStream, asEvents, "", 0, truncated},
 		{"nothing", responsesStream, asEvents, "", 0, truncated},
-		{"truncated JSON", chat, asJSON, `{"choices":[{"message"`, 0, "the answer breaks off: its JSON has no end"},
-		{"truncated JSON", responsesWhole, asJSON, `{"output":[`, 0, "the answer breaks off: its JSON has no end"},
-		{"no JSON", chat, asJSON, `choices`, 0, "the answer is no JSON (at byte 1)"},
-		{"a JSON list", chat, asJSON, `[]`, 0, "the answer's JSON is not that of a reply"},
-		{"a JSON text", responsesWhole, asJSON, `"hello"`, 0, "the answer's JSON is not that of a reply"},
+		{"truncated JSON", chat, asJSON, `{"choices":[{"message"`, 0, "the answer breaks off: its JSON is incomplete"},
+		{"truncated JSON", responsesWhole, asJSON, `{"output":[`, 0, "the answer breaks off: its JSON is incomplete"},
+		{"no JSON", chat, asJSON, `choices`, 0, "the answer is not JSON (at byte 1)"},
+		{"a JSON list", chat, asJSON, `[]`, 0, "the answer's JSON is not a reply"},
+		{"a JSON text", responsesWhole, asJSON, `"hello"`, 0, "the answer's JSON is not a reply"},
 		{"null", chat, asJSON, `null`, 0, `the answer has no list "choices"`},
 		{"bytes after the JSON", chat, asJSON, `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]} {"b":1}`, 0, "something follows the JSON of the answer"},
 		{"bytes after the JSON", responsesWhole, asJSON, `{"status":"completed","output":[]}x`, 0, "something follows the JSON of the answer"},
@@ -121,10 +121,10 @@ func TestUnusableAnswers(t *testing.T) {
 		{"an empty choice", chat, asJSON, `{"choices":[{}]}`, 0, `the answer's choice has no "message"`},
 		{"null as the choice", chat, asJSON, `{"choices":[null]}`, 0, `the answer's choice has no "message"`},
 		{"no finish reason", chat, asJSON, `{"choices":[{"message":{"content":"x"}}]}`, 0, "the answer has no finish reason"},
-		{"content that is no text", chat, asJSON, `{"choices":[{"message":{"content":[{"text":"x"}]},"finish_reason":"stop"}]}`, 0, "the content of the answer is no text"},
-		{"content that is a number", chat, asJSON, `{"choices":[{"message":{"content":5},"finish_reason":"stop"}]}`, 0, "the content of the answer is no text"},
-		{"calls that are no list", chat, asJSON, `{"choices":[{"message":{"tool_calls":{}},"finish_reason":"stop"}]}`, 0, `"tool_calls" is no list`},
-		{"arguments that are a list", chat, asJSON, `{"choices":[{"message":{"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":[1]}}]},"finish_reason":"stop"}]}`, 0, "the arguments of a call are no text"},
+		{"content that is no text", chat, asJSON, `{"choices":[{"message":{"content":[{"text":"x"}]},"finish_reason":"stop"}]}`, 0, "the content of the answer is not a text"},
+		{"content that is a number", chat, asJSON, `{"choices":[{"message":{"content":5},"finish_reason":"stop"}]}`, 0, "the content of the answer is not a text"},
+		{"calls that are no list", chat, asJSON, `{"choices":[{"message":{"tool_calls":{}},"finish_reason":"stop"}]}`, 0, `"tool_calls" is not a list`},
+		{"arguments that are a list", chat, asJSON, `{"choices":[{"message":{"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":[1]}}]},"finish_reason":"stop"}]}`, 0, "the arguments of a call are not a text"},
 		{"output that is no list", responsesWhole, asJSON, `{"status":"completed","output":{}}`, 0, `the answer has no list "output"`},
 		{"no status", responsesWhole, asJSON, `{"output":[]}`, 0, "the answer has no status"},
 		{"another status", responsesWhole, asJSON, `{"status":"queued","output":[]}`, 0, "the answer is not whole: its status is queued"},
@@ -133,7 +133,7 @@ func TestUnusableAnswers(t *testing.T) {
 		{"an error with status 200", responsesWhole, asJSON, `{"error":{"message":"oh","type":"server_error"}}`, 500, "oh"},
 		{"an error with status 200", chatStream, asJSON, `{"error":{"message":"no","type":"invalid_request_error"}}`, 400, "no"},
 		{"an error with status 200", responsesStream, asJSON, `{"error":"no"}`, 0, "no"},
-		{"a whole reply instead of a stream", chatStream, asJSON, `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`, 0, "the answer is no event stream"},
+		{"a whole reply instead of a stream", chatStream, asJSON, `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`, 0, "the answer is not an event stream"},
 
 		{"cut between events", chatStream, asEvents, events(text, text), 0, truncated},
 		{"an empty line first", chatStream, asEvents, "\r\n" + events(text), 0, truncated},
@@ -142,16 +142,16 @@ func TestUnusableAnswers(t *testing.T) {
 		{"an error event", chatStream, asEvents, events(text, `{"error":{"message":"slow down","code":"rate_limit_exceeded"}}`), 429, "slow down"},
 		{"an error event with the key", chatStream, asEvents, events(`{"error":{"message":"bad ` + secret + `","type":"authentication_error"}}`), 401, "bad [key]"},
 		{"an error event without a message", chatStream, asEvents, events(`{"error":{}}`), 0, "the server sent an error without a message"},
-		{"an event that is no JSON", chatStream, asEvents, events(text, "{"), 0, "an event of the stream is no JSON"},
-		{"content that is no text", chatStream, asEvents, events(`{"choices":[{"index":0,"delta":{"content":["x"]}}]}`), 0, "the content of the answer is no text"},
-		{"arguments that are a number", chatStream, asEvents, events(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":1}}]}}]}`), 0, "the arguments of a call are no text"},
+		{"an event that is no JSON", chatStream, asEvents, events(text, "{"), 0, "an event of the stream is not JSON"},
+		{"content that is no text", chatStream, asEvents, events(`{"choices":[{"index":0,"delta":{"content":["x"]}}]}`), 0, "the content of the answer is not a text"},
+		{"arguments that are a number", chatStream, asEvents, events(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":1}}]}}]}`), 0, "the arguments of a call are not a text"},
 
 		{"cut between events", responsesStream, asEvents, typed(`{"type":"response.created","response":{"status":"in_progress"}}`, `{"type":"response.output_text.delta","delta":"It"}`), 0, truncated},
 		{"cut in an event", responsesStream, asEvents, `data: {"type":"response.completed","response":{"status":"comp`, 0, truncated},
 		{"an error event", responsesStream, asEvents, typed(`{"type":"error","code":"server_error","message":"oh","param":null}`), 500, "oh"},
 		{"an error event of the other kind", responsesStream, asEvents, typed(`{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`), 503, "busy"},
 		{"a failed response", responsesStream, asEvents, typed(`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"oh"}}}`), 500, "oh"},
-		{"an event that is no JSON", responsesStream, asEvents, "data: {\n\n", 0, "an event of the stream is no JSON"},
+		{"an event that is no JSON", responsesStream, asEvents, "data: {\n\n", 0, "an event of the stream is not JSON"},
 	} {
 		t.Run(test.name+"/"+test.way.String(), func(t *testing.T) {
 			r, _, err := reply(t, answering(t, test.way, answer(200, test.kind, test.body)))
