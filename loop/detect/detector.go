@@ -24,7 +24,7 @@ import (
 type Detector struct {
 	// Name is the stop with which the detector ends a run.
 	Name string `yaml:"name"`
-	// Record says what becomes a record: a call or a turn.
+	// Record says what becomes a record: a call, a turn or a reply.
 	Record Unit `yaml:"record"`
 	// Tools restricts the detector to the calls of some tools.
 	Tools ToolFilter `yaml:"tools"`
