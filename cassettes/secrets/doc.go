@@ -3,6 +3,10 @@
 // the house: cassettes, results, traces, reports, goldens, spans and warnings
 // pass through it as the last step before they are written or printed.
 //
+//	r, err := secrets.New(secrets.Options{})
+//	…
+//	fmt.Println(r.Text("Ask ada@example.org.")) // Ask [email-1].
+//
 // A [Redactor] finds
 //
 //   - keys and tokens, by the rules of gitleaks (gitleaks.toml) and some of our

@@ -1,6 +1,12 @@
 // Package tape records the HTTP traffic of a conversation with a model in a
 // cassette, and plays it without a network.
 //
+//	transport, err := tape.Begin("refund.cassette.yaml", tape.Once, http.DefaultTransport, redactor)
+//	…
+//	client := &http.Client{Transport: transport}
+//	… // the conversation
+//	err = transport.Save(transport.Head()) // if transport.Recorded() > 0
+//
 // A cassette is a file of go-vcr (version 1) between two comments of ours:
 //
 //	# agentbench: {"format":"agentbench.cassette/v1", …}
