@@ -96,12 +96,12 @@ func TestEditIsBounded(t *testing.T) {
 	never := func(int) bool { return false }
 	al := &alignment{n: 1 << 20, m: 1 << 20, equal: func(int, int) bool { return false }, freeOut: never, freeIn: never}
 	if _, ok := al.shortest(); ok {
-		t.Error("two million lines that all differ are more than can be told")
+		t.Error("aligned two million lines that all differ")
 	}
 	always := func(int) bool { return true }
 	al = &alignment{n: 1 << 20, m: 1 << 20, equal: func(int, int) bool { return false }, freeOut: always, freeIn: never}
 	if _, ok := al.shortest(); ok {
-		t.Error("a million lines that all come new are more than can be told")
+		t.Error("aligned a million lines that are all new")
 	}
 	// Exactly as many as are looked for, and one more.
 	for n, want := range map[int]bool{maxEdits: true, maxEdits + 1: false} {

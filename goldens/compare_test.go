@@ -79,7 +79,7 @@ func allowances(t *testing.T, texts ...string) (all []Allowance) {
 	return all
 }
 
-// line gives the text of a line that a call stands in.
+// line returns the text of a line that holds a call.
 func callLine(ref, path string) string {
 	return fmt.Sprintf("          > call %s name=read args=`{\"path\":%q}`\n", ref, path)
 }
@@ -263,7 +263,7 @@ func TestUnused(t *testing.T) {
 	}
 }
 
-// An allowance may stand in a golden that several goroutines compare with.
+// Several goroutines can compare with a golden that has an allowance.
 func TestCompareChangesNothing(t *testing.T) {
 	g := &Golden{Trace: batch, Terms: Terms{Mode: Unordered, Allow: allowances(t, "field *.time", "argument * $.x", "retries", `text *.text "A"`, "field reply.in within 2")}}
 	trace := parseTrace(t, swapped)
@@ -277,8 +277,8 @@ func TestCompareChangesNothing(t *testing.T) {
 	}
 }
 
-// Permissions are asked in the order of the calls: with another order they have
-// other numbers, which unordered does not mind. Who was denied, it does.
+// Permissions are asked in the order of the calls: with another order they have other
+// numbers, which unordered permits. It does not permit another call to be denied.
 func TestUnorderedGates(t *testing.T) {
 	run := func(first, second, deny string) string {
 		var b strings.Builder

@@ -15,7 +15,7 @@ func TestDiffering(t *testing.T) {
 		{"ab\nc\n", "ac\nc\n", "ab\n", "ac\n"},
 		{"a\nb\n", "a\n", "b\n", ""},
 		{"a\na\na\n", "a\na\n", "a\n", ""},
-		{"x\nb\n", "yx\nb\n", "x\n", "yx\n"}, // the end x is no whole line
+		{"x\nb\n", "yx\nb\n", "x\n", "yx\n"}, // the end x is not a whole line
 		{"a\nb", "a\nb\n", "b", "b\n"},
 		{long + "x\n" + long, long + "y\n" + long, "x\n", "y\n"},
 		{long, long + long, "", long},

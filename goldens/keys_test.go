@@ -48,8 +48,8 @@ func TestKeysAreComplete(t *testing.T) {
 	}
 }
 
-// A key is written as it stands in a trace: with = behind it, unless it is a
-// word by itself or has none.
+// A key is written as in a trace: followed by =, unless it is a word by itself or has
+// none.
 func TestKeysAreThoseOfTraces(t *testing.T) {
 	for name, k := range keys {
 		var text string

@@ -49,8 +49,8 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// survives says what is wrong with how a mutant is told from the golden, ""
-// if nothing is.
+// survives says what is wrong with how a mutant is distinguished from the golden, "" if
+// nothing is.
 func (m *mutant) survives(golden *Golden, lines []string) string {
 	edited := *golden
 	edited.Trace = m.trace
@@ -73,7 +73,7 @@ func (m *mutant) survives(golden *Golden, lines []string) string {
 	return ""
 }
 
-// mutants gives every mutant of a trace. Cutting off is the one edit that takes
+// mutants returns every mutant of a trace. Cutting off is the one edit that takes
 // longer the longer the trace is, so that of long ones not every line is cut.
 func mutants(text string, lines []string) func(yield func(*mutant) bool) {
 	return func(yield func(*mutant) bool) {

@@ -10,7 +10,7 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// tried gives a variant's results: of so many runaways that many caught, after
+// tried returns a variant's results: of so many runaways that many caught, after
 // that many calls, and of so many healthy runs that many stopped.
 func tried(variant string, runaways, caught, calls, healthy, stopped int) []*scenarios.Result {
 	var out []*scenarios.Result
@@ -54,7 +54,7 @@ func TestChoiceRanks(t *testing.T) {
 		// 90 − 0, 40 − 10, and 100 − 30 points
 		{"balance", [][]*scenarios.Result{tried("weak", 10, 4, 5, 10, 1), tried("good", 10, 9, 5, 10, 0), tried("strict", 10, 10, 5, 10, 3)}, "good strict weak<good"},
 		{"as good, in fewer calls", [][]*scenarios.Result{tried("slow", 10, 9, 8, 10, 0), tried("fast", 10, 9, 4, 10, 0)}, "fast slow"},
-		{"in the order given if nothing tells them apart", [][]*scenarios.Result{tried("b", 4, 2, 5, 4, 1), tried("a", 4, 2, 5, 4, 1)}, "b a"},
+		{"in the order given if nothing distinguishes them", [][]*scenarios.Result{tried("b", 4, 2, 5, 4, 1), tried("a", 4, 2, 5, 4, 1)}, "b a"},
 		{"runaways alone", [][]*scenarios.Result{tried("a", 4, 1, 5, 0, 0), tried("b", 4, 3, 5, 0, 0)}, "b a<b"},
 		{"other scenarios", [][]*scenarios.Result{tried("a", 4, 1, 5, 0, 0), tried("b", 4, 3, 5, 0, 0), tried("c", 0, 0, 0, 9, 0)}, "b a<b"},
 		{"one variant", [][]*scenarios.Result{tried("a", 4, 1, 5, 4, 0)}, "a"},
@@ -70,9 +70,10 @@ func TestChoiceRanks(t *testing.T) {
 func TestAdvice(t *testing.T) {
 	r := folded(t, &Fold{}, slices.Concat(tried("weak", 10, 4, 5, 10, 1), tried("good", 10, 9, 5, 10, 0), tried("strict", 10, 10, 5, 10, 3))...)
 	got := newChoice(r).advice()
-	// Wilson: 9 of 10 is 59.6–98.2 %, 0 of 10 is 0–27.8 %, 10 of 10 72.2–100 %, 3 of 10 10.8–60.3 %.
-	// Beside weak, good catches 5 scenarios more and none less: p = 2/2^5 = .0625.
-	// strict catches 6 more: 2/2^6 = .03125, which Holm doubles. Both come to .0625.
+	// Wilson: 9 of 10 is 59.6–98.2 %, 0 of 10 is 0–27.8 %, 10 of 10 72.2–100 %, 3 of 10
+	// 10.8–60.3 %. Beside weak, good catches 5 scenarios more and none less: p = 2/2^5
+	// = .0625. strict catches 6 more: 2/2^6 = .03125, which Holm doubles. Both are
+	// .0625.
 	want := []string{
 		"It catches 9 of 10 runaways (90 %; 95 % interval 60–98 %) and stops 0 of 10 healthy runs (0 %; 95 % interval 0–28 %).",
 		"No variant is ahead of it in the balance of both, the share of runaways caught minus the share of healthy runs stopped: 90 points against 70 points for the next, strict.",

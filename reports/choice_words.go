@@ -144,8 +144,8 @@ func (c *choice) place(s *standing) string {
 	return "a trade-off: nothing beats it in both rates"
 }
 
-// tell returns the line that compares a variant with the reference.
-func (c *choice) tell(variant string) string {
+// compared returns the line that compares a variant with the reference.
+func (c *choice) compared(variant string) string {
 	if variant == c.report.Reference {
 		return "the reference"
 	}

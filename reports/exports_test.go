@@ -39,7 +39,7 @@ func troubled(t *testing.T) *Report {
 	return folded(t, &Fold{Keep: true, Repeat: func(r *scenarios.Result) string { return "agentbench explain '" + r.Scenario + "'" }}, failed, dark, passed, seen)
 }
 
-// What stands in code and what is escaped is no mark of Markdown.
+// Code and escaped text are not marks of Markdown.
 var (
 	regexpCode    = regexp.MustCompile("`+ .*? `+\n")
 	regexpEscaped = regexp.MustCompile(`\\.`)
@@ -194,7 +194,7 @@ func TestSARIF(t *testing.T) {
 	if len(run.Results[0].Locations) != 0 {
 		t.Error("a result without a file has no location")
 	}
-	// A space and a colon in a path are escaped, so that a: is no scheme.
+	// A space and a colon in a path are escaped, so that a: is not a scheme.
 	where := run.Results[1].Locations[0].PhysicalLocation
 	if where.ArtifactLocation.URI != "dir/a%20b,c:d.yaml" || where.Region.StartLine != 3 {
 		t.Errorf("location %+v", where)
@@ -235,7 +235,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// The results of a report are a results file that gives the same report.
+// The results of a report are a results file that leads to the same report.
 func TestResultsRoundTrip(t *testing.T) {
 	r := troubled(t)
 	text := export(t, func(b *bytes.Buffer) error { return WriteResults(b, r) })

@@ -10,8 +10,8 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// What struck every world is told, whatever the order it was named in, and stays
-// in the header of merged results.
+// A report names the faults laid over every world, in any order they were named in, and
+// stays in the header of merged results.
 func TestFaultsAreCarried(t *testing.T) {
 	f := &Fold{}
 	for _, faults := range [][]string{{"drop model 3", "drop call 1"}, {"drop call 1", "drop model 3"}} {
@@ -25,7 +25,7 @@ func TestFaultsAreCarried(t *testing.T) {
 		t.Errorf("the report says %v, its header %v", r.Faults, r.Header.Faults)
 	}
 	if want := "every world had the faults drop call 1, drop model 3: trials are judged by their label"; !slices.Contains(r.Warnings, want) {
-		t.Errorf("%q does not tell of them", r.Warnings)
+		t.Errorf("%q does not name them", r.Warnings)
 	}
 }
 
@@ -38,7 +38,7 @@ func TestFaultsAreNotMixed(t *testing.T) {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	if err := f.Header(&scenarios.Header{Kind: kindFuzz}); err != nil {
-		t.Errorf("results of fuzz stand beside any others: %v", err)
+		t.Errorf("results of fuzz can be counted together with any others: %v", err)
 	}
 }
 

@@ -111,9 +111,9 @@ func TestSpent(t *testing.T) {
 	}
 }
 
-// Two lines that tell of their tools and one that does not: 10 calls, 8 without
-// an error, 9 that kept their schema, 14 tries: 4/10 retries a call. Of 20 calls
-// 19 are within the bucket of 200 ms, so that the 95th percentile is there.
+// Two lines that have codes of their tools and one that does not: 10 calls, 8 without
+// an error, 9 that kept their schema, 14 tries: 4/10 retries a call. Of 20 calls 19 are
+// within the bucket of 200 ms, so that the 95th percentile is there.
 func TestTools(t *testing.T) {
 	a := endedIn("s/a", "v", scenarios.Healthy, 1, loop.Done, 6)
 	a.Tries, a.SchemaOK, a.Repairs, a.RepairsOK = 9, 5, 4, 3
@@ -129,7 +129,7 @@ func TestTools(t *testing.T) {
 	}
 	none := folded(t, &Fold{}, endedIn("s/c", "v", scenarios.Healthy, 1, loop.Done, 100)).Tools[0]
 	if none.Calls != 100 || none.StepSuccess.Known() || none.P95MS.Known() || none.RepairSuccess.Known() {
-		t.Errorf("%+v: what nobody tells is unknown", none)
+		t.Errorf("%+v: figures without data are unknown", none)
 	}
 }
 
@@ -208,6 +208,6 @@ func TestFigure(t *testing.T) {
 	}
 	var f Figure
 	if err := json.Unmarshal([]byte(`"x"`), &f); err == nil {
-		t.Error("a text is no figure")
+		t.Error("a text is not a figure")
 	}
 }

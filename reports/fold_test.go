@@ -19,7 +19,7 @@ func endedIn(scenario, variant string, label scenarios.Label, seed uint64, state
 		EndState: state, Stop: "x", Calls: calls, Asked: calls, Verdict: scenarios.Unjudged, Random: true}
 }
 
-// folded gives the report of some results.
+// folded returns the report of some results.
 func folded(t *testing.T, f *Fold, results ...*scenarios.Result) *Report {
 	t.Helper()
 	for _, r := range results {
@@ -145,9 +145,9 @@ func TestTrialsOfAScenarioAreAveraged(t *testing.T) {
 	}
 }
 
-// One scenario that differs is no evidence, however many seeds it was tried
-// with: the sign test has one pair, and p = 2·½ = 1. Six that all differ one way
-// are: p = 2·(½)⁶ = .03125.
+// One scenario that differs is not evidence, however many seeds it was tried with: the
+// sign test has one pair, and p = 2·½ = 1. Six that all differ one way are: p = 2·(½)⁶
+// = .03125.
 func TestSeedsAreNoEvidence(t *testing.T) {
 	f := &Fold{}
 	for seed := range uint64(50) {
@@ -246,7 +246,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 			f.Add(endedIn("s/a", "v", scenarios.Healthy, 1, loop.Done, 1))
 			return f.Add(endedIn("s/a", "w", scenarios.Runaway, 1, loop.Done, 1))
 		}, `"s/a" is labelled "runaway" here and "healthy" before`},
-		{"a word that is no end state", func(f *Fold) error { return f.Add(endedIn("s/a", "v", "", 1, "done", 1)) },
+		{"a word that is not an end state", func(f *Fold) error { return f.Add(endedIn("s/a", "v", "", 1, "done", 1)) },
 			`end_state must be one of BUDGET_EXCEEDED, CANCELLED, CEILING, CLARIFY_NEEDED, DONE, ERROR_LIMIT, LOOP_DETECTED, MODEL_FAILED, RECORDING_ENDED, UNRECOVERABLE_TOOL_CONTRACT, not "done"`},
 		{"a number that cannot be", func(f *Fold) error {
 			r := endedIn("s/a", "v", "", 1, loop.Done, 1)
@@ -285,11 +285,11 @@ func TestWhatDoesNotFit(t *testing.T) {
 		}
 	}
 	if err := f.Header(&scenarios.Header{Kind: "fuzz"}); err != nil {
-		t.Errorf("results of fuzz stand beside any others: %v", err)
+		t.Errorf("results of fuzz can be counted together with any others: %v", err)
 	}
 }
 
-// A header promises trials; those that are missing are told, as are shards.
+// A header promises trials; those that are missing are reported, as are shards.
 func TestMissingResultsAreTold(t *testing.T) {
 	f := &Fold{}
 	f.Header(&scenarios.Header{Shard: "2/3", Trials: 5})

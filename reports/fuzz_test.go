@@ -302,7 +302,7 @@ func FuzzAnnotations(f *testing.F) {
 		for line := range strings.Lines(exported(t, s, WriteAnnotations)) {
 			n++
 			if !strings.HasPrefix(line, "::error ") && !strings.HasPrefix(line, "::warning ") && !strings.HasPrefix(line, "::notice ") && !strings.HasPrefix(line, "::warning::") {
-				t.Errorf("a line that is no annotation: %q", line)
+				t.Errorf("a line that is not an annotation: %q", line)
 			}
 			if steers(line) {
 				t.Errorf("control characters in %q", line)

@@ -10,7 +10,7 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// judged is a result with the verdict that its label gives it.
+// judged is a result with the verdict that follows from its label.
 func judged(scenario, variant string, label scenarios.Label, state loop.EndState, calls int) *scenarios.Result {
 	r := endedIn(scenario, variant, label, 1, state, calls)
 	r.Verdict = scenarios.Pass

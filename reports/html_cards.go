@@ -63,7 +63,7 @@ func (p *page) choose(c *choice) {
 }
 
 func (c *choice) card(s *standing) card {
-	k := card{Variant: text.Line(s.variant), Class: c.class(s.variant), Best: s.variant == c.best(), Beside: c.tell(s.variant)}
+	k := card{Variant: text.Line(s.variant), Class: c.class(s.variant), Best: s.variant == c.best(), Beside: c.compared(s.variant)}
 	var indented bytes.Buffer
 	if json.Indent(&indented, c.report.Header.Variants[s.variant], "", "  ") == nil {
 		k.Settings = text.Lines(indented.String())

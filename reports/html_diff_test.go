@@ -20,7 +20,7 @@ func mismatched() *scenarios.Result {
 	return r
 }
 
-// diffs gives the text of all diffs of a page by the id of what holds them.
+// diffs returns the text of all diffs of a page by the id of what holds them.
 func diffs(t *testing.T, page string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -58,7 +58,7 @@ func TestHTMLShowsTheDiffOfAGolden(t *testing.T) {
 	}
 }
 
-// Where the trace was not kept the diff stands at the failure.
+// If the trace was not kept, the diff is shown with the failure.
 func TestHTMLShowsTheDiffWithoutATrace(t *testing.T) {
 	r := mismatched()
 	r.Trace = ""

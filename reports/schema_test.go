@@ -54,7 +54,7 @@ func generate(t *testing.T) []byte {
 	return append(text, '\n')
 }
 
-// schemaOf gives the schema of words and figures, nil for other types.
+// schemaOf returns the schema of words and figures, nil for other types.
 func schemaOf(t reflect.Type) *generator.Schema {
 	var words []any
 	switch t {

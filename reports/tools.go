@@ -7,8 +7,8 @@ const succeeded = "None"
 
 // toolTotals adds up what the tools did over all trials of a variant.
 type toolTotals struct {
-	calls, told       int // executed calls; those of results that have codes
-	tries, schemaOK   int // of the calls told
+	calls, withCodes  int // executed calls; those of results that have codes
+	tries, schemaOK   int // of the calls withCodes
 	repairs, repaired int
 	codes             map[string]int
 	took              map[float64]int // upper bound in ms → calls
@@ -28,7 +28,7 @@ func (t *toolTotals) add(r *scenarios.Result) {
 	if len(r.Codes) == 0 {
 		return
 	}
-	t.told += r.Calls
+	t.withCodes += r.Calls
 	t.tries += r.Tries
 	t.schemaOK += r.SchemaOK
 	for code, n := range r.Codes {
@@ -39,7 +39,7 @@ func (t *toolTotals) add(r *scenarios.Result) {
 // figures gives the totals as a report has them.
 func (t *toolTotals) figures(variant string) Tools {
 	out := Tools{Variant: variant, Calls: t.calls, Repairs: t.repairs, RepairSuccess: ratio(t.repaired, t.repairs),
-		SchemaOK: ratio(t.schemaOK, t.told), MeanRetries: ratio(t.tries-t.told, t.told), P95MS: quantile(t.took, 0.95), Codes: map[string]int{}}
+		SchemaOK: ratio(t.schemaOK, t.withCodes), MeanRetries: ratio(t.tries-t.withCodes, t.withCodes), P95MS: quantile(t.took, 0.95), Codes: map[string]int{}}
 	all := 0
 	for code, n := range t.codes {
 		all += n

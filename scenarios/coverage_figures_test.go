@@ -17,7 +17,7 @@ func TestCoverageMatrix(t *testing.T) {
 	before, rest, ok := strings.Cut(text, matrixBegin)
 	got, after, ok2 := strings.Cut(rest, matrixEnd)
 	if !ok || !ok2 {
-		t.Fatalf("the matrix does not stand between %q and %q", matrixBegin, matrixEnd)
+		t.Fatalf("the matrix is not between %q and %q", matrixBegin, matrixEnd)
 	}
 	want := matrix(t)
 	if got == want {

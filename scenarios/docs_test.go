@@ -13,7 +13,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// yamlBlocks gives the examples of a Markdown file.
+// yamlBlocks returns the examples of a Markdown file.
 func yamlBlocks(t *testing.T, name string) []string {
 	t.Helper()
 	text, err := os.ReadFile(name)

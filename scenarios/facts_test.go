@@ -25,7 +25,7 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// No bound is below what it stands for, nor more than 5 % above, and bounds are
+// No bound is below a latency of its bucket, nor more than 5 % above, and bounds are
 // their own.
 func TestBucketError(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))

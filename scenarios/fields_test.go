@@ -62,8 +62,8 @@ func uses(n ast.Node, at keyPath, used map[keyPath]bool) {
 	}
 }
 
-// Each key of the language stands in an embedded scenario, or in the one of the
-// documentation, which is run as well; those of a config may stand in a preset.
+// Each key of the language is used in an embedded scenario, or in the one of the
+// documentation, which is run as well. Keys of a config can be in a preset.
 func TestEachKeyIsUsed(t *testing.T) {
 	all, err := Load()
 	if err != nil {
@@ -87,11 +87,11 @@ func TestEachKeyIsUsed(t *testing.T) {
 	}
 }
 
-// wrong is no value of any key.
+// wrong is not a valid value of any key.
 const wrong = "[[1]]"
 
-// broken writes a file whose last line holds a wrong value at a key, and gives
-// the column of that value.
+// broken writes a file whose last line holds a wrong value at a key, and returns the
+// column of that value.
 func broken(key keyPath) (text string, column int) {
 	steps := strings.Split(string(key), ".")
 	line := wrong
@@ -110,7 +110,7 @@ func broken(key keyPath) (text string, column int) {
 	return text + line + "\n", strings.Index(line, wrong) + 1
 }
 
-// entryOf names what stands in lists that do not name their entries by the key.
+// entryOf names the entries of lists that are not named after their key.
 var entryOf = map[string]string{"calls": "a call", "must": "event", "must_not": "event"}
 
 // Each key of the language has a value that is refused, at its place and by its

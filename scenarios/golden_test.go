@@ -64,7 +64,7 @@ func TestBrokenAllowanceAmongOtherMistakes(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if ms[0].Line != 3 || ms[2].Line != 18 {
-		t.Errorf("the others stand in the lines %d and %d, want 3 and 18", ms[0].Line, ms[2].Line)
+		t.Errorf("the others are in the lines %d and %d, want 3 and 18", ms[0].Line, ms[2].Line)
 	}
 }
 

@@ -297,7 +297,7 @@ func TestShelf(t *testing.T) {
 	if want := []string{"one.hpd-agent.golden match", "one.none.golden match", "two.hpd-agent.golden missing", "two.none.golden mismatch", ". off", "off.none.golden match"}; !slices.Equal(words, want) {
 		t.Errorf("got %q\nwant %q", words, want)
 	}
-	if len(shelf.Broken) != 1 { // two.none.golden is what a check told of
+	if len(shelf.Broken) != 1 { // a check reported two.none.golden
 		t.Errorf("broken are %v", shelf.Broken)
 	}
 

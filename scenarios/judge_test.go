@@ -265,8 +265,7 @@ func TestTrialThatCannotRun(t *testing.T) {
 	}
 }
 
-// A session that did not come to its end is told by what was found, whatever
-// else was.
+// BrokeOff recognises a session that did not finish by the rules of its findings.
 func TestBrokeOff(t *testing.T) {
 	for rule, want := range map[string]bool{"cassette": true, "ran-dry": true, "interrupted": true, "invalid": true, "panic": true,
 		"label": false, "golden": false, "turns": false, "not-fired": false} {

@@ -107,7 +107,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"count below its least", "{result: other}", "{result: other, times: 0}", `10:32: times must be 1 or more, not 0`},
 		{"status that is none", "{text: hello}", "{text: hello, failures: [{status: 200}]}", `12:39: status must be 400 or more, not 200`},
 		{"negative cost", "{text: hello}", "{text: hello, cost_usd: -0.5}", `12:29: cost_usd must be from 0 to 1000000, not -0.5`},
-		{"repeat that is no number", "{text: hello}", "{text: hello, repeat: forevr}", `12:27: repeat must be a number or forever, not "forevr" (did you mean forever?)`},
+		{"repeat that is not a number", "{text: hello}", "{text: hello, repeat: forevr}", `12:27: repeat must be a number or forever, not "forevr" (did you mean forever?)`},
 		{"repeat of nothing", "{text: hello}", "{text: hello, repeat: 0}", `12:27: repeat must be 1 or more, not 0 (for no end write forever)`},
 		{"result of many characters", "{result: other}", "{result: other, result_chars: 99999999}", `10:39: result_chars must be at most 16777216, not 99999999`},
 

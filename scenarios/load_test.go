@@ -109,7 +109,7 @@ expect:
 	if d := cmp.Diff(want, all[0], cmpopts.IgnoreUnexported(Scenario{})); d != "" {
 		t.Error(d)
 	}
-	// Numbers of when stay as they are written, texts are no numbers.
+	// Numbers of when stay as they are written. Texts are not numbers.
 	got := string(appendAny(all[0].Script.Tools[0].Answers[0].When))
 	if want := `{"b":true,"l":[1.50],"n":12345678901234567890,"s":"1","z":null}`; got != want {
 		t.Errorf("when is %s, want %s", got, want)

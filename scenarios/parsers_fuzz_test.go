@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Results that are read and written again are the same when they are read once
-// more; what cannot be read is told with its line.
+// Results that are read and written again are the same when they are read once more;
+// text that cannot be read is reported with its line.
 func FuzzReadResults(f *testing.F) {
 	f.Add([]byte(`{"type":"header","schema":"` + ResultsSchema + `","seed":1}` + "\n" +
 		`{"type":"trial","scenario":"a/b","label":"healthy","variant":"v","end_state":"DONE","calls":1,"codes":{"None":1},"tool_ms":[],"findings":[{"rule":"x","diff":{"edit":[{"out":true}]}}],"trace":"   0.000s tick\n"}` + "\n"))
@@ -42,9 +42,9 @@ func rewritten(data []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// A variant's file gives a config that is valid, and the same when it is written
-// down as changes to the preset none and read again; or mistakes that have a
-// place in it.
+// A variant's file leads to a config that is valid, and the same when it is written
+// down as changes to the preset none and read again; or mistakes that have a place in
+// it.
 func FuzzVariant(f *testing.F) {
 	for _, name := range Presets() {
 		f.Add(presetText(name))

@@ -49,7 +49,7 @@ func rotation(words string, n int) *fakes.Script {
 func TestPresetDetails(t *testing.T) {
 	for _, c := range []struct{ preset, statement, words, want string }{
 		{"meai", "a mixed batch counts as failing", "F,A", "E4"},
-		{"meai", "an unknown function is no error, and sets the count to 0", "F F F Nowhere", "F40"},
+		{"meai", "an unknown function is not an error, and sets the count to 0", "F F F Nowhere", "F40"},
 		{"meai", "nor is a tool that returns an error as text", "Says#", "F40"},
 		{"meai", "a function that is not there is bounded by 40 alone", "Nowhere", "F40"},
 		{"cline", "any success in the turn sets the mistakes to 0", "F#,A#", "-"},
@@ -64,7 +64,7 @@ func TestPresetDetails(t *testing.T) {
 		{"gemini-cli-2026", "a cycle of six: never", "A B C D E F", "-"},
 		{"gemini-cli-2025", "any different call sets the count to 1", "A A A A B", "-"},
 		{"openhands-v1", "the text of an error is not compared", "Fnew", "N3 S4"},
-		{"openhands-v1", "an observation that says it failed is no error", "Says", "S4"},
+		{"openhands-v1", "an observation that says it failed is not an error", "Says", "S4"},
 		{"openhands-v1", "an unknown tool is one", "Nowhere", "N3 S4"},
 		{"openhands-v1", "a success in between breaks it", "Fnew Fnew New", "-"},
 		{"openhands-v0", "what a command printed is not looked at", "execute_bash", "S4"},
@@ -93,7 +93,7 @@ func TestPresetDetails(t *testing.T) {
 		{"qwen-code-heuristics", "one tool eight times in a row", "New#", "S8"},
 		{"qwen-code", "which the rule that is always on does not see", "New#", "-"},
 		{"zeroclaw", "by tool names, whatever arguments and results", "New# Fnew#", "N8 V10 S12"},
-		{"hermes-agent", "a read with equal arguments and result: told at 2", "read_file", "N2 S5"},
+		{"hermes-agent", "a read with equal arguments and result: nudged at 2", "read_file", "N2 S5"},
 		{"hermes-agent", "with other calls between the reads, blocked after 5", "read_file New#", "N3 S11"},
 		{"hermes-agent", "an exact call that fails, other texts: blocked after 5", "patch", "N2 S6"},
 		{"hermes-agent", "a tool that fails, whatever the arguments", "patch#", "N3 S8"},
@@ -119,7 +119,7 @@ func TestPresetDetailsGoOn(t *testing.T) {
 		{"crewai", "veto", "A", []int{2, 3, 4, 24}, []int{1}},             // every further one
 		{"crewai", "veto", "A A B", []int{2, 5, 8}, []int{3, 4, 6, 7}},    // of each pair the second
 		{"openclaw", "veto", "A", []int{21, 22, 30, 31, 40}, []int{20}},   // a veto goes on with the streak
-		{"zeroclaw", "nudge", "A# A#", []int{5, 6}, []int{4}},             // told once more where it blocks
+		{"zeroclaw", "nudge", "A# A#", []int{5, 6}, []int{4}},             // nudged once more where it blocks
 		{"openclaw", "nudge", "A B", []int{10}, []int{9, 11, 12, 13, 14}}, // a warning once
 	} {
 		p := play(t, presetOf(t, c.preset), rotation(c.words, presetRequests), presetRequests+1)

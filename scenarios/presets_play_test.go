@@ -132,12 +132,12 @@ func (p *played) hadLastWord(i int) bool {
 	return false
 }
 
-// letters stand for acts in a cell; a stop's letter is that of its end state.
+// letters are the acts in a cell; a stop's letter is that of its end state.
 var letters = map[string]string{"nudge": "N", "veto": "V", "ask": "K", "final-answer": "F", "grace": "G"}
 
-// cell tells of each act where it came first, such as "N3 S5": N nudge, V veto,
-// K ask, F final-answer, G grace, S stopped by a detector, E by the error limit,
-// T by the turn limit, L by the call limit; "-" if nothing acted.
+// cell returns where each act came first, such as "N3 S5": N nudge, V veto, K ask, F
+// final-answer, G grace, S stopped by a detector, E by the error limit, T by the turn
+// limit, L by the call limit; "-" if nothing acted.
 func (p *played) cell() string {
 	var parts []string
 	seen := map[string]bool{}

@@ -92,7 +92,7 @@ var (
 
 var mutations = []mutation{keyOrder, whiteSpace, trailingZero, timestamp, requestID, reasoning, callID, oneID}
 
-// permuted gives the arguments with their keys in the n-th of 120 orders.
+// permuted returns the arguments with their keys in the n-th of 120 orders.
 func permuted(n int) string {
 	fields := strings.Split(strings.Trim(plainArgs, "{}"), ",")
 	var out []string

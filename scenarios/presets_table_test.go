@@ -79,7 +79,7 @@ deer-flow            | N3 F5      | N3 F5      | N3 F5      | N5 F9      | N7 F1
 //   - CrewAI refuses every further equal call, until its cap of 25.
 //   - recommended: fails: the fifth call is vetoed, and what is vetoed is no
 //     failing turn, so that the error limit of 5 is not reached.
-//   - hermes fails: told at the second failure of the exact call; the fifth equal
+//   - hermes fails: nudged at the second failure of the exact call; the fifth equal
 //     result in a row halts.
 
 // presetFresh is what each preset does where every call has new arguments, for

@@ -73,7 +73,7 @@ func checkModelDeadline(t *testing.T, c loop.Config, limit time.Duration, step f
 	}
 }
 
-// schedule gives the waits of a formula in whole terms, without jitter: base,
+// schedule returns the waits of a formula in whole terms, without jitter: base,
 // then as the backoff says, none above the cap.
 func schedule(b loop.Backoff, base, limit time.Duration, n int) (waits []time.Duration) {
 	wait := base
@@ -127,7 +127,7 @@ func checkRetry(t *testing.T, cfg loop.Config) {
 	}
 }
 
-// waits gives the times between the end of a try and the start of the next.
+// waits returns the times between the end of a try and the start of the next.
 func (p *played) waits(kind loop.EffectKind) (waits []time.Duration) {
 	var ended time.Duration
 	for i := range p.trace {

@@ -17,7 +17,7 @@ import (
 
 const recommendedFile = "variants/recommended.yaml"
 
-// The suites' figures in the comment of recommended stand between these lines.
+// The suites' figures in the comment of recommended are between these lines.
 const (
 	suitesBegin = "# On the embedded suites:\n"
 	suitesEnd   = "#\n# On recorded runs"
@@ -66,7 +66,7 @@ func TestRecommendedFigures(t *testing.T) {
 	before, rest, ok := strings.Cut(string(text), suitesBegin)
 	got, after, ok2 := strings.Cut(rest, suitesEnd)
 	if !ok || !ok2 {
-		t.Fatalf("%s: the figures do not stand between %q and %q", recommendedFile, suitesBegin, suitesEnd)
+		t.Fatalf("%s: the figures are not between %q and %q", recommendedFile, suitesBegin, suitesEnd)
 	}
 	if got == want {
 		return

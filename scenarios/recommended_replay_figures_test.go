@@ -17,8 +17,7 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// realRuns holds recorded runs of real agents. They are no part of the
-// repository.
+// realRuns holds recorded runs of real agents. They are not part of the repository.
 const realRuns = "../../shared/data/trajectories"
 
 // The figures on recorded runs in the comment of recommended are those that a
@@ -98,8 +97,8 @@ func replayFigures(t *testing.T) string {
 	return b.String()
 }
 
-// group tells how many were stopped, and how many of these went on to a call
-// that they had not made before.
+// group says how many were stopped, and how many of these went on to a call that they
+// had not made before.
 func group(g reports.GroupReplay) string {
 	return fmt.Sprintf("%d of %d (%d)", g.Stopped, g.Runs, g.WentOn)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Secrets are made of parts, so that none stands in this repository.
+// Secrets are joined from parts, so that this repository contains none.
 var (
 	mail = "jane@mail." + "example.org"
 	pat  = "gh" + "p_" + strings.Repeat("a1B2c3D4e5F6", 3)

@@ -100,8 +100,8 @@ func Run(ctx context.Context, o Options, each func(*Result) error) error {
 	return inorder.Run(ctx, inorder.Options{Workers: o.Workers, Chunk: trialsPerChunk}, o.trials(), o.make, each)
 }
 
-// Nobody keeps the trace of a trial, so one trial records into the memory of
-// another. keptRecords bounds what is held from one to the next.
+// traces holds traces for reuse, since no trial keeps its trace. Traces of more than
+// keptRecords records are not reused.
 var traces = sync.Pool{New: func() any { return new(loop.Trace) }}
 
 const keptRecords = 1 << 13

@@ -98,7 +98,7 @@ func TestOrderAndSeeds(t *testing.T) {
 	}
 }
 
-// A backoff that draws makes a trial random, if it can come to a retry.
+// A backoff that draws makes a trial random, if a retry is possible.
 func TestJitterIsRandom(t *testing.T) {
 	cfg := loop.Default()
 	cfg.ModelRetry.Backoff = loop.FullJitter // of retries that are never made

@@ -97,7 +97,7 @@ func comments(t *testing.T) func(reflect.Type, string) string {
 	}
 }
 
-// schemaOf gives the schema of the types that read themselves, nil for others.
+// schemaOf returns the schema of the types that read themselves, nil for others.
 func schemaOf(t reflect.Type) *generator.Schema {
 	duration := `[0-9.]+(ns|us|µs|ms|s|m|h)([0-9.]+(ns|us|µs|ms|s|m|h))*`
 	text := func(pattern string) *generator.Schema {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// constants gives the string constants of a type in a package's source.
+// constants returns the string constants of a type in a package's source.
 func constants(t *testing.T, dir, typeName string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -67,7 +67,7 @@ func TestWordsAreComplete(t *testing.T) {
 	for _, tt := range tests {
 		for _, word := range constants(t, tt.dir, tt.typeName) {
 			if word != "" && word != tt.except && !slices.Contains(tt.words, word) {
-				t.Errorf("%s %q is no word of the language", tt.typeName, word)
+				t.Errorf("%s %q is not a word of the language", tt.typeName, word)
 			}
 		}
 	}

@@ -91,7 +91,7 @@ func TestWritersDoNotMix(t *testing.T) {
 	wg.Wait()
 	got := read(t, path)
 	if want := strings.Repeat(got[:3], 2_000); got != want {
-		t.Error("the lines of several writers stand in one file")
+		t.Error("the lines of several writers are in one file")
 	}
 	if got := names(t, dir); got != "a.txt" {
 		t.Errorf("the folder holds %q", got)

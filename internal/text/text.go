@@ -131,8 +131,8 @@ var ignored = []*unicode.RangeTable{
 	}},
 }
 
-// combines reports whether a character is a mark that stands above, below or around
-// the character before it.
+// combines reports whether a character is a mark above, below or around the character
+// before it.
 func combines(r rune) bool { return r > unicode.MaxLatin1 && unicode.In(r, unicode.Mn, unicode.Me) }
 
 // maxMarks is how many marks may combine with one character. Words of no language

@@ -83,7 +83,7 @@ func TestQuote(t *testing.T) {
 		{"a cut is marked", "größer", 5, `"größe…"`},
 		{"not inside an escape: ab and four characters are more than five", "ab\x1bcd", 5, `"ab…"`},
 		{"not between a backslash and its quote", `abc"d`, 4, `"abc…"`},
-		{"an escaped backslash is no escape of what follows", `\x1b`, 3, `"\\x…"`},
+		{"an escaped backslash does not escape what follows", `\x1b`, 3, `"\\x…"`},
 	} {
 		if got := Quote(c.in, c.n); got != c.want {
 			t.Errorf("%s: Quote(%q, %d) = %s, want %s", c.why, c.in, c.n, got, c.want)

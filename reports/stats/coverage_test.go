@@ -16,7 +16,7 @@ import (
 // samples of that size leave, a margin that is said beside it. Beside each
 // stands what a wrong program would cover, which is further off than that.
 
-// covered gives the share of n simulated data sets for which hit says yes.
+// covered returns the share of n simulated data sets for which hit says yes.
 func covered(n int, seed uint64, hit func(*rand.Rand) bool) float64 {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	k := 0
@@ -126,7 +126,7 @@ func TestCensoredIntervalsCover(t *testing.T) {
 		l, u = LogLog.limits(s, se*1.644854/1.959964)
 		count(&narrow, within(truth, l, u))
 
-		m := c.Median() // of an exponential: ln 2. NaN is no limit, above all others
+		m := c.Median() // of an exponential: ln 2. NaN means no limit, above all others
 		count(&median, m.Lower <= math.Ln2 && !(m.Upper < math.Ln2))
 
 		// Two causes of rates .6 and .4 that add up to 1: F(1) = .6·(1 − 1/e).
@@ -144,7 +144,7 @@ func TestCensoredIntervalsCover(t *testing.T) {
 	// 1 − e^(−.6) = .451 instead of .379 with a standard error of .06.
 	for name, k := range map[string]int{"binomial variance": binomial, "z of 90 %": narrow, "one minus Kaplan and Meier": naive} {
 		if c := float64(k) / sets; c > .95-2*margin {
-			t.Errorf("%s covers %.4f: this test cannot tell", name, c)
+			t.Errorf("%s covers %.4f: this test cannot decide", name, c)
 		}
 	}
 }
@@ -259,7 +259,7 @@ func TestBootstrapCoversTheMean(t *testing.T) {
 	near(t, "mean", got, .947, .026)
 }
 
-// clusters gives n units of m trials that end at a call. A unit is fast or slow
+// clusters returns n units of m trials that end at a call. A unit is fast or slow
 // (an event at each call with .26 or .03), each with ½, so that its trials are
 // alike; up to 12 calls are watched. S(5) is (.74⁵ + .97⁵)/2 = .5403.
 func clusters(rng *rand.Rand, n, m int) [][]Obs {
@@ -290,13 +290,12 @@ func trials(units [][]Obs) (all []Obs) {
 	return all
 }
 
-// 60 units of 8 trials, 2,000 data sets: 4.5·√(.95·.05/2000) = .022, and the
-// percentile interval of 60 units is short by .01 or less. A trial's variance is
-// S(1−S) = .248, of which ((.859 − .222)/2)² = .101 is shared within units; so
-// taking trials as independent gives a variance some 1 + 7·.101/.248 = 3.9 times
-// too small, which covers 2Φ(1.96/√3.9) − 1 = .68 (censoring leaves fewer trials
-// and makes that milder); and weights alone one up to 8/3.9 = 2.1 times too large,
-// which covers up to .995.
+// 60 units of 8 trials, 2,000 data sets: 4.5·√(.95·.05/2000) = .022, and the percentile
+// interval of 60 units is short by .01 or less. A trial's variance is S(1−S) = .248, of
+// which ((.859 − .222)/2)² = .101 is shared within units; so taking trials as
+// independent leads to a variance some 1 + 7·.101/.248 = 3.9 times too small, which
+// covers 2Φ(1.96/√3.9) − 1 = .68 (censoring leaves fewer trials and makes that milder);
+// and weights alone one up to 8/3.9 = 2.1 times too large, which covers up to .995.
 func TestClusterBandsCover(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it simulates thousands of samples")

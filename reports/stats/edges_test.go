@@ -244,7 +244,7 @@ func TestBootstrapAtItsEdges(t *testing.T) {
 	near(t, "lower", in.Lower, 1, 0)
 	near(t, "upper", in.Upper, 2, 0)
 	if in != Bootstrap(2, 400, 1, func(w []float64) float64 { return map[bool]float64{true: nan, false: w[0]}[w[0] == 0] }) {
-		t.Error("the same seed gives another interval")
+		t.Error("the same seed led to another interval")
 	}
 	near(t, "no draws", ClusterBands([][]Obs{{{Time: 1, Cause: Event}}}, -1, 1).Points[0].Lower, nan, 0)
 }

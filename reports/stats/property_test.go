@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// random gives n observations that end at few times by up to three causes.
+// random returns n observations that end at few times by up to three causes.
 func random(rng *rand.Rand, n int) []Obs {
 	obs := make([]Obs, n)
 	for i := range obs {
@@ -206,7 +206,7 @@ func TestLogRankIsItsDefinition(t *testing.T) {
 	}
 }
 
-// Fifty equal trials of a unit are no evidence beyond one.
+// Fifty equal trials of a unit are not more evidence than one.
 func TestCopiesAreNoEvidence(t *testing.T) {
 	copies := func(obs []Obs) (units [][]Obs) {
 		for _, o := range obs {
@@ -258,10 +258,10 @@ func TestClusterBandsNearGreenwood(t *testing.T) {
 		near(t, "upper", q.Upper, min(p.Survival+z*p.StdErr, 1), .06)
 	}
 	if !same(c, ClusterBands(units, 4000, 7)) {
-		t.Error("the same seed gives other bands")
+		t.Error("the same seed led to other bands")
 	}
 	if same(c, ClusterBands(units, 4000, 8)) {
-		t.Error("another seed gives the same bands")
+		t.Error("another seed led to the same bands")
 	}
 }
 
