@@ -1,11 +1,8 @@
 package fuzz
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 
-	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -32,21 +29,18 @@ type (
 		Problem   string `json:"problem"`
 		Scenario  string `json:"scenario"` // YAML
 	}
-	interruptedLine struct {
-		Type   string `json:"type"` // interrupted
-		Trials int    `json:"trials"`
-	}
 )
 
 // WriteResults writes a campaign as a results file: the header, a tally for each
-// kind of attack, how often each invariant was judged and broken, and the failures.
-// scenario returns the YAML of the i-th failure.
+// kind of attack, how often each invariant was judged and broken, the failures, and
+// a last line that says whether the campaign is whole. scenario returns the YAML of
+// the i-th failure.
 func (s *Summary) WriteResults(w io.Writer, h scenarios.Header, scenario func(i int) []byte, interrupted bool) error {
 	h.Kind, h.Scenarios, h.Trials = "fuzz", s.All.Runs, s.All.Runs
 	if h.Order == nil {
 		h.Order = []string{} // each case has its own config, not a variant
 	}
-	lines := []any{h}
+	var lines []any
 	for _, t := range s.Tallies() {
 		lines = append(lines, fuzzLine{"fuzz", t.Kind, t.Runs, t.Survived, t.Recoverable, t.Done})
 	}
@@ -56,17 +50,17 @@ func (s *Summary) WriteResults(w io.Writer, h scenarios.Header, scenario func(i 
 	for i, v := range s.Failures {
 		lines = append(lines, failureLine{"fuzz-failure", string(v.Violation.Invariant), v.Number, v.Violation.Problem, string(scenario(i))})
 	}
-	if interrupted {
-		lines = append(lines, interruptedLine{"interrupted", s.All.Runs})
+	out, err := scenarios.NewResultWriter(w, h)
+	if err != nil {
+		return err
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
 	for _, l := range lines {
-		if err := e.Encode(l); err != nil {
+		if err := out.Line(l); err != nil {
 			return err
 		}
 	}
-	_, err := w.Write(text.JSON(b.Bytes()))
-	return err
+	if interrupted {
+		return out.Interrupt(s.All.Runs, 0)
+	}
+	return out.End()
 }

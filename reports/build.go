@@ -41,9 +41,12 @@ func (f *Fold) Report() (*Report, error) {
 			r.Tools = append(r.Tools, t.figures(v))
 		}
 	}
-	r.Warnings = f.warnings()
+	r.Incomplete, r.Warnings = f.missing(), f.warnings()
 	return r, nil
 }
+
+// missing returns what the results lack to be whole; nil = nothing.
+func (f *Fold) missing() []string { return f.files.missing(f.trials + f.passed) }
 
 // tool returns the versions that wrote the results.
 func (f *Fold) tool() string { return strings.Join(f.files.tools, ", ") }
@@ -139,7 +142,10 @@ var graveRules = []struct{ rule, words string }{
 
 // warnings returns what a reader should know before any figure.
 func (f *Fold) warnings() []string {
-	out := append([]string{}, f.files.missing(f.trials+f.passed)...)
+	out := append([]string{}, f.missing()...)
+	if f.files.old() {
+		out = append(out, "an earlier version wrote the results, which do not say whether they are whole")
+	}
 	if len(f.files.faults) > 0 {
 		out = append(out, "every world had "+faultsOf(f.files.faults)+": trials are judged by their label")
 	}

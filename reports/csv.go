@@ -3,6 +3,7 @@ package reports
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,8 @@ import (
 var csvHead = []string{"scenario", "suite", "label", "variant", "seed", "verdict", "end_state", "stop", "turns", "model_calls", "asked", "calls", "tries",
 	"errors", "vetoed", "denied", "invalid", "nudges", "virtual_ms", "tokens_in", "tokens_out", "cost_usd", "golden", "saved", "went_on", "findings"}
 
-// WriteCSV writes a row for each trial, for a spreadsheet.
+// WriteCSV writes a row for each trial, for a spreadsheet. Results that are not whole
+// end with a row "incomplete" for each thing that they lack.
 func WriteCSV(w io.Writer, r *Report) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(csvHead); err != nil {
@@ -22,6 +24,13 @@ func WriteCSV(w io.Writer, r *Report) error {
 	}
 	for _, res := range r.Results {
 		if err := out.Write(csvRow(res)); err != nil {
+			return err
+		}
+	}
+	for _, words := range r.Incomplete {
+		row := make([]string, len(csvHead))
+		row[0], row[slices.Index(csvHead, "verdict")], row[len(row)-1] = "incomplete", string(scenarios.Inconclusive), csvText(words)
+		if err := out.Write(row); err != nil {
 			return err
 		}
 	}

@@ -244,7 +244,8 @@ func TestResultsRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := folded(t, f)
-	if got := export(t, func(b *bytes.Buffer) error { return WriteResults(b, again) }); got != strings.ReplaceAll(text, `\ufffd`, "\ufffd") {
+	lines := func(s string) string { return s[:strings.Index(s, `{"type":"end"`)] }
+	if got := export(t, func(b *bytes.Buffer) error { return WriteResults(b, again) }); lines(got) != lines(strings.ReplaceAll(text, `\ufffd`, "\ufffd")) {
 		t.Errorf("got\n%s\nwant\n%s", got, text)
 	}
 	one, two := export(t, func(b *bytes.Buffer) error { return WriteJSON(b, r) }), export(t, func(b *bytes.Buffer) error { return WriteJSON(b, again) })

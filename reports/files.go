@@ -14,31 +14,43 @@ import (
 // kindFuzz is the kind of results files of fuzz, which have no trials.
 const kindFuzz = "fuzz"
 
-// KindRun and KindReplay are the kinds of reports.
+// KindRun, KindCompare and KindReplay are the kinds of reports.
 const (
-	KindRun    = "run"
-	KindReplay = "replay"
+	KindRun     = "run"
+	KindCompare = "compare"
+	KindReplay  = "replay"
 )
 
 // files holds the facts from the headers of all files.
 type files struct {
 	kind   string
+	schema string
+	judged scenarios.Judged
 	tools  []string
-	seed   uint64
-	seeds  int
-	trials int                  // the sum over the headers
-	shards map[int]map[int]bool // number of shards → the shards seen
-	faults []string             // laid over every world, sorted
+	// revisions are the commits of the versions that wrote them, clients the
+	// foreign agents with their versions, both sorted.
+	revisions, clients []string
+	seed               uint64
+	seeds              int
+	trials             int                  // the sum over the headers
+	shards             map[int]map[int]bool // number of shards → the shards seen
+	faults             []string             // laid over every world, sorted
 
-	skipped int // problems of replays: records and files that could not be read
+	gaps    []string // what files lack to be whole
+	skipped int      // problems of replays: records and files that could not be read
 }
 
 // add adds a header.
 func (f *files) add(h *scenarios.Header) error {
-	if !slices.Contains(f.tools, h.Tool) && h.Tool != "" {
-		f.tools = append(f.tools, h.Tool)
-		slices.Sort(f.tools)
+	f.tools = addWord(f.tools, h.Tool)
+	f.revisions = addWord(f.revisions, h.Revision)
+	for _, name := range slices.Sorted(maps.Keys(h.Clients)) {
+		f.clients = addWord(f.clients, name+" "+h.Clients[name])
 	}
+	if f.schema != "" && h.Schema != "" && f.schema != h.Schema {
+		return fmt.Errorf("results of the schema %s cannot be counted together with those of %s before: make them anew", quote(h.Schema), quote(f.schema))
+	}
+	f.schema = cmp.Or(f.schema, h.Schema)
 	if h.Kind == kindFuzz {
 		return nil
 	}
@@ -50,6 +62,10 @@ func (f *files) add(h *scenarios.Header) error {
 	if f.kind != "" && !slices.Equal(f.faults, faults) {
 		return fmt.Errorf("results under %s cannot be counted together with earlier ones under %s: make a report of each", faultsOf(faults), faultsOf(f.faults))
 	}
+	if f.kind != "" && f.judged != h.Judged {
+		return fmt.Errorf("%s cannot be counted together with %s before: make a report of each", judgedAs(h.Judged), judgedAs(f.judged))
+	}
+	f.judged = h.Judged
 	f.faults = faults
 	if f.kind == "" || h.Seed < f.seed {
 		f.seed = h.Seed
@@ -60,6 +76,33 @@ func (f *files) add(h *scenarios.Header) error {
 	f.skipped += h.Skipped
 	return f.shard(h.Shard)
 }
+
+// addWord adds a word to a sorted list, unless the list has it.
+func addWord(list []string, word string) []string {
+	at, found := slices.BinarySearch(list, word)
+	if found || word == "" {
+		return list
+	}
+	return slices.Insert(list, at, word)
+}
+
+// judgedAs names results by what they were judged.
+func judgedAs(j scenarios.Judged) string {
+	switch j {
+	case scenarios.JudgedOwn:
+		return "results of each scenario under its own config"
+	case scenarios.JudgedPlain:
+		return "results of each variant without the scenarios' own config"
+	case scenarios.JudgedForeign:
+		return "results of a foreign agent"
+	case scenarios.JudgedNone:
+		return "results that were not judged"
+	}
+	return "results that do not say how they were judged"
+}
+
+// old reports whether an earlier version wrote the files.
+func (f *files) old() bool { return f.schema == scenarios.ResultsSchemaV1 }
 
 // faultsOf names the faults laid over every world.
 func faultsOf(faults []string) string {
@@ -106,9 +149,10 @@ func ParseShard(s string) (i, n int, err error) {
 	return i, n, nil
 }
 
-// missing reports missing shards, and missing trials that a header announced.
+// missing reports what files lack, missing shards, and missing trials that a header
+// announced.
 func (f *files) missing(trials int) []string {
-	var out []string
+	out := slices.Clone(f.gaps)
 	for _, n := range slices.Sorted(maps.Keys(f.shards)) {
 		var gone []string
 		for i := 1; i <= n; i++ {

@@ -30,6 +30,7 @@ type Fold struct {
 	files        files
 	order        []string                   // variants
 	configs      map[string]json.RawMessage // variant → its config in a header
+	hashes       map[string]string          // variant → the hash of its config
 	variantFiles map[string]string          // variant → its file
 	all          map[string]*scenario
 	units        map[unitKey]*unit
@@ -86,6 +87,12 @@ func (f *Fold) Header(h *scenarios.Header) error {
 			return fmt.Errorf("the variant %s has another config in an earlier file: rename one of them", quote(name))
 		}
 		f.configs[name] = config
+		if hash := h.Hashes[name]; hash != "" {
+			if f.hashes == nil {
+				f.hashes = map[string]string{}
+			}
+			f.hashes[name] = hash
+		}
 		f.variantFile(name, h.Files[name])
 	}
 	return nil

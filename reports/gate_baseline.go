@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports/stats"
@@ -25,6 +26,12 @@ func (j *judge) baseline() []Rule {
 	if now, base := j.now.files.faults, j.base.files.faults; !slices.Equal(now, base) {
 		return []Rule{{Name: "baseline", Verdict: scenarios.Inconclusive, Measured: "the results were made under " + faultsOf(now) + ", the baseline under " + faultsOf(base),
 			Wanted: "results made with the same --fault", See: j.more()}}
+	}
+	if j.base.files.old() {
+		return []Rule{{Name: "baseline", Verdict: scenarios.Inconclusive, Measured: "an earlier version wrote the baseline", Wanted: "a baseline that is made anew, with --bless", See: j.more()}}
+	}
+	if missing := j.base.missing(); len(missing) > 0 {
+		return []Rule{{Name: "baseline", Verdict: scenarios.Inconclusive, Measured: "of the baseline " + strings.Join(missing, "; "), Wanted: "a whole baseline", See: j.more()}}
 	}
 	all := j.matches()
 	if !slices.ContainsFunc(all, func(m match) bool { return len(m.units) > 0 }) {

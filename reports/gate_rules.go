@@ -61,8 +61,10 @@ func (j *judge) example(meant func(*TrialFindings) bool) string {
 // whole checks that no shard is missing and that no run broke off.
 func (j *judge) whole() Rule {
 	r := Rule{Name: "whole", Verdict: scenarios.Pass, Measured: "all results are there", See: j.more()}
-	if missing := j.now.files.missing(j.now.trials + j.now.passed); len(missing) > 0 {
+	if missing := j.now.missing(); len(missing) > 0 {
 		r.Verdict, r.Measured, r.Wanted = scenarios.Inconclusive, strings.Join(missing, "; "), "all results of the run"
+	} else if j.now.files.old() {
+		r.Verdict, r.Measured, r.Wanted = scenarios.Inconclusive, "an earlier version wrote the results, which do not say whether they are whole", "results of this version"
 	}
 	return r
 }
@@ -156,7 +158,7 @@ func (j *judge) latency() Rule {
 		return r
 	}
 	took := map[float64]int{}
-	if j.now.Kind() != KindRun {
+	if kind := j.now.Kind(); kind != KindRun && kind != KindCompare {
 		for _, t := range j.now.tools {
 			for upper, n := range t.took {
 				took[upper] += n

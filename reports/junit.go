@@ -58,8 +58,8 @@ type junitProblem struct {
 }
 
 // WriteJUnit writes a report as JUnit XML: a testcase for each trial, in the testsuite
-// of its suite. An inconclusive trial is an error, an unjudged one is skipped. Times
-// are virtual.
+// of its suite. An inconclusive trial is an error, an unjudged one is skipped. Results
+// that are not whole have one more testcase, an error that says so. Times are virtual.
 func WriteJUnit(w io.Writer, r *Report) error {
 	all := &junitSuites{Name: "agentbench"}
 	suites := map[string]*junitSuite{}
@@ -76,6 +76,11 @@ func WriteJUnit(w io.Writer, r *Report) error {
 		s.count(res)
 		all.count(res)
 	}
+	if s := incompleteSuite(r); s != nil {
+		all.Suites = append(all.Suites, s)
+		all.Tests++
+		all.Errors++
+	}
 	for _, s := range all.Suites {
 		s.Time = seconds(s.ms)
 	}
@@ -90,6 +95,17 @@ func WriteJUnit(w io.Writer, r *Report) error {
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
+}
+
+// incompleteSuite is a suite with the error that results are not whole, nil if they
+// are: a reader that counts tests must not take a part for all.
+func incompleteSuite(r *Report) *junitSuite {
+	if len(r.Incomplete) == 0 {
+		return nil
+	}
+	const name = "the results are whole"
+	return &junitSuite{Name: "agentbench", junitCounts: junitCounts{Tests: 1, Errors: 1}, Cases: []junitCase{{Name: name, Class: "agentbench", Time: seconds(0),
+		Error: &junitProblem{Message: text.Line(r.Incomplete[0]), Type: "incomplete", Text: text.Lines(strings.Join(r.Incomplete, "\n"))}}}}
 }
 
 func (c *junitCounts) count(r *scenarios.Result) {

@@ -12,12 +12,15 @@ import (
 // Read adds all lines of a results file. Its errors begin with name:line.
 func (f *Fold) Read(r io.Reader, name string) error {
 	fuzz := &fuzzLines{name: name}
-	err := scenarios.ReadResults(io.TeeReader(r, fuzz), name, f.Header, f.Add)
+	gaps, err := scenarios.ReadResults(io.TeeReader(r, fuzz), name, f.Header, f.Add)
 	if err == nil {
 		err = fuzz.end()
 	}
 	if err != nil {
 		return err
+	}
+	for _, gap := range gaps {
+		f.files.gaps = append(f.files.gaps, "the results are incomplete: "+gap)
 	}
 	for _, line := range fuzz.found {
 		f.AddFuzz(line)

@@ -29,10 +29,11 @@ type Report struct {
 	// Verdict is the verdict over all trials: fail beats inconclusive, which beats
 	// pass. It is unjudged if no trial was judged. In a report of a gate it is the
 	// gate's verdict.
-	Verdict  scenarios.Verdict `json:"verdict"`
-	Verdicts Verdicts          `json:"verdicts"` // trials by their verdict
-	Warnings []string          `json:"warnings"` // what a reader should know first, such as missing shards or trials left out
-	Gate     *Gate             `json:"gate,omitempty"`
+	Verdict    scenarios.Verdict `json:"verdict"`
+	Verdicts   Verdicts          `json:"verdicts"`             // trials by their verdict
+	Warnings   []string          `json:"warnings"`             // what a reader should know first, such as missing shards or trials left out
+	Incomplete []string          `json:"incomplete,omitempty"` // what the results lack to be whole; nil = nothing
+	Gate       *Gate             `json:"gate,omitempty"`
 
 	Suites      []Suite         `json:"suites"`
 	Rates       []Rate          `json:"rates"`

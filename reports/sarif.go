@@ -18,8 +18,19 @@ type sarifLog struct {
 }
 
 type sarifRun struct {
-	Tool    sarifTool     `json:"tool"`
-	Results []sarifResult `json:"results"`
+	Tool        sarifTool         `json:"tool"`
+	Invocations []sarifInvocation `json:"invocations"`
+	Results     []sarifResult     `json:"results"`
+}
+
+type sarifInvocation struct {
+	Successful    bool                `json:"executionSuccessful"`
+	Notifications []sarifNotification `json:"toolExecutionNotifications,omitempty"`
+}
+
+type sarifNotification struct {
+	Level   string       `json:"level"`
+	Message sarifMessage `json:"message"`
 }
 
 type sarifTool struct {
@@ -73,13 +84,22 @@ type sarifProperties struct {
 }
 
 // WriteSARIF writes the findings as SARIF 2.1.0: a result for each finding, at the
-// scenario's line. Findings of inconclusive trials are warnings.
+// scenario's line. Findings of inconclusive trials are warnings. Results that are not
+// whole come from an invocation that was not successful.
 func WriteSARIF(w io.Writer, r *Report) error {
-	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "agentbench", Version: text.Line(r.Tool), Rules: sarifRules(r)}}, Results: []sarifResult{}}
+	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "agentbench", Version: text.Line(r.Tool), Rules: sarifRules(r)}}, Invocations: []sarifInvocation{sarifInvoked(r)}, Results: []sarifResult{}}
 	for i := range r.Findings {
 		run.Results = append(run.Results, sarifResults(&r.Findings[i], run.Tool.Driver.Rules)...)
 	}
 	return writeJSON(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
+}
+
+func sarifInvoked(r *Report) sarifInvocation {
+	all := sarifInvocation{Successful: len(r.Incomplete) == 0}
+	for _, words := range r.Incomplete {
+		all.Notifications = append(all.Notifications, sarifNotification{"error", sarifMessage{text.Line(words)}})
+	}
+	return all
 }
 
 // unnamed is the rule of a failure without a finding.

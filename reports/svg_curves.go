@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/text"
@@ -15,24 +16,28 @@ import (
 func WriteSVG(w io.Writer, r *Report) error {
 	order := newChoice(r)
 	charts := order.curveCharts()
-	height := 12.0
+	top := 12 + 18*float64(len(r.Incomplete))
+	height := top
 	for _, c := range charts {
 		height += c.height(wide) + 40
 	}
 	d := &drawing{}
-	var about []string
+	about := slices.Clone(r.Incomplete)
 	for _, c := range charts {
 		about = append(about, c.title+": "+c.about())
 	}
-	d.svg(wide.width, max(height, 40), "chart", "Survival curves of "+r.Line(), strings.Join(about, " "), func() {
+	d.svg(wide.width, max(height, top+28), "chart", "Survival curves of "+r.Line(), strings.Join(about, " "), func() {
 		d.open("style")
 		d.b.WriteString(chartCSS)
 		d.close("style")
 		d.leaf("rect", "width", "100%", "height", "100%", "class", "paper")
 		if len(charts) == 0 {
-			d.text(12, 24, "quiet", "no trials")
+			d.text(12, top+12, "quiet", "no trials")
 		}
-		y := 12.0
+		for i, words := range r.Incomplete {
+			d.text(12, 18*float64(i+1), "head", text.Line(words))
+		}
+		y := top
 		for _, c := range charts {
 			d.open("g", "transform", "translate(0 "+coordinate(y)+")")
 			d.text(12, 14, "head", c.title)

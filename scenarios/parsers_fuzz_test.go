@@ -23,6 +23,9 @@ func FuzzReadResults(f *testing.F) {
 			}
 			return
 		}
+		if len(one) == 0 {
+			return // lines of other types only
+		}
 		two, err := rewritten(one)
 		if err != nil || !bytes.Equal(one, two) {
 			t.Errorf("written, read and written again it is another (%v):\n%s\n%s", err, one, two)
@@ -38,7 +41,7 @@ func rewritten(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	b.Reset() // the headers are those of the file
-	err = ReadResults(bytes.NewReader(data), "f", func(h *Header) error { return w.line(h) }, w.Write)
+	_, err = ReadResults(bytes.NewReader(data), "f", func(h *Header) error { return w.Line(h) }, w.Write)
 	return b.Bytes(), err
 }
 

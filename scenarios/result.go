@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,22 +13,41 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// ResultsSchema names the form of a results file.
-const ResultsSchema = "agentbench.results/v1"
+// ResultsSchema names the form of a results file, ResultsSchemaV1 the form of
+// earlier versions: without an end, and without a word on how trials were judged.
+const (
+	ResultsSchema   = "agentbench.results/v2"
+	ResultsSchemaV1 = "agentbench.results/v1"
+)
+
+// Judged says by what the trials of a results file were judged. Results that
+// were judged differently cannot be compared.
+type Judged string
+
+// The ways to judge.
+const (
+	JudgedOwn     Judged = "own"     // each scenario with its own config, by what it expects
+	JudgedPlain   Judged = "plain"   // each variant as it is, without a scenario's own config
+	JudgedForeign Judged = "foreign" // another agent than the loop, by what it asked for
+	JudgedNone    Judged = "none"    // not at all
+)
 
 // A Header is the first line of a results file.
 type Header struct {
-	Type      string                     `json:"type"`               // header
-	Schema    string                     `json:"schema"`             // ResultsSchema
-	Kind      string                     `json:"kind"`               // the command that wrote it: run (also for compare and gate), replay, record, fuzz, soak or serve
+	Type      string                     `json:"type"`   // header
+	Schema    string                     `json:"schema"` // ResultsSchema
+	Kind      string                     `json:"kind"`   // the command that made it: run (gate makes the same), compare, replay, record, fuzz or serve; or probe or test
+	Judged    Judged                     `json:"judged"`
 	Tool      string                     `json:"tool"`               // the version that wrote it
 	Revision  string                     `json:"revision,omitempty"` // the commit of that version, with +dirty if the checkout had changes; "" = unknown
 	Seed      uint64                     `json:"seed"`
 	Seeds     int                        `json:"seeds"`
-	Shard     string                     `json:"shard,omitempty"`         // such as 1/4
-	Order     []string                   `json:"order"`                   // the variants as given; the first is the reference
-	Variants  map[string]json.RawMessage `json:"variants"`                // their configs, with the keys of a variant
-	Files     map[string]string          `json:"variant_files,omitempty"` // the files of those that are not presets
+	Shard     string                     `json:"shard,omitempty"`          // such as 1/4
+	Order     []string                   `json:"order"`                    // the variants as given; the first is the reference
+	Variants  map[string]json.RawMessage `json:"variants"`                 // their configs, with the keys of a variant
+	Files     map[string]string          `json:"variant_files,omitempty"`  // the files of those that are not presets
+	Hashes    map[string]string          `json:"variant_hashes,omitempty"` // the SHA-256 of each config, in hexadecimal
+	Clients   map[string]string          `json:"clients,omitempty"`        // foreign agents, and their versions
 	Scenarios int                        `json:"scenarios"`
 	Trials    int                        `json:"trials"`
 	Faults    []string                   `json:"faults,omitempty"`  // laid over the world of every trial, see [fakes.Fault]
@@ -39,7 +59,12 @@ type Header struct {
 func (h *Header) add(v Variant) {
 	if _, ok := h.Variants[v.Name]; !ok {
 		h.Order = append(h.Order, v.Name)
-		h.Variants[v.Name] = v.JSON()
+		config := v.JSON()
+		h.Variants[v.Name] = config
+		if h.Hashes == nil {
+			h.Hashes = map[string]string{}
+		}
+		h.Hashes[v.Name] = fmt.Sprintf("%x", sha256.Sum256(config))
 		if v.File != "" {
 			if h.Files == nil {
 				h.Files = map[string]string{}
@@ -95,6 +120,11 @@ type Result struct {
 
 // A Verdict is the judgement on a trial.
 type Verdict string
+
+// Known reports whether the verdict is one of the list.
+func (v Verdict) Known() bool {
+	return v == Pass || v == Fail || v == Inconclusive || v == Unjudged
+}
 
 // The verdicts.
 const (

@@ -4,70 +4,120 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A ResultWriter writes a results file: JSON Lines, first a header and then one line
-// for each trial. The same header and results lead to the same bytes. Each line is one
-// Write.
+// A ResultWriter writes a results file: JSON Lines, first a header, then one line for
+// each trial, then the end. The same header and results lead to the same bytes. Each
+// line is one Write. A file without its end is not whole.
 type ResultWriter struct {
-	w   io.Writer
-	buf bytes.Buffer
-	enc *json.Encoder
+	w     io.Writer
+	buf   bytes.Buffer
+	enc   *json.Encoder
+	lines int
+	sum   hash.Hash // of the lines
 }
 
 // NewResultWriter writes the header to w.
 func NewResultWriter(w io.Writer, h Header) (*ResultWriter, error) {
-	rw := &ResultWriter{w: w}
+	rw := &ResultWriter{w: w, sum: sha256.New()}
 	rw.enc = json.NewEncoder(&rw.buf)
 	rw.enc.SetEscapeHTML(false)
-	return rw, rw.line(h)
+	return rw, rw.Line(h)
 }
 
 // Write writes the line of a result, redacted: see [Result.Redacted].
-func (w *ResultWriter) Write(r *Result) error { return w.line(r.Redacted()) }
+func (w *ResultWriter) Write(r *Result) error { return w.Line(r.Redacted()) }
 
-func (w *ResultWriter) line(v any) error {
+// Line writes v as a line. The JSON of v has a type.
+func (w *ResultWriter) Line(v any) error {
 	w.buf.Reset()
 	if err := w.enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.w.Write(text.JSON(w.buf.Bytes()))
+	line := text.JSON(w.buf.Bytes())
+	w.lines++
+	w.sum.Write(line)
+	_, err := w.w.Write(line)
 	return err
+}
+
+// End writes the last line of a whole file: how many lines come before it, and the
+// SHA-256 of their bytes.
+func (w *ResultWriter) End() error {
+	return w.Line(endLine{kindEnd, w.lines, hex.EncodeToString(w.sum.Sum(nil))})
+}
+
+// Interrupt writes the last line of a file that is not whole: it has so many trials of
+// the number planned; 0 = unknown.
+func (w *ResultWriter) Interrupt(trials, of int) error {
+	return w.Line(interruptedLine{kindInterrupted, trials, of})
+}
+
+// Types of lines that end a file.
+const (
+	kindEnd         = "end"
+	kindInterrupted = "interrupted"
+)
+
+type endLine struct {
+	Type   string `json:"type"`
+	Lines  int    `json:"lines"`
+	SHA256 string `json:"sha256"`
+}
+
+type interruptedLine struct {
+	Type   string `json:"type"`
+	Trials int    `json:"trials"`
+	Of     int    `json:"of,omitempty"`
 }
 
 // maxLine bounds a line of a results file, in bytes: a trace can be long.
 const maxLine = 64 << 20
 
 // ReadResults reads a results file and calls header and each with its lines. Its errors
-// begin with name:line. It ignores unknown keys, empty lines and lines of other types.
-// It fails on a trial without scenario, label, variant, end_state or calls, and on a
-// second trial with the same scenario, variant and seed. There may be several headers,
-// or none. ReadResults stops at an error of header or each and returns it.
-func ReadResults(r io.Reader, name string, header func(*Header) error, each func(*Result) error) error {
+// begin with name:line. A file may be several files joined: each is a part, from its
+// header to its end. ReadResults ignores unknown keys, empty lines and lines of other
+// types. It fails on an empty file, on a trial without scenario, label, variant,
+// end_state or calls, and on a second trial with the same scenario, variant and seed.
+// It stops at an error of header or each and returns it.
+//
+// The first result says what the file lacks to be whole; nil = nothing. Gaps are a part
+// without its header or end, other lines than the end counts, more trials than the
+// header announces, and types of lines and verdicts that this version does not know.
+// The caller finds missing trials: they may be in other files.
+func ReadResults(r io.Reader, name string, header func(*Header) error, each func(*Result) error) ([]string, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
-	seen := map[trialKey]int{}
+	f := &resultsFile{name: name, seen: map[trialKey]int{}, verdicts: map[Verdict]int{}, kinds: map[string]int{}, header: header, each: each}
 	n := 0
 	for lines.Scan() {
 		n++
-		if err := readLine(lines.Bytes(), n, seen, header, each); err != nil {
-			return fmt.Errorf("%s:%d: %w", name, n, err)
+		if err := f.line(lines.Bytes(), n); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return fmt.Errorf("%s:%d: the line is longer than %d bytes", name, n+1, maxLine)
+		return nil, fmt.Errorf("%s:%d: the line is longer than %d bytes", name, n+1, maxLine)
 	} else if err != nil {
-		return fmt.Errorf("%s:%d: %s", name, n+1, text.Reason(err))
+		return nil, fmt.Errorf("%s:%d: %s", name, n+1, text.Reason(err))
 	}
-	return nil
+	if !f.any {
+		return nil, fmt.Errorf("%s: the file is empty, and a results file begins with a header", name)
+	}
+	return f.end(), nil
 }
 
 // A trialKey identifies a trial: no two trials of a file share it.
@@ -76,40 +126,175 @@ type trialKey struct {
 	seed              uint64
 }
 
-func readLine(line []byte, n int, seen map[trialKey]int, header func(*Header) error, each func(*Result) error) error {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return nil
-	}
+// A resultsFile holds the state of reading a results file.
+type resultsFile struct {
+	name     string
+	any      bool // it has a line
+	part     *part
+	seen     map[trialKey]int
+	verdicts map[Verdict]int // that are not known, and the lines of the first
+	kinds    map[string]int  // of lines, the same
+	gaps     []string
+	header   func(*Header) error
+	each     func(*Result) error
+}
+
+// A part of a results file goes from its header to its end.
+type part struct {
+	header *Header // nil = there is none
+	first  int     // line
+	lines  int     // before the end
+	trials int
+	sum    hash.Hash // of the lines
+}
+
+// otherKinds are the types of lines that other commands write.
+var otherKinds = []string{"fuzz", "fuzz-invariant", "fuzz-failure", "request", "served"}
+
+func (f *resultsFile) line(line []byte, n int) error {
 	var kind struct {
 		Type *string `json:"type"`
 	}
-	switch err := decodeLine(line, &kind); {
-	case err != nil:
-		return err
-	case kind.Type == nil:
-		return errors.New("the line has no type: it is not a line of a results file")
+	blank := len(bytes.TrimSpace(line)) == 0
+	if blank && f.part == nil {
+		return nil
+	}
+	if !blank {
+		f.any = true
+		if err := decodeLine(line, &kind); err != nil {
+			return err
+		}
+		if kind.Type == nil {
+			return errors.New("the line has no type: it is not a line of a results file")
+		}
+		switch {
+		case *kind.Type == "header":
+			f.close()
+			f.part = &part{first: n, sum: sha256.New()}
+		case *kind.Type == kindEnd || *kind.Type == kindInterrupted:
+			return f.last(*kind.Type, line, n)
+		case f.part == nil:
+			f.gap(n, "there is no header before this line")
+			f.part = &part{first: n, sum: sha256.New()}
+		}
+	}
+	f.part.lines++
+	f.part.sum.Write(line)
+	f.part.sum.Write([]byte{'\n'})
+	switch {
+	case blank:
 	case *kind.Type == "header":
-		var h Header
-		if err := decodeLine(line, &h); err != nil {
-			return err
-		}
-		if h.Schema != ResultsSchema {
-			return fmt.Errorf("the file's schema is %s; this version reads %s", quoted(h.Schema), ResultsSchema)
-		}
-		return header(&h)
+		return f.readHeader(line)
 	case *kind.Type == "trial":
-		t, err := readTrial(line)
-		if err != nil {
-			return err
-		}
-		key := trialKey{t.Scenario, t.Variant, t.Seed}
-		if first := seen[key]; first > 0 {
-			return fmt.Errorf("%s under %s with seed %d appears twice, first in line %d", quoted(t.Scenario), quoted(t.Variant), t.Seed, first)
-		}
-		seen[key] = n
-		return each(t)
+		return f.trial(line, n)
+	case !slices.Contains(otherKinds, *kind.Type):
+		note(f.kinds, *kind.Type, n)
 	}
 	return nil
+}
+
+// note keeps the line of the first of each key, and of some keys only.
+func note[K comparable](m map[K]int, key K, n int) {
+	if m[key] == 0 && len(m) < mostGaps {
+		m[key] = n
+	}
+}
+
+// mostGaps bounds what is said of one file.
+const mostGaps = 10
+
+// gap notes something that the file lacks to be whole.
+func (f *resultsFile) gap(n int, format string, args ...any) {
+	if len(f.gaps) < mostGaps {
+		f.gaps = append(f.gaps, fmt.Sprintf("%s:%d: ", f.name, n)+fmt.Sprintf(format, args...))
+	}
+}
+
+func (f *resultsFile) readHeader(line []byte) error {
+	var h Header
+	if err := decodeLine(line, &h); err != nil {
+		return err
+	}
+	switch {
+	case h.Schema != ResultsSchema && h.Schema != ResultsSchemaV1:
+		return fmt.Errorf("the file's schema is %s; this version reads %s", quoted(h.Schema), ResultsSchema)
+	case h.Trials < 0:
+		return fmt.Errorf("trials must be 0 or more, not %d", h.Trials)
+	case !slices.Contains([]Judged{"", JudgedOwn, JudgedPlain, JudgedForeign, JudgedNone}, h.Judged):
+		return fmt.Errorf("judged must be %s, %s, %s or %s, not %s", JudgedOwn, JudgedPlain, JudgedForeign, JudgedNone, quoted(string(h.Judged)))
+	}
+	f.part.header = &h
+	return f.header(&h)
+}
+
+func (f *resultsFile) trial(line []byte, n int) error {
+	t, err := readTrial(line)
+	if err != nil {
+		return err
+	}
+	key := trialKey{t.Scenario, t.Variant, t.Seed}
+	if first := f.seen[key]; first > 0 {
+		return fmt.Errorf("%s under %s with seed %d appears twice, first in line %d", quoted(t.Scenario), quoted(t.Variant), t.Seed, first)
+	}
+	f.seen[key] = n
+	f.part.trials++
+	if !t.Verdict.Known() {
+		note(f.verdicts, t.Verdict, n)
+	}
+	return f.each(t)
+}
+
+// last takes the last line of a part.
+func (f *resultsFile) last(kind string, line []byte, n int) error {
+	if kind == kindInterrupted {
+		var last interruptedLine
+		if err := decodeLine(line, &last); err != nil {
+			return err
+		}
+		f.gap(n, "it was interrupted after %d", last.Trials)
+		f.part = nil
+		return nil
+	}
+	var last endLine
+	if err := decodeLine(line, &last); err != nil {
+		return err
+	}
+	p := f.part
+	switch {
+	case p == nil:
+		f.gap(n, "there is no header before this end")
+		return nil
+	case last.Lines != p.lines:
+		f.gap(n, "the end counts %s, and there are %d", text.Count(last.Lines, "line"), p.lines)
+	case last.SHA256 != hex.EncodeToString(p.sum.Sum(nil)):
+		f.gap(n, "the lines before the end are not those that were written")
+	case p.header != nil && p.trials > p.header.Trials && p.header.Kind != "fuzz":
+		f.gap(n, "the header announces %s, and there are %d", text.Count(p.header.Trials, "trial"), p.trials)
+	}
+	f.part = nil
+	return nil
+}
+
+// close looks at a part that has no end. Files of the first schema have none.
+func (f *resultsFile) close() {
+	p := f.part
+	f.part = nil
+	if p == nil || p.header != nil && p.header.Schema == ResultsSchemaV1 {
+		return
+	}
+	f.gap(p.first+p.lines-1, "there is no end after this line")
+}
+
+// end returns what the file lacks.
+func (f *resultsFile) end() []string {
+	f.close()
+	for _, kind := range slices.Sorted(maps.Keys(f.kinds)) {
+		f.gap(f.kinds[kind], "this version does not know lines of the type %s", quoted(kind))
+	}
+	for _, v := range slices.Sorted(maps.Keys(f.verdicts)) {
+		f.gap(f.verdicts[v], "this version does not know the verdict %s", quoted(string(v)))
+	}
+	return f.gaps
 }
 
 // readTrial reads the line of a trial.

@@ -38,7 +38,7 @@ func TestResultLine(t *testing.T) {
 
 // readAll reads a results file.
 func readAll(text string) (headers []*Header, all []*Result, err error) {
-	err = ReadResults(strings.NewReader(text), "r.jsonl",
+	_, err = ReadResults(strings.NewReader(text), "r.jsonl",
 		func(h *Header) error { headers = append(headers, h); return nil },
 		func(r *Result) error { all = append(all, r); return nil })
 	return headers, all, err
@@ -69,6 +69,9 @@ func TestRoundTrip(t *testing.T) {
 		if err := w.Write(r); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := w.End(); err != nil {
+		t.Fatal(err)
 	}
 	if b.String() != text {
 		t.Error("the second writing differs from the first")
@@ -119,7 +122,10 @@ func TestReadResultsMistakes(t *testing.T) {
 		{"no object", "[]", "r.jsonl:1: the line cannot be a JSON array"},
 		{"negative calls", strings.Replace(trial, "3", "-3", 1), "r.jsonl:1: calls must be 0 or more, not -3"},
 		{"another label", strings.Replace(trial, "runaway", "run", 1), `r.jsonl:1: label must be runaway, healthy or empty, not "run"`},
-		{"another schema", strings.Replace(header, "v1", "v9", 1), `r.jsonl:1: the file's schema is "agentbench.results/v9"; this version reads agentbench.results/v1`},
+		{"another schema", strings.Replace(header, "v1", "v9", 1), `r.jsonl:1: the file's schema is "agentbench.results/v9"; this version reads agentbench.results/v2`},
+		{"fewer than none", strings.Replace(header, "}", `,"trials":-1}`, 1), "r.jsonl:1: trials must be 0 or more, not -1"},
+		{"judged by nobody", strings.Replace(header, "}", `,"judged":"x"}`, 1), `r.jsonl:1: judged must be own, plain, foreign or none, not "x"`},
+		{"empty", "\n \n", "r.jsonl: the file is empty, and a results file begins with a header"},
 		{"a bucket of three", strings.Replace(trial, `"calls"`, `"tool_ms":[[1,2,3]],"calls"`, 1), "r.jsonl:1: tool_ms: [1,2,3] is not [upper_ms, count]"},
 	}
 	for _, tt := range tests {
@@ -133,7 +139,7 @@ func TestReadResultsMistakes(t *testing.T) {
 
 func TestReadResultsStops(t *testing.T) {
 	enough := errors.New("enough")
-	err := ReadResults(strings.NewReader(header+"\n"+trial), "r.jsonl", func(*Header) error { return nil }, func(*Result) error { return enough })
+	_, err := ReadResults(strings.NewReader(header+"\n"+trial), "r.jsonl", func(*Header) error { return nil }, func(*Result) error { return enough })
 	if !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
 	}

@@ -163,7 +163,7 @@ func traceText(trace loop.Trace, redact func(string) string) string {
 // Header returns the first line of the results file for these options. tool is the
 // version of the program that writes it.
 func (o *Options) Header(tool string) Header {
-	h := Header{Type: "header", Schema: ResultsSchema, Kind: "run", Tool: tool, Seed: o.Seed, Seeds: max(1, o.Seeds),
+	h := Header{Type: "header", Schema: ResultsSchema, Kind: "run", Judged: JudgedOwn, Tool: tool, Seed: o.Seed, Seeds: max(1, o.Seeds),
 		Variants: map[string]json.RawMessage{}, Scenarios: len(o.Scenarios)}
 	for _, f := range o.Faults {
 		h.Faults = append(h.Faults, f.String())

@@ -36,6 +36,9 @@ func results(t *testing.T, o Options) string {
 	if err := Run(context.Background(), o, w.Write); err != nil {
 		t.Fatal(err)
 	}
+	if err := w.End(); err != nil {
+		t.Fatal(err)
+	}
 	return b.String()
 }
 

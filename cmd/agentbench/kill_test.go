@@ -174,7 +174,7 @@ func partial(t *testing.T, name string, content []byte) {
 	case ".jsonl":
 		lines := bytes.Split(bytes.TrimSuffix(content, []byte("\n")), []byte("\n"))
 		says = bytes.HasPrefix(lines[len(lines)-1], []byte(`{"type":"interrupted",`))
-		err = scenarios.ReadResults(bytes.NewReader(content), name, func(*scenarios.Header) error { return nil }, func(*scenarios.Result) error { return nil })
+		_, err = scenarios.ReadResults(bytes.NewReader(content), name, func(*scenarios.Header) error { return nil }, func(*scenarios.Result) error { return nil })
 	case ".json":
 		says, err = bytes.Contains(content, []byte("incomplete")), json.Unmarshal(content, new(any))
 	case ".md":
@@ -234,7 +234,7 @@ func recording(t *testing.T) killed {
 		case strings.HasSuffix(name, ".golden"):
 			_, err = goldens.Parse(name, content)
 		default:
-			err = scenarios.ReadResults(bytes.NewReader(content), name, func(*scenarios.Header) error { return nil }, func(*scenarios.Result) error { return nil })
+			_, err = scenarios.ReadResults(bytes.NewReader(content), name, func(*scenarios.Header) error { return nil }, func(*scenarios.Result) error { return nil })
 		}
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -107,7 +107,9 @@ func (f *compareFlags) chooseVariants() error {
 // compare runs the trials and shows the comparison.
 func (f *compareFlags) compare(cmd *cobra.Command, o scenarios.Options) error {
 	f.repeatTrial, f.reported = func(r *scenarios.Result) string { return asCompared(r, f.repeat(r)) }, true
-	out, err := f.open(cmd, f.header(&o))
+	header := f.header(&o)
+	header.Kind, header.Judged = reports.KindCompare, scenarios.JudgedPlain
+	out, err := f.open(cmd, header)
 	if err != nil {
 		return err
 	}

@@ -248,7 +248,7 @@ func (p *pick) read() (*scenarios.Result, error) {
 		return nil, misuse("agentbench run -o results.jsonl makes one", "cannot read %s: %s", p.path, text.Reason(err))
 	}
 	defer file.Close()
-	if err := scenarios.ReadResults(file, p.path, p.header, p.add); err != nil {
+	if _, err := scenarios.ReadResults(file, p.path, p.header, p.add); err != nil {
 		return nil, badInput(err)
 	}
 	switch {

@@ -76,7 +76,9 @@ func (c *fuzzed) header() scenarios.Header {
 	if c.given != nil {
 		o.Variants = []scenarios.Variant{*c.given}
 	}
-	return headerOf(&o)
+	h := headerOf(&o)
+	h.Judged = scenarios.JudgedNone
+	return h
 }
 
 // write writes the results to the files, and to the standard output if it has the

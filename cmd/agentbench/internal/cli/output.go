@@ -228,17 +228,13 @@ func (r *results) end(ctx context.Context, err error) error {
 		r.discard()
 		return err
 	}
-	if interrupted && r.stream != nil {
-		if _, err := io.WriteString(r.stdout, r.interruption()); err != nil {
+	if r.stream != nil {
+		if err := r.last(r.stream, interrupted); err != nil {
 			return err
 		}
 	}
 	for i, f := range r.files {
-		last := ""
-		if interrupted {
-			last = r.interruption()
-		}
-		if err := f.complete(last); err != nil {
+		if err := f.complete(r.last(f.results, interrupted)); err != nil {
 			r.files = r.files[i:]
 			r.discard()
 			return err
@@ -270,10 +266,12 @@ func (r *results) writeReport() (err error) {
 	return nil
 }
 
-// interruption returns the last line of results that are not whole. Readers skip
-// lines whose type they do not know, so they skip this one.
-func (r *results) interruption() string {
-	return fmt.Sprintf("{\"type\":\"interrupted\",\"trials\":%d,\"of\":%d}\n", r.done, r.of)
+// last writes the last line of results, which says whether they are whole.
+func (r *results) last(w *scenarios.ResultWriter, interrupted bool) error {
+	if interrupted {
+		return w.Interrupt(r.done, r.of)
+	}
+	return w.End()
 }
 
 func (r *results) discard() {
@@ -333,9 +331,9 @@ func createResults(stderr io.Writer, path string, mode fs.FileMode, h scenarios.
 	return f, nil
 }
 
-// complete writes the last line, if there is one, and commits the file.
-func (f *resultFile) complete(last string) error {
-	if _, err := f.WriteString(last); err != nil {
+// complete commits the file; err is the error of writing its last line.
+func (f *resultFile) complete(err error) error {
+	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", f.Path(), err)
 	}
 	return f.Commit()

@@ -214,5 +214,5 @@ func (f *recordFlags) writeResults(stderr io.Writer, sessions []recorded) error 
 			return err
 		}
 	}
-	return out.complete("")
+	return out.complete(out.results.End())
 }

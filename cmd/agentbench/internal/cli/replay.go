@@ -132,7 +132,7 @@ func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory
 func replayHeader(runs, skipped int, variants []scenarios.Variant) scenarios.Header {
 	o := scenarios.Options{Variants: variants}
 	h := headerOf(&o)
-	h.Kind, h.Scenarios, h.Trials, h.Skipped = "replay", runs, runs*len(variants), skipped
+	h.Kind, h.Judged, h.Scenarios, h.Trials, h.Skipped = reports.KindReplay, scenarios.JudgedNone, runs, runs*len(variants), skipped
 	return h
 }
 

@@ -210,7 +210,7 @@ func (f *serveFlags) showTally(w io.Writer, total *serve.Tally) {
 }
 
 func (f *serveFlags) header(n int) scenarios.Header {
-	return scenarios.Header{Type: "header", Schema: scenarios.ResultsSchema, Kind: "serve", Tool: Version, Revision: revision(), Seed: uint64(f.seed), Seeds: 1,
+	return scenarios.Header{Type: "header", Schema: scenarios.ResultsSchema, Kind: "serve", Judged: scenarios.JudgedNone, Tool: Version, Revision: revision(), Seed: uint64(f.seed), Seeds: 1,
 		Order: []string{}, Variants: map[string]json.RawMessage{}, Scenarios: n}
 }
 
@@ -239,7 +239,7 @@ func (f *servedFile) write(line any) {
 	}
 	doc, err := json.Marshal(line)
 	if err == nil {
-		_, err = f.file.Write(text.JSON([]byte(f.redactor.JSON(string(doc)) + "\n")))
+		err = f.file.results.Line(json.RawMessage(f.redactor.JSON(string(doc))))
 	}
 	f.err = err
 }
@@ -257,5 +257,5 @@ func (f *servedFile) complete(total *serve.Tally) error {
 		f.file.Discard()
 		return fmt.Errorf("cannot write %s: %w", f.file.Path(), f.err)
 	}
-	return f.file.complete("")
+	return f.file.complete(f.file.results.End())
 }

@@ -95,14 +95,14 @@ func checkServed(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	var header *scenarios.Header
-	err = scenarios.ReadResults(bytes.NewReader(text), file, func(h *scenarios.Header) error { header = h; return nil },
+	gaps, err := scenarios.ReadResults(bytes.NewReader(text), file, func(h *scenarios.Header) error { header = h; return nil },
 		func(*scenarios.Result) error { t.Error("there is a trial"); return nil })
-	if err != nil || header == nil || header.Kind != "serve" || header.Scenarios != 1 {
+	if err != nil || gaps != nil || header == nil || header.Kind != "serve" || header.Scenarios != 1 {
 		t.Errorf("%v, header %+v", err, header)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if len(lines) != 5 {
-		t.Fatalf("the file has %d lines, want a header, three requests and the sum:\n%s", len(lines), text)
+	if len(lines) != 6 {
+		t.Fatalf("the file has %d lines, want a header, three requests, the sum and the end:\n%s", len(lines), text)
 	}
 	var e serve.Entry
 	if err := json.Unmarshal([]byte(lines[2]), &e); err != nil || e.Type != "request" || e.N != 2 || e.Try != 2 || e.Fault != "status-429" {
