@@ -59,7 +59,7 @@ type assignment struct {
 	plain  plain  // the same
 	start  int    // where the name begins, or its quote
 	quote  byte   // of the name, 0 = none
-	spaced bool   // white space stands beside the sign
+	spaced bool   // there is white space beside the sign
 }
 
 // readName reads the name before the sign, and reports whether it says secret.
@@ -176,8 +176,8 @@ func (a *assignment) credential() (start, end int) {
 	return start, start + len(firstWord(a.line(start, maxLong)))
 }
 
-// untilQuote cuts a header's value where the quotes end that the whole header
-// stands in: -H 'Cookie: …'.
+// untilQuote cuts a header's value at the closing quote, if the whole header is in
+// quotes: -H 'Cookie: …'.
 func (a *assignment) untilQuote(line string) string {
 	if a.start > 0 && isQuote(a.text[a.start-1]) {
 		line, _, _ = strings.Cut(line, a.text[a.start-1:a.start])
@@ -243,7 +243,7 @@ func (a *assignment) read(from, most int, stops string) string {
 	return text
 }
 
-// until is where the first of some bytes stands in a text, or its end.
+// until returns the index of the first of some bytes in a text, or the text's length.
 func until(text, of string) int {
 	if i := strings.IndexAny(text, of); i >= 0 {
 		return i

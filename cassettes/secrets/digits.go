@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// A group is a run of digits in a text, with what stands between the last group
-// and it.
+// A group is a run of digits in a text, with the characters between the last group
+// and this one.
 type group struct {
 	start, end int
 	gap        string

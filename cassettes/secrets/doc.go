@@ -29,8 +29,8 @@
 // document the keys and the strings are redacted, each string together with its
 // key, and JSON in a string likewise. In a stream of events (SSE) the strings at
 // one place of the events' JSON are joined first, so that a secret that comes in
-// pieces is found; its placeholder stands in the first piece and the rest of it
-// is removed from the others. An array of events, which Gemini's API sends, is a
+// pieces is found; its placeholder is in the first piece, and the rest of it is
+// removed from the others. An array of events, which Gemini's API sends, is a
 // stream too. In all other texts the escapes of JSON, URLs and forms are undone
 // first. No byte outside a secret changes.
 //

@@ -41,13 +41,13 @@ func closed(text string, spans []span, percent bool) []span {
 	return spans
 }
 
-// A cursor walks through a text and its opened text. It stands at a run of bytes
-// without an escape, or at an escape.
+// A cursor walks through a text and its opened text. It is at a run of bytes without
+// an escape, or at an escape.
 type cursor struct {
 	text    string
 	percent bool
-	in, out int // where it stands in the text and in the opened text
-	width   int // how long that is in the text
+	in, out int // its place in the text and in the opened text
+	width   int // the length of the run or escape in the text
 	length  int // and in the opened text
 	escape  bool
 	buffer  [8]byte
@@ -91,7 +91,7 @@ func special(text string, from int, percent bool) int {
 	return from + i
 }
 
-// unit appends what the escape at i stands for, and returns its width.
+// unit appends the character of the escape at i, and returns the escape's width.
 func unit(out []byte, text string, i int) ([]byte, int) {
 	rest := text[i:]
 	if rest[0] == '%' {
@@ -133,9 +133,9 @@ func hex4(s string) (rune, bool) {
 }
 
 // formed undoes the + that a form writes for a space. Every place stays where it
-// is. A + may stand for a space in a run of what forms consist of that no /
-// touches: base64 and paths are not forms. Where the run has %XX in it, it
-// surely does.
+// is. A + may be a space in a run of characters that forms consist of, unless a /
+// touches the run: base64 and paths are not forms. If the run has %XX in it, the +
+// surely is a space.
 func formed(text string, surely bool) string {
 	if !strings.Contains(text, "+") {
 		return text

@@ -33,8 +33,8 @@ func ibans(text string, found func(start, end int)) {
 }
 
 // iban returns the end of the account number that begins at i, 0 if there is
-// none. The remainder by 97 must be 1 once the first four characters stand at
-// the end and each letter is two digits, from A = 10 on.
+// none. The remainder by 97 must be 1 after the first four characters are moved to
+// the end and each letter becomes two digits, from A = 10 on.
 func iban(text string, i, length int) (end int) {
 	rest, head := 0, 0
 	add := func(to int, c byte) int {

@@ -26,7 +26,7 @@ type walker struct {
 	each  func(leaf) // may be nil
 }
 
-// Bounds of the depth and of the places in an array that paths tell apart.
+// The largest depth, and the number of places in an array that paths distinguish.
 const (
 	maxDepth  = 16
 	maxPlaces = 64
@@ -41,14 +41,14 @@ func (w *walker) value(key, path string, depth int) {
 	case '"':
 		l := w.string()
 		l.key, l.path = key, path
-		w.tell(l)
+		w.visit(l)
 	case '{':
 		if w.paths && path != "" {
 			path += w.marks()
 		}
 		w.members(func(int) {
 			name := w.string()
-			w.tell(name)
+			w.visit(name)
 			w.colon()
 			key := w.text[name.start:name.end]
 			w.value(key, w.below(path, "."+key), depth+1)
@@ -69,7 +69,7 @@ func (w *walker) value(key, path string, depth int) {
 	}
 }
 
-func (w *walker) tell(l leaf) {
+func (w *walker) visit(l leaf) {
 	if w.each != nil {
 		w.each(l)
 	}
@@ -114,8 +114,8 @@ func (w *walker) marks() string {
 	return b.String()
 }
 
-// members walks through what stands between two brackets, and calls one with the
-// number of members before it.
+// members walks through the members between two brackets, and calls one for each,
+// with the number of members before it.
 func (w *walker) members(one func(place int)) {
 	w.at++
 	for n := 0; w.at < len(w.text); {

@@ -10,7 +10,7 @@ import (
 const ByName = "named"
 
 // secretNames are the names whose string values are secret whatever they look
-// like, in the form that plainName gives.
+// like, in the form that plainName returns.
 var secretNames = map[string]bool{"password": true, "passwd": true, "secret": true, "clientsecret": true, "token": true, "accesstoken": true,
 	"refreshtoken": true, "apikey": true, "authorization": true, "cookie": true, "setcookie": true, "pin": true, "otp": true}
 

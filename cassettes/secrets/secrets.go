@@ -17,9 +17,9 @@ type Options struct {
 	Patterns map[string]string `json:"patterns,omitempty"` // own rules: a regexp by its name; its first group, if there is one, is the secret
 	Values   []string          `json:"-"`                  // what is a secret whatever it looks like; not written down with the rest
 	Allow    []string          `json:"allow,omitempty"`    // what is never a secret, in any case of letters; @example.com allows all addresses there
-	// Own are texts that the conversation's author wrote, such as a scenario's file.
-	// A value that stands in one of them word for word is not secret because of its
-	// name; by its form it may be. They are not written down with the rest.
+	// Own are texts of the conversation's author, such as a scenario's file. A value
+	// that is in one of them word for word is not a secret because of its name, but
+	// may be one because of its form. Own is not part of the JSON.
 	Own []string `json:"-"`
 }
 

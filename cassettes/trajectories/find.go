@@ -12,9 +12,9 @@ import (
 )
 
 // Find expands paths into the files to read, each once and in the order of the
-// paths. A file stands for itself. A folder stands for all files in it and below
-// whose names have the ending of a format, sorted by name. A glob stands for the
-// files and folders that it matches. Folders and globs leave out names that begin
+// paths. A file is read as it is. A folder means all files in it and below whose
+// names have the ending of a format, sorted by name. A glob means the files and
+// folders that it matches. Folders and globs leave out names that begin
 // with a dot, and labels.json and manifest.json, which describe trajectories.
 func Find(paths []string) ([]string, []*Problem) {
 	var f finder

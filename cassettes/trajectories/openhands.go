@@ -106,7 +106,7 @@ func readOHEvents(field string, raw json.RawMessage) (*Trajectory, error) {
 	return r, nil
 }
 
-// message returns the message that an event stands for, if any. first says that
+// message returns the message of an event, if it has one. first says that
 // there was none before: older events do not name the speaker, and the user
 // begins.
 func (e *ohEvent) message(raw json.RawMessage, first bool) (wire.Message, bool) {
@@ -131,7 +131,7 @@ func (e *ohEvent) message(raw json.RawMessage, first bool) (wire.Message, bool) 
 	return wire.Message{Role: wire.Assistant, Text: args.Thought, Calls: []wire.Call{e.call(args.rest)}}, true
 }
 
-// result returns the result that an observation stands for, if any.
+// result returns the result in an observation, if it has one.
 func (e *ohEvent) result() (wire.Message, bool) {
 	switch e.Observation {
 	case "", "null", "agent_state_changed", "recall":

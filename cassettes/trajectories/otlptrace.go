@@ -146,7 +146,7 @@ func (t *traceReader) responses(parts []json.RawMessage) {
 	}
 }
 
-// addParts gives a message the texts and calls in parts.
+// addParts adds the texts and calls in parts to a message.
 func addParts(m *wire.Message, parts []json.RawMessage) {
 	var said []string
 	for _, raw := range parts {

@@ -13,10 +13,10 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// Scenario makes a scenario of the trajectory, with the config made [Offline]. When
-// played, the scenario gives the trace of the replay under that config, and takes
-// no time. It has the label of the trajectory, or the one that fits its end where
-// there is none, and expects that end. It has neither a name nor a description.
+// Scenario turns the trajectory into a scenario, with the config made [Offline]. When
+// played, the scenario has the trace of the replay under that config, and takes no
+// time. It has the label of the trajectory, or else the one that fits its end, and
+// expects that end. It has neither a name nor a description.
 //
 // A trajectory that breaks off before an answer is cancelled a second later in the
 // scenario, whereas its replay ends at once as [loop.RecordingEnded]. The error

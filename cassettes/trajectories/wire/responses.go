@@ -38,7 +38,7 @@ func (i *item) call() *Call {
 	return nil
 }
 
-// message returns the message that an item of a request stands for, if any.
+// message returns the message of an item in a request, if it has one.
 func (i *item) message() (m Message, ok bool) {
 	if c := i.call(); c != nil {
 		return Message{Role: Assistant, Calls: []Call{*c}}, true
