@@ -149,6 +149,9 @@ type Step struct {
 	// first step that has one. The steps of a state answer in their order; then
 	// the next state is drawn by the number of the request.
 	State string
+	// Optional says that the session may end before the step is asked for: see
+	// [World.Idle].
+	Optional bool
 	// Next lists the states that may follow, on a state's last step. Without it the
 	// state begins again.
 	Next []Transition

@@ -95,13 +95,16 @@ func succeeded(spoil func(text string, v any) string) func(*tryAnswer, any) bool
 	}
 }
 
-// Idle lists the planned failures that never fired in a session.
+// Idle lists what a script plans and a session never reached.
 type Idle struct {
 	// Faults are those of [Script.Faults] that struck nothing.
 	Faults []Fault
 	// Steps are the steps with failures of which none answered a request, as
 	// indexes in [Script.Model].
 	Steps []int
+	// Unasked are the other plain steps whose place no request reached, as indexes
+	// in [Script.Model]. A step that is Optional is in neither list.
+	Unasked []int
 	// Answers are the answers with failures of which none answered a call.
 	Answers []AnswerAt
 }
@@ -109,14 +112,22 @@ type Idle struct {
 // An AnswerAt is the place of an answer: Script.Tools[Tool].Answers[Answer].
 type AnswerAt struct{ Tool, Answer int }
 
-// Idle returns the planned failures that have not fired so far. A hang fires when
-// a try gets it, even if the loop ends before it gives up on the try.
+// Idle returns what has not been reached so far. A hang fires when a try gets it,
+// even if the loop ends before it gives up on the try.
 func (w *World) Idle() Idle {
 	idle := Idle{Faults: w.NotFired()}
+	before := 0 // requests covered by the plain steps before
 	for i := range w.steps {
-		if s := &w.steps[i]; len(s.Failures) > 0 && !s.struck {
-			idle.Steps = append(idle.Steps, s.index)
+		s := &w.steps[i]
+		plain := s.When == WhenAlways && s.State == ""
+		switch {
+		case s.Optional:
+		case len(s.Failures) > 0 && !s.struck:
+			idle.Steps = append(idle.Steps, i)
+		case plain && w.course.requests <= before:
+			idle.Unasked = append(idle.Unasked, i)
 		}
+		before = s.last
 	}
 	for i := range w.tools {
 		for j := range w.tools[i].answers {

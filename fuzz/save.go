@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -67,7 +68,12 @@ func (c *Case) random() bool {
 // right or wrong. The file begins with the comment.
 func (c *Case) YAML(name, description, comment string) []byte {
 	end, label := c.ending()
-	s := scenarios.Scenario{Name: name, Description: description, Label: label, Config: c.Config, Script: *c.Script,
+	script := *c.Script
+	script.Model = slices.Clone(script.Model)
+	for i := range script.Model { // a loop without the bug may end sooner
+		script.Model[i].Optional = label == scenarios.Healthy
+	}
+	s := scenarios.Scenario{Name: name, Description: description, Label: label, Config: c.Config, Script: script,
 		Expect: scenarios.Expect{EndState: end}}
 	return s.YAML(comment)
 }

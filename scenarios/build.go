@@ -76,7 +76,7 @@ func (a *answerEntry) answer() fakes.Answer {
 }
 
 func (e *stepEntry) step() fakes.Step {
-	out := fakes.Step{When: fakes.When(e.When), Repeat: int(e.Repeat), State: e.State, Next: e.Next, Text: e.Text, Finish: e.Finish,
+	out := fakes.Step{When: fakes.When(e.When), Repeat: int(e.Repeat), State: e.State, Optional: e.Optional, Next: e.Next, Text: e.Text, Finish: e.Finish,
 		TokensIn: e.TokensIn, TokensOut: e.TokensOut, Cost: int64(e.CostUSD), Latency: fakes.Span(e.Latency),
 		Chunks: e.Chunks, FirstToken: e.FirstToken, FailForever: e.FailForever, Wire: fakes.Wire(e.Wire)}
 	for _, c := range e.Calls {

@@ -3,6 +3,8 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
@@ -26,9 +28,27 @@ func (t *Trial) checkFaults(r *Result, trace loop.Trace, idle *fakes.Idle) {
 			r.find("not-fired", "", fmt.Sprintf("the failures of model entry %d never fired", i+1))
 		}
 	}
+	if t.asWritten() && t.Scenario.Label == Healthy && len(idle.Unasked) > 0 {
+		r.find("unasked", "", unasked(idle.Unasked))
+	}
 	for _, at := range idle.Answers {
 		r.find("not-fired", "", fmt.Sprintf("the failures of answer %d of tool %s never fired", at.Answer+1, quoted(script.Tools[at.Tool].Name)))
 	}
+}
+
+// unasked says that no request reached the model entries with these indexes: the run
+// ended before the model had said all that the scenario has for it.
+func unasked(indexes []int) string {
+	numbers := make([]string, len(indexes))
+	for i, index := range indexes {
+		numbers[i] = strconv.Itoa(index + 1)
+	}
+	entries := "entry "
+	if last := len(numbers) - 1; last > 0 {
+		entries = "entries " + strings.Join(numbers[:last], ", ") + " and "
+		numbers = numbers[last:]
+	}
+	return "the run ended before model " + entries + numbers[0] + " (optional: true on an entry allows that)"
 }
 
 // cancelled reports whether a record is the user's cancel.

@@ -162,6 +162,9 @@ type stepEntry struct {
 	// State makes it an entry of that state. After the entries without a state, the
 	// model enters the first state, whose entries answer in their order.
 	State string `yaml:"state"`
+	// Optional says that the run may end before the entry is asked for. Otherwise a
+	// healthy run that does so is inconclusive.
+	Optional bool `yaml:"optional"`
 	// Next are the states that may follow, each with its weight. It belongs on a
 	// state's last entry; without it the state begins again.
 	Next transitions `yaml:"next"`

@@ -117,6 +117,20 @@ func TestVerdicts(t *testing.T) {
 		// of the script.
 		{"history with a summary", Healthy, "config: {history: {compact_at: 4}}\ntools: [{name: read, answers: [{result: a}]}]\n" +
 			"model: [{calls: [{read: {p: '${turn}'}}], repeat: 2}, {text: b}]\nexpect: {end_state: DONE, model_calls: 4, events: {must: [compacted]}}\n", "", Pass, ""},
+		// A run that ends before the script does is no success that anybody has seen.
+		{"premature stop", Healthy, "model: [{text: I will read it.}, {calls: [{read: {}}]}, {text: done}]\ntools: [{name: read, answers: [{result: a}]}]\n", "", Inconclusive,
+			"unasked: the run ended before model entries 2 and 3 (optional: true on an entry allows that)"},
+		{"premature stop before one entry", Healthy, says[:len(says)-2] + ", {text: bye, repeat: forever}]\n", "", Inconclusive,
+			"unasked: the run ended before model entry 2 (optional: true on an entry allows that)"},
+		{"premature stop under another variant", Healthy, says[:len(says)-2] + ", {text: bye}]\n", "none", Pass, ""},
+		{"runaway that leaves entries", Runaway, "variant: none\n" + says[:len(says)-2] + ", {text: bye}]\nexpect: {stop: done}\n", "", Pass, ""},
+		{"entry that may stay unused", Healthy, says[:len(says)-2] + ", {text: bye, optional: true}]\n", "", Pass, ""},
+		{"failures of an entry that may stay unused", Healthy, says[:len(says)-2] + ", {text: bye, optional: true, failures: [{status: 500}]}]\n", "", Pass, ""},
+		{"repeat that is reached", Healthy, "tools: [{name: read, answers: [{result: a}]}]\nmodel: [{calls: [{read: {}}]}, {text: done, repeat: 3}]\n", "", Pass, ""},
+		// The second request is answered by when, which uses up the place of entry 3.
+		{"entry whose place an entry with when takes", Healthy, "tools: [{name: read, answers: [{error: NotFound, text: no}]}]\n" +
+			"model: [{when: failed, text: not there}, {calls: [{read: {}}]}, {text: done}]\n", "", Pass, ""},
+		{"entries with when and state", Healthy, "model: [{text: hello}, {when: denied, text: a}, {when: failed, text: b}]\n", "", Pass, ""},
 		{"hang of another answer", Healthy, "tools: [{name: read, answers: [{when: {p: a}, result: a}, {result: b, failures: [{hang: true}]}]}]\n" +
 			"model: [{calls: [{read: {p: a}}]}, {text: b}]\n", "", Inconclusive, `not-fired: the failures of answer 2 of tool "read" never fired`},
 	}

@@ -49,7 +49,7 @@ tools:
   - {name: list, idempotent: false, retries: 4, answers: [{result: x}]}
 model:
   - {text: hi, calls: [{read: {b: 1, a: [x, 2.0, true]}}, {read: '{"a'}, {name: read, id: "", args: {}}, {name: {n: 1}}], finish: length, repeat: 3}
-  - {when: failed, repeat: forever, text: "two\nlines", tokens_in: 1, tokens_out: 2, cost_usd: 0.0000015,
+  - {when: failed, optional: true, repeat: forever, text: "two\nlines", tokens_in: 1, tokens_out: 2, cost_usd: 0.0000015,
      latency: 4s, chunks: 5, first_token: 300ms, wire: stall-after-done,
      failures: [{status: 429, retry_after: 5s, text: slow}, {hang: true, chunks: 2, latency: 1s}, {wire: no-finish}], fail_forever: true}
 user:
@@ -93,7 +93,7 @@ expect:
 			Model: []fakes.Step{
 				{Text: "hi", Finish: "length", Repeat: 3, Calls: []fakes.StepCall{{Name: "read", Args: `{"b":1,"a":["x",2.0,true]}`}, {Name: "read", Args: `{"a`},
 					{ID: &empty, Name: "read", Args: "{}"}, {Name: "name", Args: `{"n":1}`}}},
-				{When: fakes.WhenFailed, Repeat: fakes.Forever, Text: "two\nlines", TokensIn: 1, TokensOut: 2, Cost: 1500, Latency: fakes.Span{Min: 4 * time.Second, Max: 4 * time.Second},
+				{When: fakes.WhenFailed, Optional: true, Repeat: fakes.Forever, Text: "two\nlines", TokensIn: 1, TokensOut: 2, Cost: 1500, Latency: fakes.Span{Min: 4 * time.Second, Max: 4 * time.Second},
 					Chunks: 5, FirstToken: 300 * time.Millisecond, FailForever: true, Wire: fakes.WireStallAfterDone,
 					Failures: []fakes.ModelFailure{{Status: 429, RetryAfter: 5 * time.Second, Text: "slow"}, {Hang: true, Chunks: 2, Latency: fakes.Span{Min: time.Second, Max: time.Second}}, {Wire: fakes.WireNoFinish}}},
 			},

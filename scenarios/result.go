@@ -136,7 +136,7 @@ const (
 
 // A Finding is one thing that speaks against a trial.
 type Finding struct {
-	Rule    string         `json:"rule"` // a key of expect, or runs, label, golden, history, audit, cassette, ran-dry, not-fired, interrupted, invalid, panic
+	Rule    string         `json:"rule"` // a key of expect, or runs, label, golden, history, audit, cassette, ran-dry, not-fired, unasked, interrupted, invalid, panic
 	Message string         `json:"message"`
 	At      string         `json:"at"` // where in the trace: a number such as c7, or a line of its text; "" = nowhere in particular
 	Want    string         `json:"want"`

@@ -129,6 +129,7 @@ func modelYAML(steps []fakes.Step) (out list) {
 		var m mapping
 		m.put("when", string(s.When))
 		m.put("state", s.State)
+		m.put("optional", s.Optional)
 		if s.Text != "" || len(s.Calls) == 0 {
 			m.must("text", s.Text)
 		}

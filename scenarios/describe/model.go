@@ -25,6 +25,9 @@ func Model(steps []fakes.Step) []string {
 		} else if s.Repeat != fakes.Forever {
 			when += times(max(1, s.Repeat))
 		}
+		if s.Optional {
+			when += ", if at all"
+		}
 		lines = append(lines, when+": "+step(s)+follows(s.Next))
 	}
 	return lines
