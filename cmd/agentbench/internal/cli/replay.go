@@ -266,9 +266,21 @@ func (f *replayFlags) chosen(runs []*trajectories.Trajectory) (*trajectories.Tra
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, misuse(cmp.Or(text.DidYouMean(f.toScenario, names), "-o - lists the runs by name, in the results"), "there is no recorded run %q", f.toScenario)
+		return nil, misuse(cmp.Or(text.DidYouMean(f.toScenario, names), nameHint(names)), "there is no recorded run %q", f.toScenario)
 	}
 	return nil, misuse("name one of them: "+found[0].ID()+" or "+found[1].ID(), "%d recorded runs are called %q", len(found), f.toScenario)
+}
+
+// nameHint says which names runs have: the names themselves if they are few.
+func nameHint(names []string) string {
+	if len(names) == 0 || len(names) > 5 {
+		return "agentbench replay --verbose names the runs"
+	}
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = text.Quote(name, 100)
+	}
+	return "the name can be " + text.AnyOf(quoted)
 }
 
 // scenarioName turns a name into a valid name of a scenario.
