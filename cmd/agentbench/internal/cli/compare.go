@@ -130,7 +130,7 @@ func (f *compareFlags) compare(cmd *cobra.Command, o scenarios.Options) error {
 	if interrupted {
 		out.printInterrupt(cmd.ErrOrStderr())
 	}
-	return err
+	return out.code(err)
 }
 
 // plain returns a copy of s that is not meant for any variant, so its own config

@@ -94,7 +94,7 @@ func (c *fuzzed) write(small []*fuzz.Case, interrupted bool) error {
 		if err != nil {
 			c.out = c.out[i:]
 			c.discard()
-			return err
+			return fmt.Errorf("%w%s", err, earlier(f.Path()))
 		}
 	}
 	if c.streams() {

@@ -119,7 +119,7 @@ func (f *gateFlags) run(cmd *cobra.Command, paths []string) error {
 		discardExports(exports)
 		return err
 	}
-	writeExports(exports, r, cmd.ErrOrStderr()) // it prints its errors; they do not change the exit code
+	unwritten := writeExports(exports, r, cmd.ErrOrStderr())
 	f.writeActions(r, cmd.ErrOrStderr())
 	if err := f.show(cmd, r); err != nil {
 		return err
@@ -128,6 +128,9 @@ func (f *gateFlags) run(cmd *cobra.Command, paths []string) error {
 		if err := f.writeBaseline(cmd, r); err != nil {
 			return err
 		}
+	}
+	if unwritten != nil {
+		return exitCode(exitInconclusive)
 	}
 	return gateCode(r.Gate)
 }

@@ -135,6 +135,8 @@ type results struct {
 	exports []export
 	fold    *reports.Fold   // nil if nothing needs it
 	report  *reports.Report // made at the end, if something needs it
+
+	unwritten bool // a report could not be written, which is printed
 }
 
 // open creates the files. If it fails it leaves none behind.
@@ -237,7 +239,7 @@ func (r *results) end(ctx context.Context, err error) error {
 		if err := f.complete(r.last(f.results, interrupted)); err != nil {
 			r.files = r.files[i:]
 			r.discard()
-			return err
+			return fmt.Errorf("%w%s", err, earlier(f.Path()))
 		}
 	}
 	if err := r.writeReport(); err != nil {
@@ -249,6 +251,15 @@ func (r *results) end(ctx context.Context, err error) error {
 	return nil
 }
 
+// code returns the error that ends the command: err, or exitInconclusive if a report
+// could not be written.
+func (r *results) code(err error) error {
+	if r.unwritten {
+		return exitCode(exitInconclusive)
+	}
+	return err
+}
+
 // writeReport makes the report and writes it everywhere that needs it.
 func (r *results) writeReport() (err error) {
 	if !r.reported() {
@@ -258,7 +269,7 @@ func (r *results) writeReport() (err error) {
 		discardExports(r.exports)
 		return err
 	}
-	writeExports(r.exports, r.report, r.stderr) // it prints its errors; they do not change the exit code
+	r.unwritten = writeExports(r.exports, r.report, r.stderr) != nil
 	r.flags.writeActions(r.report, r.stderr)
 	if r.flags.format == jsonWhole && !r.flags.quiet {
 		return reports.WriteJSON(r.stdout, r.report)

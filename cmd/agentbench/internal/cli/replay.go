@@ -120,7 +120,9 @@ func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory
 	switch {
 	case interrupted:
 		out.printInterrupt(cmd.ErrOrStderr())
-		return err
+		return out.code(err)
+	case out.unwritten:
+		return exitCode(exitInconclusive)
 	case skipped > 0:
 		return exitCode(exitUsage)
 	case replay.Inconclusive > 0:

@@ -209,11 +209,20 @@ func writeExports(all []export, r *reports.Report, stderr io.Writer) (failed err
 			e.Discard()
 		}
 		if err != nil {
-			fmt.Fprintf(stderr, "error: %v\n", err)
+			fmt.Fprintf(stderr, "error: %v%s\n", err, earlier(e.Path()))
 			failed = err
 		}
 	}
 	return failed
+}
+
+// earlier returns a warning if a file that could not be written exists: it is of an
+// earlier run.
+func earlier(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return "; the file with that name is from an earlier run"
 }
 
 // inActions reports whether GitHub Actions gets the report: as a step summary, or

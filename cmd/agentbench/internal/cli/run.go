@@ -266,12 +266,12 @@ func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 	}
 	if interrupted {
 		out.printInterrupt(cmd.ErrOrStderr())
-		return err
+		return out.code(err)
 	}
 	if err := f.endGoldens(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
-	return verdict(summary)
+	return out.code(verdict(summary))
 }
 
 // show prints the table and the failures, or one line to standard error if the

@@ -147,7 +147,10 @@ func (f *soakFlags) write(stderr io.Writer, all []*soak.Report) error {
 		out.Discard()
 		return err
 	}
-	return out.Commit()
+	if err := out.Commit(); err != nil {
+		return fmt.Errorf("%w%s", err, earlier(out.Path()))
+	}
+	return nil
 }
 
 // showSoak prints the figures of a report.
