@@ -24,6 +24,12 @@
 // differ. The [Difference] is short: the first line that differs, the expected line and
 // the actual line, and the shortest edit between the two.
 //
+//	golden, err := goldens.Dir("testdata/goldens").Read("loops/same.hpd-agent.golden")
+//	…
+//	if d := golden.Compare(trace); d != nil {
+//		t.Error(d)
+//	}
+//
 // The goldens of the embedded scenarios are also embedded: see [Embedded]. To compare
 // the trials of scenarios with their goldens, use scenarios.Goldens.
 package goldens

@@ -4,7 +4,11 @@
 // halt). It never blocks, reads no clock, starts no goroutine and draws no
 // global randomness, so a test can write down every timeout, retry, late answer
 // and ordering as an ordinary input. A [World] carries out the effects; [Run]
-// drives a machine in one.
+// drives a machine in one. [RunLive] does all of this with a real model and real
+// tools:
+//
+//	out, err := loop.RunLive(ctx, loop.Default(), loop.Task{Text: "How is the weather in Oslo?"}, model, tools, loop.LiveOptions{})
+//	fmt.Println(out.Stop, out.Turns, out.Answer)
 //
 // # Words
 //

@@ -5,4 +5,7 @@
 // in virtual time as it took in real time, so a recorded session plays without a
 // network and has the same trace, byte for byte. While a session is recorded, real
 // time never runs behind virtual time: a wait before a retry is a real wait.
+//
+//	session := &drive.Session{Scenario: scenario, Settings: settings, Connect: openai.New, Redactor: newRedactor}
+//	played, err := session.Record(ctx, "refund.cassette.yaml", tape.Once, http.DefaultTransport, "1.0", time.Now())
 package drive

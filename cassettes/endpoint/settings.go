@@ -1,6 +1,10 @@
 // Package endpoint has the settings of a live model: which one, how to ask it, and
 // what it costs. It does not depend on a client library: callers that need a model
-// get a [Connect].
+// get a [Connect]. Package cassettes/openai has one:
+//
+//	settings := endpoint.FromEnv(os.Getenv)
+//	settings.Model = "gpt-4.1-mini"
+//	model, err := openai.New(settings, nil)
 package endpoint
 
 import (

@@ -6,6 +6,10 @@
 //
 // The model sends a request once; the loop retries it. It reads no environment
 // variables. Equal settings and equal requests have equal bodies, byte for byte.
+//
+//	model, err := openai.New(endpoint.Settings{Model: "gpt-4.1-mini", Key: endpoint.NewKey(key)}, nil)
+//	…
+//	out, err := loop.RunLive(ctx, config, task, model, tools, loop.LiveOptions{})
 package openai
 
 import (

@@ -13,6 +13,8 @@
 // has rewritten them. A request that failed and was sent again is one turn. The
 // same request answered twice makes two conversations, and so does a branch.
 //
+//	conversations, others := wire.Read([]wire.Exchange{{Method: "POST", URL: url, Status: 200, Request: asked, Response: answer}})
+//
 // What only the server did, such as its own web search or its reasoning, is left
 // out. Of several choices the first counts.
 //
