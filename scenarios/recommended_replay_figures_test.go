@@ -31,7 +31,7 @@ func TestRecommendedReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, ok := strings.Cut(string(text), "nobody knows):\n")
+	_, rest, ok := strings.Cut(string(text), "a veto is unknown):\n")
 	got, _, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
 		t.Fatalf("%s: the place of the figures is not there", file)
