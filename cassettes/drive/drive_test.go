@@ -228,7 +228,7 @@ func replayed(t *testing.T, path string) *Played {
 
 var now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
-// Whatever the network does, what was recorded gives the same trace again, to
+// Whatever the network does, the recording has the same trace when played, to
 // the instant, and with the secret taken out.
 func TestRecordAndPlayAgain(t *testing.T) {
 	for _, c := range []struct {

@@ -22,8 +22,8 @@ import (
 
 var _ Redactor = (*secrets.Redactor)(nil)
 
-// planted gives secrets of twenty kinds with what makes them known. They are made
-// when the test runs, so that none stands in this repository.
+// planted returns secrets of twenty kinds with the words that reveal them. They are
+// made when the test runs, so that none is in this repository.
 func planted() map[string][2]string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	letters := func(n int) string {

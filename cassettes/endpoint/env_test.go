@@ -42,7 +42,7 @@ func TestReadEnv(t *testing.T) {
 	}
 }
 
-// A file that is none is refused with the line, and without what stands there.
+// An invalid file is refused with the line, but without its text.
 func TestReadEnvMistakes(t *testing.T) {
 	const key = "sk-hunter2"
 	for text, want := range map[string]string{

@@ -97,7 +97,7 @@ func TestReadPrices(t *testing.T) {
 	}
 }
 
-// What is wrong is told with its line and column, all of it at once.
+// All mistakes are reported at once, with line and column.
 func TestReadPricesMistakes(t *testing.T) {
 	number := "a price must be a number from 0 to 999999, not "
 	for text, want := range map[string][]string{

@@ -53,7 +53,7 @@ func TestKeyIsNeverShown(t *testing.T) {
 	}
 }
 
-// A key of a word that anybody may give is no secret, and stays.
+// A key that is a common word is not a secret, and stays.
 func TestHide(t *testing.T) {
 	for _, test := range []struct{ key, text, want string }{
 		{secret, "Incorrect API key provided: " + secret + ", and " + secret, "Incorrect API key provided: [key], and [key]"},
@@ -150,7 +150,7 @@ func TestValidate(t *testing.T) {
 			case test.says == "" && err != nil:
 				t.Errorf("refused: %v", err)
 			case test.says != "" && !errors.As(err, &p):
-				t.Errorf("%v is no problem", err)
+				t.Errorf("%v is not a Problem", err)
 			case test.says != "" && (!strings.Contains(p.Text, test.says) || strings.Contains(p.Text+p.Hint, secret)):
 				t.Errorf("it says %q, want %q", p.Text, test.says)
 			}

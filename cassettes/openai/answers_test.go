@@ -101,7 +101,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// A piece is told when it comes, not when the stream has ended.
+// A piece is delivered when it arrives, not when the stream has ended.
 func TestPiecesComeAsTheyAre(t *testing.T) {
 	heard := make(chan string)
 	m := answering(t, chatStream, func(w http.ResponseWriter, r *http.Request) {

@@ -109,7 +109,7 @@ func hello() loop.ModelRequest {
 		History: []loop.Message{{Role: loop.User, Text: "Hello"}}, Tools: []loop.ToolSpec{{Name: "look"}}}
 }
 
-// reply makes one request and gives the reply and its pieces.
+// reply sends one request and returns the reply and its pieces.
 func reply(t *testing.T, m loop.Model) (r loop.Reply, pieces []string, err error) {
 	t.Helper()
 	r, err = m.Reply(t.Context(), hello(), func(text string) { pieces = append(pieces, text) })

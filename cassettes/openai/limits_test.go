@@ -11,7 +11,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// endless gives a text again and again, without end.
+// endless returns a text again and again, without end.
 type endless struct {
 	text string
 	at   int

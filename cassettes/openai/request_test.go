@@ -16,7 +16,7 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// caught makes one request and gives what is sent.
+// caught sends one request and returns its parts.
 func caught(t *testing.T, s endpoint.Settings, req loop.ModelRequest) (header http.Header, url, body string) {
 	t.Helper()
 	m := connect(t, s, roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -153,7 +153,7 @@ func TestNoRetries(t *testing.T) {
 	}
 }
 
-// A tool's schema that is no object cannot be sent.
+// A tool's schema that is not an object cannot be sent.
 func TestSchemaThatIsNone(t *testing.T) {
 	for _, schema := range []string{"true", "[]", "{", "null", `"object"`} {
 		req := hello()
@@ -174,7 +174,7 @@ func TestNewChecksSettings(t *testing.T) {
 	_, err := New(endpoint.Settings{BaseURL: "http://h/v1"}, nil)
 	var p *endpoint.Problem
 	if !errors.As(err, &p) {
-		t.Errorf("%v is no problem", err)
+		t.Errorf("%v is not a Problem", err)
 	}
 	if m, err := New(ways[0].settings("http://h"), nil); m == nil || err != nil {
 		t.Errorf("%v, %v", m, err)

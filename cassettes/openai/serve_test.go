@@ -20,7 +20,7 @@ var (
 	threeAsked = []loop.AskedCall{{ID: "call_1", Name: "look", Args: `{"at":"a"}`}, {ID: "call_2", Name: "look", Args: `{"at":"b"}`}, {ID: "call_3", Name: "ask", Args: `{}`}}
 )
 
-// What the script says is what the loop is told, in each of the four ways.
+// The loop gets what the script says, in each of the four ways.
 func TestServedReplies(t *testing.T) {
 	const text = "It is sunny in Oslo, and warm. Ä€😀"
 	none := ""
@@ -93,28 +93,28 @@ func TestServedFailures(t *testing.T) {
 		closed    = "the connection was closed without an answer"
 		cutJSON   = "the answer breaks off: its JSON is incomplete"
 	)
-	type told struct {
+	type failure struct {
 		status int
 		text   string
 	}
 	for _, test := range []struct {
 		name            string
 		failure         fakes.ModelFailure
-		whole, streamed told
+		whole, streamed failure
 	}{
-		{"429", fakes.ModelFailure{Status: 429, Text: "slow down"}, told{429, "slow down"}, told{429, "slow down"}},
-		{"500 without a text", fakes.ModelFailure{Status: 500}, told{500, "Internal Server Error"}, told{500, "Internal Server Error"}},
-		{"529", fakes.ModelFailure{Status: 529, Text: "overloaded"}, told{529, "overloaded"}, told{529, "overloaded"}},
-		{"400", fakes.ModelFailure{Status: 400, Text: "bad"}, told{400, "bad"}, told{400, "bad"}},
-		{"lost", fakes.ModelFailure{}, told{0, closed}, told{0, closed}},
-		{"lost after pieces", fakes.ModelFailure{Chunks: 2}, told{0, broken}, told{0, broken}},
-		{"429 after pieces", fakes.ModelFailure{Status: 429, Chunks: 2, Text: "slow down"}, told{429, "slow down"}, told{429, "slow down"}},
-		{"503 after pieces", fakes.ModelFailure{Status: 503, Chunks: 2, Text: "gone"}, told{503, "gone"}, told{500, "gone"}}, // the event has no number
-		{"cut in an event", fakes.ModelFailure{Wire: fakes.WireCutEvent, Chunks: 2}, told{0, cutJSON}, told{0, truncated}},
-		{"ends early", fakes.ModelFailure{Wire: fakes.WireEndsEarly, Chunks: 2}, told{0, cutJSON}, told{0, truncated}},
-		{"ends at once", fakes.ModelFailure{Wire: fakes.WireEndsEarly}, told{0, "the answer is empty"}, told{0, truncated}},
-		{"error event", fakes.ModelFailure{Wire: fakes.WireErrorEvent, Status: 429, Text: "slow down"}, told{429, "slow down"}, told{429, "slow down"}},
-		{"error event without a status", fakes.ModelFailure{Wire: fakes.WireErrorEvent, Text: "oh"}, told{500, "oh"}, told{500, "oh"}},
+		{"429", fakes.ModelFailure{Status: 429, Text: "slow down"}, failure{429, "slow down"}, failure{429, "slow down"}},
+		{"500 without a text", fakes.ModelFailure{Status: 500}, failure{500, "Internal Server Error"}, failure{500, "Internal Server Error"}},
+		{"529", fakes.ModelFailure{Status: 529, Text: "overloaded"}, failure{529, "overloaded"}, failure{529, "overloaded"}},
+		{"400", fakes.ModelFailure{Status: 400, Text: "bad"}, failure{400, "bad"}, failure{400, "bad"}},
+		{"lost", fakes.ModelFailure{}, failure{0, closed}, failure{0, closed}},
+		{"lost after pieces", fakes.ModelFailure{Chunks: 2}, failure{0, broken}, failure{0, broken}},
+		{"429 after pieces", fakes.ModelFailure{Status: 429, Chunks: 2, Text: "slow down"}, failure{429, "slow down"}, failure{429, "slow down"}},
+		{"503 after pieces", fakes.ModelFailure{Status: 503, Chunks: 2, Text: "gone"}, failure{503, "gone"}, failure{500, "gone"}}, // the event has no number
+		{"cut in an event", fakes.ModelFailure{Wire: fakes.WireCutEvent, Chunks: 2}, failure{0, cutJSON}, failure{0, truncated}},
+		{"ends early", fakes.ModelFailure{Wire: fakes.WireEndsEarly, Chunks: 2}, failure{0, cutJSON}, failure{0, truncated}},
+		{"ends at once", fakes.ModelFailure{Wire: fakes.WireEndsEarly}, failure{0, "the answer is empty"}, failure{0, truncated}},
+		{"error event", fakes.ModelFailure{Wire: fakes.WireErrorEvent, Status: 429, Text: "slow down"}, failure{429, "slow down"}, failure{429, "slow down"}},
+		{"error event without a status", fakes.ModelFailure{Wire: fakes.WireErrorEvent, Text: "oh"}, failure{500, "oh"}, failure{500, "oh"}},
 	} {
 		for _, w := range ways {
 			t.Run(test.name+"/"+w.String(), func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestServedFailures(t *testing.T) {
 	}
 }
 
-// A whole reply without a finish reason is no reply.
+// A whole reply without a finish reason is an error.
 func TestServedWithoutFinish(t *testing.T) {
 	for w, want := range map[way]string{
 		ways[0]: "the answer has no finish reason",

@@ -21,7 +21,7 @@ var (
 	responsesStream = ways[3]
 )
 
-// Statuses that are no success, in each of the four ways.
+// Statuses other than success, in each of the four ways.
 func TestStatuses(t *testing.T) {
 	long := strings.Repeat("ä", 600)
 	for _, test := range []struct {

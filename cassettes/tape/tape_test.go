@@ -197,7 +197,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// sealed gives text as a cassette whose checksum is right.
+// sealed returns text as a cassette with the right checksum.
 func sealed(text string, count int) []byte {
 	return []byte(text + trailer(count, checksum([]byte(text))))
 }
@@ -432,8 +432,8 @@ func TestStreamsAsItComes(t *testing.T) {
 	}
 }
 
-// Whatever the reads of a body bring, the reader is told the same instants when
-// it is played, however long a millisecond it takes to tell them.
+// However a body is cut into reads, the reader sees the same instants when it is
+// played.
 func TestInstants(t *testing.T) {
 	const text = "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n"
 	readers := map[string]func(io.Reader) io.Reader{
@@ -472,7 +472,7 @@ func TestInstants(t *testing.T) {
 	}
 }
 
-// instants reads a stream line by line, and gives the instant of each.
+// instants reads a stream line by line, and returns the instant of each.
 func instants(t *testing.T, tr *Transport) (all []string) {
 	t.Helper()
 	req, _ := http.NewRequest("GET", "http://h/", nil)
@@ -483,7 +483,7 @@ func instants(t *testing.T, tr *Transport) (all []string) {
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
-		if lines.Text() == "" { // where an event is told
+		if lines.Text() == "" { // the end of an event
 			all = append(all, tr.Elapsed().String())
 		}
 	}

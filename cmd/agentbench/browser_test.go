@@ -146,7 +146,7 @@ func resize(t *testing.T, ctx context.Context, width int64) {
 	}
 }
 
-// see checks what an expression gives in the page.
+// see checks the value of an expression in the page.
 func see[T comparable](t *testing.T, ctx context.Context, expression string, want T) {
 	t.Helper()
 	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))

@@ -17,13 +17,12 @@ import (
 
 const module = "github.com/agentbench-go/agentbench"
 
-// redactor is a leaf: whatever is written or printed for somebody to read passes
-// through it, so that packages below cassettes use it too.
+// redactor is a leaf: everything that is written or printed for people passes
+// through it, so packages below cassettes use it too.
 const redactor = "cassettes/secrets"
 
-// mayImport lists, for each package of the house, the others that it may
-// import. What stands below knows nothing of what stands above. A package
-// within another's folder stands where that one stands.
+// mayImport lists, for each top folder, the other ones that its packages may import.
+// A package knows nothing of those above it.
 var mayImport = map[string][]string{
 	"loop":      {},
 	"internal":  {},
@@ -37,8 +36,8 @@ var mayImport = map[string][]string{
 	"cmd":       {"reports", "fuzz", "cassettes", "goldens", "scenarios", "fakes", "loop", "internal", redactor},
 }
 
-// TestArrows checks that every import goes the way it should. What stands under
-// examples may import anything public, as anybody may.
+// TestArrows checks that every import is allowed. Packages under examples may import
+// anything public, as users may.
 func TestArrows(t *testing.T) {
 	seen := map[string]bool{}
 	for file, imports := range sources(t) {
@@ -46,7 +45,7 @@ func TestArrows(t *testing.T) {
 		seen[from] = true
 		if _, known := mayImport[from]; !known {
 			if from != "examples" {
-				t.Errorf("%s: this test does not know where %s stands", file, from)
+				t.Errorf("%s: mayImport does not have %s", file, from)
 			}
 			continue
 		}
@@ -54,9 +53,9 @@ func TestArrows(t *testing.T) {
 			inside, ours := strings.CutPrefix(path, module+"/")
 			switch to := place(inside); {
 			case !ours && from == "loop" && strings.Contains(path, ".") && !strings.Contains(filepath.ToSlash(file), "loop/contract/"):
-				t.Errorf("%s imports %s: but for loop/contract, loop takes nothing but the standard library", file, path)
+				t.Errorf("%s imports %s: except loop/contract, loop may import only the standard library", file, path)
 			case !ours && from == "internal" && strings.Contains(path, "."):
-				t.Errorf("%s imports %s: what everything may import takes nothing but the standard library", file, path)
+				t.Errorf("%s imports %s: internal may import only the standard library", file, path)
 			case from == "loop" && !strings.Contains(filepath.ToSlash(file), "loop/contract/") && inside == "loop/contract":
 				t.Errorf("%s imports loop/contract, which would bring its validator along", file)
 			case ours && to != from && !slices.Contains(mayImport[from], to):
@@ -71,9 +70,9 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// TestLoopStandsAlone checks that loop needs nothing but the standard library and
-// its detectors, and that the audit has no way to the machine but loop's exported
-// names: it imports loop, and neither links to its symbols nor is imported by it.
+// TestLoopStandsAlone checks that loop needs only the standard library and its
+// detectors, and that the audit uses only loop's exported names: it imports loop,
+// does not link to its symbols and is not imported by it.
 func TestLoopStandsAlone(t *testing.T) {
 	for pkg, want := range map[string][]string{
 		"loop":       {"loop", "loop/detect"},
@@ -99,8 +98,8 @@ func TestLoopStandsAlone(t *testing.T) {
 	}
 }
 
-// clientLibrary is what only one package may import, and no build with the tag
-// nolive brings along: it takes minutes to build.
+// clientLibrary takes minutes to compile. Only one package may import it, and builds
+// with the tag nolive do not have it.
 const clientLibrary = "github.com/openai/openai-go"
 
 // TestClientLibrary checks that one package imports the client library, and that
@@ -133,10 +132,9 @@ func TestClientLibrary(t *testing.T) {
 	}
 }
 
-// TestModules checks the modules of the workspace. Who imports the library gets
-// the requirements of the library, and none of the command's or of the tests of
-// the command. No go.mod has a replace directive, since `go install` refuses a
-// module that has one.
+// TestModules checks the modules of the workspace. A user of the library gets the
+// requirements of the library, but not those of the command and its tests. No go.mod
+// may have a replace directive, since `go install` refuses a module with one.
 func TestModules(t *testing.T) {
 	root := filepath.Join("..", "..")
 	goCommand := func(args ...string) string {
@@ -193,7 +191,7 @@ func place(path string) string {
 	return top
 }
 
-// TestNames checks that no package has a name that says nothing.
+// TestNames checks that no package has an empty name such as utils.
 func TestNames(t *testing.T) {
 	empty := []string{"pkg", "utils", "util", "common", "helpers", "types", "models", "interfaces", "mocks", "config"}
 	for file := range sources(t) {
@@ -203,8 +201,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOneSanitizer checks that what a person may see is decided in one place. The
-// loop, which imports nothing, quotes for itself.
+// TestOneSanitizer checks that one package decides which characters people see. The
+// loop imports nothing, so it quotes by itself.
 func TestOneSanitizer(t *testing.T) {
 	decides := regexp.MustCompile(`\b(unicode|strconv)\.Is(Control|Print|Graphic)\b`)
 	for file := range sources(t) {
@@ -222,8 +220,8 @@ func TestOneSanitizer(t *testing.T) {
 	}
 }
 
-// sources gives the imports of each Go file that is no test, by its path in the
-// repository.
+// sources returns the imports of each Go file that is not a test, by its path in
+// the repository.
 func sources(t *testing.T) map[string][]string {
 	t.Helper()
 	root := filepath.Join("..", "..")

@@ -14,19 +14,19 @@ import (
 	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/cli"
 )
 
-// TestReadme runs what the console blocks of README.md and docs/*.md show, and
-// compares what comes out. The blocks of a page run one after another in a copy
-// of the repository without its Go files:
+// TestReadme runs the commands of the console blocks in README.md and docs/*.md, and
+// compares the output with the page. The blocks of a page run one after another in a
+// copy of the repository without its Go files:
 //
 //	```console
 //	$ agentbench run --suite limits        # also: go run ./cmd/agentbench run …
-//	the output, on both streams; … alone on a line stands for any lines
+//	the output, on both streams; … alone on a line matches any lines
 //	$ echo $?
 //	the exit code
 //	```
 //
-// Commands of other programs are not run. UPDATE=1 writes into the pages what
-// comes out, but for lines between two …: read what became of them.
+// Commands of other programs are not run. UPDATE=1 writes the output to the pages,
+// except the lines between two …: check those by hand.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the pages compare all presets, which takes seconds of CPU")
@@ -40,7 +40,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("NO_COLOR", "1")
-	t.Setenv("GITHUB_STEP_SUMMARY", "") // where these pages run in a CI, it is not told of them
+	t.Setenv("GITHUB_STEP_SUMMARY", "") // a CI that runs this test gets no summary of the pages
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
 		text, err := os.ReadFile(page)
 		if os.IsNotExist(err) {
@@ -109,7 +109,8 @@ func consoleBlocks(page string) []console {
 	return blocks
 }
 
-// run runs the commands of a block and tells where they say other than shown.
+// run runs the commands of a block and returns where their output differs from the
+// page.
 func (c *console) run() (problems []string) {
 	code := 0
 	c.renewed = c.text
@@ -147,8 +148,7 @@ func (c *console) run() (problems []string) {
 	return problems
 }
 
-// withOutput gives a command of a block, which ends with what the page shows of
-// its output, with other output.
+// withOutput returns a command of a block with other output.
 func withOutput(command, shown, now string) string {
 	head := strings.TrimSuffix(command, shown)
 	if !strings.HasSuffix(head, "\n") {
@@ -160,10 +160,10 @@ func withOutput(command, shown, now string) string {
 	return head + now
 }
 
-// renewed gives what a page should show instead of want: all that was printed,
-// or where want leaves lines out as many from the beginning and from the end as
-// it shows there; and between two … as many as it shows from the line on that
-// its first one is.
+// renewed returns what a page should show instead of want: the whole output. If want
+// leaves lines out, it returns as many lines at the beginning and at the end as want
+// has there. Between two … it returns as many lines as want has, starting with the
+// line that is the first of them.
 func renewed(want, got string) string {
 	shows, prints := strings.Split(strings.TrimSuffix(want, "\n"), "\n"), strings.Split(strings.TrimSuffix(got, "\n"), "\n")
 	var out []string
@@ -193,7 +193,7 @@ func renewed(want, got string) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// ourArguments gives the arguments of a command line that calls agentbench.
+// ourArguments returns the arguments of a command line that calls agentbench.
 func ourArguments(line string) (args []string, ours bool, err error) {
 	rest, ours := strings.CutPrefix(line, "agentbench")
 	if !ours {
@@ -208,8 +208,7 @@ func ourArguments(line string) (args []string, ours bool, err error) {
 
 var shellWord = regexp.MustCompile(`^\s*(?:'([^']*)'|"([^"$\x60\\]*)"|([^\s'"$\x60\\|&;<>()*?\[#]+))(?:\s|$)`)
 
-// shellWords splits a line as a shell does, as long as it has plain and quoted
-// words only.
+// shellWords splits a line like a shell. It supports only plain and quoted words.
 func shellWords(line string) ([]string, error) {
 	var words []string
 	for rest := line; strings.TrimSpace(rest) != ""; {
@@ -218,7 +217,7 @@ func shellWords(line string) ([]string, error) {
 		}
 		m := shellWord.FindStringSubmatch(rest)
 		if m == nil {
-			return nil, fmt.Errorf("a console block holds plain and quoted words only, not %q: put it into a block of another language", rest)
+			return nil, fmt.Errorf("a console block may have only plain and quoted words, not %q: use a block of another language", rest)
 		}
 		words = append(words, m[1]+m[2]+m[3])
 		rest = rest[len(m[0]):]
@@ -226,7 +225,7 @@ func shellWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// shown turns what a page shows into a pattern: a line … stands for any lines.
+// shown turns the output on a page into a pattern: a line … matches any lines.
 func shown(text string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)
@@ -286,7 +285,7 @@ func copyRepository(t *testing.T, from, to string) {
 	}
 }
 
-// TestConsole tests the test: what must be found to differ, and what not.
+// TestConsole tests the test: which outputs differ, and which do not.
 func TestConsole(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct {
@@ -318,7 +317,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestRenewed tests what UPDATE=1 makes of a page.
+// TestRenewed tests how UPDATE=1 changes a page.
 func TestRenewed(t *testing.T) {
 	got := "a\nb\nc\nd\n"
 	for _, c := range []struct{ want, renewed string }{

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// session runs the program and gives its exit code and what it wrote.
+// session runs the program and returns its exit code and its output.
 func session(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -56,7 +56,7 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 		}
 		for line := range strings.Lines(cmd.Example) {
 			if !strings.Contains(line, "agentbench ") {
-				t.Errorf("%s: %q is no example of it", cmd.CommandPath(), line)
+				t.Errorf("%s: %q is not an example of it", cmd.CommandPath(), line)
 			}
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -94,7 +94,7 @@ func TestExamplesParse(t *testing.T) {
 				continue
 			}
 			if cmd.Name() == "agentbench" {
-				args, _, _ = strings.Cut(args, "  ") // what it is for stands behind
+				args, _, _ = strings.Cut(args, "  ") // its purpose follows
 			}
 			target, rest, err := newRoot().Find(quotedFields(args))
 			if err == nil {
@@ -245,7 +245,7 @@ func TestFlagsAreEscaped(t *testing.T) {
 	}
 }
 
-// The counts of explain tell each thing that the loop did about the calls: a
+// The counts of explain have everything that the loop did about the calls: a
 // third equal call in a row is nudged under recommended, and only once.
 func TestCountsOfNudges(t *testing.T) {
 	code, stdout, stderr := session(t, "explain", "stuck-loops/same-call-forever", "--variant", "recommended")
@@ -277,7 +277,7 @@ func TestBar(t *testing.T) {
 	none.clear()
 }
 
-// What is no terminal gets neither colour nor a bar.
+// An output that is not a terminal gets neither colour nor a bar.
 func TestNoTerminal(t *testing.T) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentbench-go/agentbench/reports"
 )
 
-// A report that cannot be written is told and leaves no file; the others are
+// A report that cannot be written is an error and leaves no file; the others are
 // written.
 func TestExportThatFails(t *testing.T) {
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func TestExportThatFails(t *testing.T) {
 	}
 	var stderr strings.Builder
 	if err := writeExports(all, &reports.Report{}, &stderr); err == nil {
-		t.Error("it is not told to a command that does nothing else")
+		t.Error("the error is not returned")
 	}
 	if got, want := stderr.String(), "error: cannot write "+filepath.Join(dir, "a.md")+": no room\n"; got != want {
 		t.Errorf("stderr has %q, want %q", got, want)

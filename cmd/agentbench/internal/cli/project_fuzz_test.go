@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Whatever an agentbench.yaml holds: values of flags that there are, with paths
-// below its folder; or mistakes that have a place in it.
+// Any agentbench.yaml has values of known flags, with paths below its folder, or
+// mistakes with a position in it.
 func FuzzProject(f *testing.F) {
 	f.Add("variant: [good, ./mine.yaml]\nrun:\n  seeds: 3\n  output: [a.json, '-']\n")
 	f.Add("golden: update\nscenarios: ../../etc\n")

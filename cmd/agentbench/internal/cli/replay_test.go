@@ -26,16 +26,16 @@ func TestReplayTraffic(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	told := func(stderr string) string { return strings.ReplaceAll(stderr, filepath.ToSlash(folder)+"/", "") }
+	short := func(stderr string) string { return strings.ReplaceAll(stderr, filepath.ToSlash(folder)+"/", "") }
 	const notes = "b.yaml: nothing to replay: embeddings (1)\nc.yml: not a cassette: a cassette begins with version or interactions\n"
 
 	code, stdout, stderr := session(t, "replay", folder)
-	if code != exitPassed || told(stderr) != notes || !strings.HasSuffix(stdout, "1 recorded run under 1 variant\n") {
-		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, told(stderr))
+	if code != exitPassed || short(stderr) != notes || !strings.HasSuffix(stdout, "1 recorded run under 1 variant\n") {
+		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, short(stderr))
 	}
 	code, _, stderr = session(t, "replay", folder, "--verbose")
-	if code != exitPassed || !strings.HasPrefix(told(stderr), "a.yaml: not part of a conversation: embeddings (1)\n"+notes) {
-		t.Errorf("--verbose: exit %d, stderr %q", code, told(stderr))
+	if code != exitPassed || !strings.HasPrefix(short(stderr), "a.yaml: not part of a conversation: embeddings (1)\n"+notes) {
+		t.Errorf("--verbose: exit %d, stderr %q", code, short(stderr))
 	}
 	if code, _, stderr = session(t, "replay", filepath.Join(folder, "b.yaml")); code != exitUsage || !strings.Contains(stderr, "embeddings") {
 		t.Errorf("nothing at all: exit %d, stderr %q", code, stderr)
@@ -45,6 +45,6 @@ func TestReplayTraffic(t *testing.T) {
 	}
 	code, stdout, stderr = session(t, "replay", folder)
 	if code != exitUsage || !strings.Contains(stderr, "d.yaml:1: cannot read it as go-vcr: invalid YAML") || !strings.HasSuffix(stdout, "skipped what could not be read: 1 problem\n") {
-		t.Errorf("a broken file: exit %d, stdout %q, stderr %q", code, stdout, told(stderr))
+		t.Errorf("a broken file: exit %d, stdout %q, stderr %q", code, stdout, short(stderr))
 	}
 }

@@ -21,7 +21,7 @@ var remission = []struct{ variant, weeks string }{
 }
 
 // The remission data as a results file, a patient a line with what a line needs
-// and no more, gives the published figures: the product-limit estimate and its
+// and no more, has the published figures: the product-limit estimate and its
 // standard error for 6-MP, and 16.79 for the log-rank test.
 func TestRemissionData(t *testing.T) {
 	var lines strings.Builder

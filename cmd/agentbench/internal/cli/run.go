@@ -109,9 +109,10 @@ func (f *runFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.trials(cmd, o)
 }
 
-// collectSeldom makes garbage collections rarer, as long as the process is small,
-// until the returned function is called. Trials leave much garbage and hold little
-// memory, unless their traces are kept: this makes them a third faster.
+// collectSeldom makes garbage collections rarer while the process is small, until
+// the returned function is called. Trials make much garbage and keep little memory,
+// so this makes them a third faster. It does nothing if the traces are kept, or if
+// GOGC or GOMEMLIMIT is set.
 func (f *runFlags) collectSeldom() (restore func()) {
 	if f.keep == keepAll || os.Getenv("GOGC")+os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}

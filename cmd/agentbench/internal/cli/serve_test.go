@@ -48,7 +48,7 @@ func startServe(t *testing.T, args ...string) *serving {
 	return s
 }
 
-// end interrupts the command and gives the rest of its output.
+// end interrupts the command and returns the rest of its output.
 func (s *serving) end() string {
 	s.t.Helper()
 	s.stop()
