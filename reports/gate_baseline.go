@@ -33,11 +33,15 @@ func (j *judge) baseline() []Rule {
 	if missing := j.base.missing(); len(missing) > 0 {
 		return []Rule{{Name: "baseline", Verdict: scenarios.Inconclusive, Measured: "of the baseline " + strings.Join(missing, "; "), Wanted: "a whole baseline", See: j.more()}}
 	}
+	comparable := j.comparable()
+	if comparable.Verdict != scenarios.Pass {
+		return []Rule{comparable}
+	}
 	all := j.matches()
 	if !slices.ContainsFunc(all, func(m match) bool { return len(m.units) > 0 }) {
 		return []Rule{{Name: "baseline", Verdict: scenarios.Inconclusive, Measured: "no scenario is in both results", Wanted: "results of the same scenarios and variants", See: j.more()}}
 	}
-	var rules []Rule
+	rules := []Rule{comparable}
 	for _, m := range []measure{
 		{"pass rate kept", "", passShare, true},
 		{"runaways caught", scenarios.Runaway, func(u *unit) (float64, bool) { return u.share(j.now.metric(scenarios.Runaway)) }, true},
