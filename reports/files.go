@@ -48,7 +48,7 @@ func (f *files) add(h *scenarios.Header) error {
 		f.clients = addWord(f.clients, name+" "+h.Clients[name])
 	}
 	if f.schema != "" && h.Schema != "" && f.schema != h.Schema {
-		return fmt.Errorf("results of the schema %s cannot be counted together with those of %s before: make them anew", quote(h.Schema), quote(f.schema))
+		return fmt.Errorf("results of the schema %s cannot be counted together with earlier ones of %s: run the trials again", quote(h.Schema), quote(f.schema))
 	}
 	f.schema = cmp.Or(f.schema, h.Schema)
 	if h.Kind == kindFuzz {
@@ -63,7 +63,7 @@ func (f *files) add(h *scenarios.Header) error {
 		return fmt.Errorf("results under %s cannot be counted together with earlier ones under %s: make a report of each", faultsOf(faults), faultsOf(f.faults))
 	}
 	if f.kind != "" && f.judged != h.Judged {
-		return fmt.Errorf("%s cannot be counted together with %s before: make a report of each", judgedAs(h.Judged), judgedAs(f.judged))
+		return fmt.Errorf("%s cannot be counted together with earlier %s: make a report of each", judgedAs(h.Judged), judgedAs(f.judged))
 	}
 	f.judged = h.Judged
 	f.faults = faults
@@ -86,7 +86,7 @@ func addWord(list []string, word string) []string {
 	return slices.Insert(list, at, word)
 }
 
-// judgedAs names results by what they were judged.
+// judgedAs describes how results were judged.
 func judgedAs(j scenarios.Judged) string {
 	switch j {
 	case scenarios.JudgedOwn:

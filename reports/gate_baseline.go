@@ -28,10 +28,10 @@ func (j *judge) baseline() []Rule {
 			Wanted: "results made with the same --fault", See: j.more()}}
 	}
 	if j.base.files.old() {
-		return []Rule{{Name: "baseline", Verdict: scenarios.Inconclusive, Measured: "an earlier version wrote the baseline", Wanted: "a baseline that is made anew, with --bless", See: j.more()}}
+		return []Rule{{Name: "baseline", Verdict: scenarios.Inconclusive, Measured: "an earlier version wrote the baseline", Wanted: "a new baseline, made with --bless", See: j.more()}}
 	}
 	if missing := j.base.missing(); len(missing) > 0 {
-		return []Rule{{Name: "baseline", Verdict: scenarios.Inconclusive, Measured: "of the baseline " + strings.Join(missing, "; "), Wanted: "a whole baseline", See: j.more()}}
+		return []Rule{{Name: "baseline", Verdict: scenarios.Inconclusive, Measured: "in the baseline, " + strings.Join(missing, "; "), Wanted: "a whole baseline", See: j.more()}}
 	}
 	comparable := j.comparable()
 	if comparable.Verdict != scenarios.Pass {

@@ -97,8 +97,8 @@ func WriteJUnit(w io.Writer, r *Report) error {
 	return err
 }
 
-// incompleteSuite is a suite with the error that results are not whole, nil if they
-// are: a reader that counts tests must not take a part for all.
+// incompleteSuite returns a suite with the error that the results are not whole, or nil
+// if they are: a reader that counts tests must not take a part for the whole.
 func incompleteSuite(r *Report) *junitSuite {
 	if len(r.Incomplete) == 0 {
 		return nil

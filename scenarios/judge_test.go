@@ -117,7 +117,7 @@ func TestVerdicts(t *testing.T) {
 		// of the script.
 		{"history with a summary", Healthy, "config: {history: {compact_at: 4}}\ntools: [{name: read, answers: [{result: a}]}]\n" +
 			"model: [{calls: [{read: {p: '${turn}'}}], repeat: 2}, {text: b}]\nexpect: {end_state: DONE, model_calls: 4, events: {must: [compacted]}}\n", "", Pass, ""},
-		// A run that ends before the script does is no success that anybody has seen.
+		// A run that ends before the script does has not been seen to succeed.
 		{"premature stop", Healthy, "model: [{text: I will read it.}, {calls: [{read: {}}]}, {text: done}]\ntools: [{name: read, answers: [{result: a}]}]\n", "", Inconclusive,
 			"unasked: the run ended before model entries 2 and 3 (optional: true on an entry allows that)"},
 		{"premature stop before one entry", Healthy, says[:len(says)-2] + ", {text: bye, repeat: forever}]\n", "", Inconclusive,

@@ -20,8 +20,8 @@ const (
 	ResultsSchemaV1 = "agentbench.results/v1"
 )
 
-// Judged says by what the trials of a results file were judged. Results that
-// were judged differently cannot be compared.
+// Judged says how the trials of a results file were judged. Results that were judged
+// differently cannot be compared.
 type Judged string
 
 // The ways to judge.

@@ -60,8 +60,8 @@ func (w *ResultWriter) End() error {
 	return w.Line(endLine{kindEnd, w.lines, hex.EncodeToString(w.sum.Sum(nil))})
 }
 
-// Interrupt writes the last line of a file that is not whole: it has so many trials of
-// the number planned; 0 = unknown.
+// Interrupt writes the last line of a file that is not whole: how many trials it has,
+// and of how many that were planned; 0 = unknown.
 func (w *ResultWriter) Interrupt(trials, of int) error {
 	return w.Line(interruptedLine{kindInterrupted, trials, of})
 }
@@ -132,8 +132,8 @@ type resultsFile struct {
 	any      bool // it has a line
 	part     *part
 	seen     map[trialKey]int
-	verdicts map[Verdict]int // that are not known, and the lines of the first
-	kinds    map[string]int  // of lines, the same
+	verdicts map[Verdict]int // unknown verdicts, and the line of the first of each
+	kinds    map[string]int  // unknown types of lines, and the line of the first of each
 	gaps     []string
 	header   func(*Header) error
 	each     func(*Result) error
@@ -193,14 +193,14 @@ func (f *resultsFile) line(line []byte, n int) error {
 	return nil
 }
 
-// note keeps the line of the first of each key, and of some keys only.
+// note keeps the number of the first line with a key, for at most mostGaps keys.
 func note[K comparable](m map[K]int, key K, n int) {
 	if m[key] == 0 && len(m) < mostGaps {
 		m[key] = n
 	}
 }
 
-// mostGaps bounds what is said of one file.
+// mostGaps bounds the gaps that are reported of one file.
 const mostGaps = 10
 
 // gap notes something that the file lacks to be whole.
@@ -244,7 +244,7 @@ func (f *resultsFile) trial(line []byte, n int) error {
 	return f.each(t)
 }
 
-// last takes the last line of a part.
+// last checks the last line of a part.
 func (f *resultsFile) last(kind string, line []byte, n int) error {
 	if kind == kindInterrupted {
 		var last interruptedLine
@@ -265,17 +265,17 @@ func (f *resultsFile) last(kind string, line []byte, n int) error {
 		f.gap(n, "there is no header before this end")
 		return nil
 	case last.Lines != p.lines:
-		f.gap(n, "the end counts %s, and there are %d", text.Count(last.Lines, "line"), p.lines)
+		f.gap(n, "the end counts %s, but there are %d", text.Count(last.Lines, "line"), p.lines)
 	case last.SHA256 != hex.EncodeToString(p.sum.Sum(nil)):
 		f.gap(n, "the lines before the end are not those that were written")
 	case p.header != nil && p.trials > p.header.Trials && p.header.Kind != "fuzz":
-		f.gap(n, "the header announces %s, and there are %d", text.Count(p.header.Trials, "trial"), p.trials)
+		f.gap(n, "the header announces %s, but there are %d", text.Count(p.header.Trials, "trial"), p.trials)
 	}
 	f.part = nil
 	return nil
 }
 
-// close looks at a part that has no end. Files of the first schema have none.
+// close reports a part that has no end. Files of the first schema have none.
 func (f *resultsFile) close() {
 	p := f.part
 	f.part = nil
