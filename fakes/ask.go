@@ -121,8 +121,8 @@ func (w *World) ask(e *loop.Effect) {
 		w.fail(err)
 		return
 	}
-	if s.failure(e.Ref.Try) >= 0 { // never true of summary and lastWord, which all worlds share
-		s.struck = true
+	if i := s.failure(e.Ref.Try); i >= s.struck { // never true of summary and lastWord, which all worlds share
+		s.struck = i + 1
 	}
 	for i, text := range Cut(said.Text, said.Of) {
 		if i == said.Pieces {

@@ -44,7 +44,7 @@ type step struct {
 	text     template
 	args     []template // of Calls
 	failures []template
-	struck   bool // a request of a [World] got one of the failures
+	struck   int // how many of the failures a request of a [World] got
 }
 
 // A tool is a [Tool] with its texts parsed.
@@ -60,7 +60,7 @@ type answer struct {
 	result   template
 	text     template
 	failures []template
-	struck   bool // a call got one of the failures
+	struck   int // how many of the failures a call got
 }
 
 // A gate is a [PermissionAnswer] that counts how often it may still answer.

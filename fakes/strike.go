@@ -107,6 +107,15 @@ type Idle struct {
 	Unasked []int
 	// Answers are the answers with failures of which none answered a call.
 	Answers []AnswerAt
+	// PartSteps and PartAnswers are those of which some failures answered, but not
+	// the last one.
+	PartSteps   []int
+	PartAnswers []AnswerAt
+	// Unheld are the steps for [WhenOK] or [WhenFailed] that answered nothing. The
+	// other conditions may hold under other configs only.
+	Unheld []int
+	// Unsaid is the number of the user's messages that were not sent.
+	Unsaid int
 }
 
 // An AnswerAt is the place of an answer: Script.Tools[Tool].Answers[Answer].
@@ -115,15 +124,17 @@ type AnswerAt struct{ Tool, Answer int }
 // Idle returns what has not been reached so far. A hang fires when a try gets it,
 // even if the loop ends before it gives up on the try.
 func (w *World) Idle() Idle {
-	idle := Idle{Faults: w.NotFired()}
+	idle := Idle{Faults: w.NotFired(), Unsaid: len(w.user.Messages) - w.messages}
 	before := 0 // requests covered by the plain steps before
 	for i := range w.steps {
 		s := &w.steps[i]
 		plain := s.When == WhenAlways && s.State == ""
 		switch {
 		case s.Optional:
-		case len(s.Failures) > 0 && !s.struck:
+		case len(s.Failures) > 0 && s.struck == 0:
 			idle.Steps = append(idle.Steps, i)
+		case s.struck < len(s.Failures):
+			idle.PartSteps = append(idle.PartSteps, i)
 		case plain && w.course.requests <= before:
 			idle.Unasked = append(idle.Unasked, i)
 		}
@@ -131,9 +142,18 @@ func (w *World) Idle() Idle {
 	}
 	for i := range w.tools {
 		for j := range w.tools[i].answers {
-			if a := &w.tools[i].answers[j]; len(a.Failures) > 0 && !a.struck {
+			switch a := &w.tools[i].answers[j]; {
+			case len(a.Failures) > 0 && a.struck == 0:
 				idle.Answers = append(idle.Answers, AnswerAt{i, j})
+			case a.struck < len(a.Failures):
+				idle.PartAnswers = append(idle.PartAnswers, AnswerAt{i, j})
 			}
+		}
+	}
+	for i, at := range w.when {
+		s := &w.steps[at]
+		if (s.When == WhenOK || s.When == WhenFailed) && !s.Optional && len(s.Failures) == 0 && (w.course.used == nil || w.course.used[i] == 0) {
+			idle.Unheld = append(idle.Unheld, at)
 		}
 	}
 	return idle

@@ -41,7 +41,7 @@ func (w *World) call(e *loop.Effect) {
 	switch i := max(e.Ref.Try-c.before, 1) - 1; {
 	case i < len(a.Failures):
 		f := &a.Failures[i]
-		a.struck = true
+		a.struck = max(a.struck, i+1)
 		in.Code, in.Text = f.Error, w.scratch.say(&a.failures[i], &v)
 		if f.Error == loop.None {
 			in.Code = loop.RetryableServer

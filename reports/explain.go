@@ -32,6 +32,9 @@ func ExplainEnd(b *strings.Builder, r *scenarios.Result, trace loop.Trace, paint
 			fmt.Fprintf(b, "  - %s\n", reason)
 		}
 	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(b, "  note: %s\n", text.Line(note))
+	}
 	fmt.Fprintf(b, "\nThe trace\n%s", text.Lines(trace.String()))
 }
 
@@ -156,6 +159,9 @@ func judgement(r *scenarios.Result, paint Colour) []string {
 		for _, why := range Reasons(r) {
 			out = append(out, "- "+why)
 		}
+	}
+	for _, note := range r.Notes {
+		out = append(out, "note: "+text.Line(note))
 	}
 	return out
 }

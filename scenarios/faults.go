@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -34,6 +35,24 @@ func (t *Trial) checkFaults(r *Result, trace loop.Trace, idle *fakes.Idle) {
 	for _, at := range idle.Answers {
 		r.find("not-fired", "", fmt.Sprintf("the failures of answer %d of tool %s never fired", at.Answer+1, quoted(script.Tools[at.Tool].Name)))
 	}
+}
+
+// unreached says what a passing trial as its scenario describes it never reached, but
+// need not have.
+func (t *Trial) unreached(idle *fakes.Idle) (notes []string) {
+	for _, i := range idle.PartSteps {
+		notes = append(notes, fmt.Sprintf("not all failures of model entry %d fired", i+1))
+	}
+	for _, at := range idle.PartAnswers {
+		notes = append(notes, fmt.Sprintf("not all failures of answer %d of tool %s fired", at.Answer+1, quoted(t.Scenario.Script.Tools[at.Tool].Name)))
+	}
+	for _, i := range idle.Unheld {
+		notes = append(notes, fmt.Sprintf("the condition of model entry %d never held", i+1))
+	}
+	if idle.Unsaid > 0 && t.Scenario.Label == Healthy { // a runaway may be stopped before
+		notes = append(notes, fmt.Sprintf("the user did not send %s", text.Count(idle.Unsaid, "message")))
+	}
+	return notes
 }
 
 // unasked says that no request reached the model entries with these indexes: the run

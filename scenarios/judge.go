@@ -38,6 +38,15 @@ func (t *Trial) judge(r *Result, runs []loop.Outcome, f facts, trace loop.Trace,
 	if t.Own() || endedWell(r.EndState) || len(t.Faults) > 0 {
 		checkIdle(r, idle.Faults)
 	}
+	if len(r.Findings) == 0 && t.asWritten() {
+		r.Notes = t.unreached(&idle)
+	}
+	if t.Strict {
+		for _, note := range r.Notes {
+			r.find("unreached", "", note)
+		}
+		r.Notes = nil
+	}
 	if len(r.Findings) > 0 {
 		return Inconclusive
 	}

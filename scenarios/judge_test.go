@@ -52,6 +52,69 @@ const (
 	says = "model: [{text: hello}]\n"
 )
 
+// What a trial need not have reached is a note. With Strict it is a finding, and the
+// trial is inconclusive.
+func TestStrict(t *testing.T) {
+	const read = "tools: [{name: read, answers: [{result: a, failures: [{}, {}]}]}]\n"
+	const once = "model: [{calls: [{read: {}}]}, {text: done}]\n"
+	for _, tt := range []struct {
+		name  string
+		label Label
+		rest  string
+		note  string // "" = none
+	}{
+		// hpd-agent makes four tries.
+		{"both failures of a call", Healthy, read + once, ""},
+		{"one of two failures of a call", Healthy, read + once + "config: {retry: {max: 0}}\n", `not all failures of answer 1 of tool "read" fired`},
+		{"one of two failures of a request", Healthy, "model: [{text: a, failures: [{status: 503}, {status: 503}]}]\nconfig: {model_retry: {max: 0}}\nexpect: {stop: model-failed}\n",
+			"not all failures of model entry 1 fired"},
+		{"a condition that never held", Healthy, "model: [{text: a}, {when: failed, text: b}]\n", "the condition of model entry 2 never held"},
+		{"a condition that may never hold", Healthy, "model: [{text: a}, {when: ok, text: b, optional: true}]\n", ""},
+		{"conditions for other variants", Healthy, "model: [{text: a}, {when: nudged, text: b}, {when: vetoed, text: b}, {when: denied, text: b}, {when: final, text: b}, {when: cut, text: b}, {when: summary, text: b}]\n", ""},
+		{"a message that was not sent", Healthy, "model: [{text: a, failures: [{status: 400}]}]\nuser: {messages: [more, again]}\nexpect: {stop: model-failed}\n", "the user did not send 2 messages"},
+		{"a message that a stopped runaway does not get", Runaway, reads + "user: {messages: [more]}\n", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := scenario(t, tt.label, tt.rest)
+			trial := Trial{Scenario: s, Variant: s.Variant, Seed: 1}
+			r, _ := trial.Run(t.Context())
+			if got := strings.Join(r.Notes, "|"); r.Verdict != Pass || got != tt.note {
+				t.Errorf("%s (%s), notes %q, want pass and %q", r.Verdict, rules(r), got, tt.note)
+			}
+			trial.Strict = true
+			r, _ = trial.Run(t.Context())
+			want, found := Pass, ""
+			if tt.note != "" {
+				want, found = Inconclusive, "unreached: "+tt.note
+			}
+			if r.Verdict != want || rules(r) != found || r.Notes != nil {
+				t.Errorf("strict: %s, %s, notes %q\nwant %s, %s", r.Verdict, rules(r), r.Notes, want, found)
+			}
+			trial.Variant, _ = LoadVariant("none")
+			if r, _ = trial.Run(t.Context()); strings.Contains(rules(r), "unreached") {
+				t.Errorf("under another variant: %s", rules(r))
+			}
+		})
+	}
+}
+
+// The embedded scenarios reach all that they hold.
+func TestSuitesAreStrict(t *testing.T) {
+	all, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Run(t.Context(), Options{Scenarios: all, Seeds: 3, Seed: 1, Strict: true}, func(r *Result) error {
+		if r.Verdict != Pass {
+			t.Errorf("%s, seed %d: %s, %s", r.Scenario, r.Seed, r.Verdict, rules(r))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestVerdicts(t *testing.T) {
 	tests := []struct {
 		name    string

@@ -43,7 +43,7 @@ func (r *Result) Redact(trace loop.Trace, redact func(string) string) loop.Trace
 // [traceText] does.
 func (t *Trial) finish(r *Result, trace loop.Trace, keep bool) {
 	r.redacted = true
-	if !keep && len(r.Findings) == 0 {
+	if !keep && len(r.Findings)+len(r.Notes) == 0 {
 		return
 	}
 	change := t.Scenario.redacting()
@@ -63,7 +63,7 @@ func (r *Result) Redacted() *Result {
 	}
 	out := *r
 	out.redacted = true
-	if len(r.Findings) == 0 && r.Trace == "" {
+	if len(r.Findings)+len(r.Notes) == 0 && r.Trace == "" {
 		return &out
 	}
 	o := secrets.Options{}
@@ -80,7 +80,7 @@ func (r *Result) Redacted() *Result {
 	return &out
 }
 
-// redactFindings replaces the findings by copies with redacted texts.
+// redactFindings replaces the findings and notes by copies with redacted texts.
 func (r *Result) redactFindings(change func(string) string) {
 	findings := make([]Finding, len(r.Findings))
 	for i, f := range r.Findings {
@@ -96,4 +96,9 @@ func (r *Result) redactFindings(change func(string) string) {
 		findings[i] = f
 	}
 	r.Findings = findings
+	var notes []string
+	for _, note := range r.Notes {
+		notes = append(notes, change(note))
+	}
+	r.Notes = notes
 }

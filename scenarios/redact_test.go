@@ -125,6 +125,13 @@ func TestResultsFileIsRedacted(t *testing.T) {
 	}
 }
 
+func TestNotesAreRedacted(t *testing.T) {
+	r := &Result{Notes: []string{"not all failures of " + mail + " fired"}}
+	if got := r.Redacted(); got.Notes[0] != "not all failures of [email-1] fired" || r.Notes[0] == got.Notes[0] {
+		t.Errorf("they become %q", got.Notes)
+	}
+}
+
 // A trace that is broken is redacted as a text.
 func TestBrokenTraceIsRedacted(t *testing.T) {
 	r := &Result{Trace: "not a trace: " + mail}

@@ -107,7 +107,8 @@ type Result struct {
 	Asked      int            `json:"asked"`  // Calls + Vetoed + Denied + Invalid
 	Denied     int            `json:"denied"`
 	Invalid    int            `json:"invalid"`
-	Random     bool           `json:"random"` // another seed may lead to another result
+	Random     bool           `json:"random"`          // another seed may lead to another result
+	Notes      []string       `json:"notes,omitempty"` // what the script holds and the trial did not reach, though it need not have
 	File       string         `json:"file,omitempty"`
 	Line       int            `json:"line,omitempty"`
 	Trace      string         `json:"trace,omitempty"`   // canonical text
@@ -136,7 +137,7 @@ const (
 
 // A Finding is one thing that speaks against a trial.
 type Finding struct {
-	Rule    string         `json:"rule"` // a key of expect, or runs, label, golden, history, audit, cassette, ran-dry, not-fired, unasked, interrupted, invalid, panic
+	Rule    string         `json:"rule"` // a key of expect, or runs, label, golden, history, audit, cassette, ran-dry, not-fired, unasked, unreached, interrupted, invalid, panic
 	Message string         `json:"message"`
 	At      string         `json:"at"` // where in the trace: a number such as c7, or a line of its text; "" = nowhere in particular
 	Want    string         `json:"want"`

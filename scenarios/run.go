@@ -29,6 +29,8 @@ type Options struct {
 	Workers int
 	// Faults strike the world of each trial: see [Trial].
 	Faults []fakes.Fault
+	// Strict makes trials inconclusive whose results have notes.
+	Strict bool
 	// Keep says which results hold the redacted text of their trace. Of a long trace
 	// they hold the records of the first MiB.
 	Keep Keep
@@ -70,7 +72,7 @@ func (o *Options) trials() iter.Seq[planned] {
 				variants = []Variant{s.Variant}
 			}
 			for _, v := range variants {
-				t := planned{Trial: Trial{Scenario: s, Variant: v, Seed: o.Seed, Faults: o.Faults, Player: o.Player}}
+				t := planned{Trial: Trial{Scenario: s, Variant: v, Seed: o.Seed, Faults: o.Faults, Strict: o.Strict, Player: o.Player}}
 				seeds := 1
 				if t.random = t.Trial.random(); t.random {
 					seeds = max(1, o.Seeds)

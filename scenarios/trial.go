@@ -20,6 +20,8 @@ type Trial struct {
 	// Faults strike the scenario's world in addition to its own. The scenario's
 	// expectations do not consider them, so the trial is judged by its label.
 	Faults []fakes.Fault
+	// Strict makes a trial inconclusive whose result has notes.
+	Strict bool
 	// Player plays the cassette of a scenario that has one. If it is nil, such a
 	// scenario cannot be played.
 	Player Player

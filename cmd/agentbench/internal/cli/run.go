@@ -42,6 +42,7 @@ type runFlags struct {
 	golden       goldenUse
 	failuresOnly bool
 	allowEmpty   bool
+	strict       bool
 
 	given     map[string]string     // a variant's name → the value of --variant
 	fromFiles bool                  // the scenarios are not the embedded ones
@@ -77,6 +78,7 @@ agentbench golden --help.`,
 	addFaults(cmd, &f.faults)
 	cmd.Flags().Var(&f.shard, "shard", "run only part `I/N` of the trials, such as 2/4; report and gate put the parts together")
 	addChoice(cmd, &f.golden, "golden", "check traces against the goldens, update the goldens (the changes are shown first), or off", goldenCheck, goldenUpdating, goldenOff)
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "make a trial inconclusive if its scenario holds anything that it did not reach")
 	f.outputFlags.add(cmd)
 	f.telemetryFlags.add(cmd)
 	cmd.Flags().BoolVar(&f.failuresOnly, "failures-only", false, "print the failures without the table")
@@ -126,7 +128,7 @@ func (f *runFlags) collectSeldom() (restore func()) {
 
 // options loads the variants, the scenarios and the goldens of the trials.
 func (f *runFlags) options(cmd *cobra.Command, paths []string) (o scenarios.Options, err error) {
-	o = scenarios.Options{Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs.count), Keep: f.kept(), Faults: f.faults, Player: player(cmd)}
+	o = scenarios.Options{Seeds: int(f.seeds), Seed: uint64(f.seed), Workers: int(f.jobs.count), Keep: f.kept(), Faults: f.faults, Strict: f.strict, Player: player(cmd)}
 	if last := o.Seed + uint64(o.Seeds) - 1; last < o.Seed {
 		return o, misuse("use a smaller --seed", "%d seeds from %d on go past the largest seed", o.Seeds, o.Seed)
 	}
