@@ -11,10 +11,10 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// Options say what counts as a secret. The zero value applies all rules.
+// Options say what counts as a secret. The zero value applies all patterns.
 type Options struct {
-	Off      []string          `json:"off,omitempty"`      // rules that are not applied
-	Patterns map[string]string `json:"patterns,omitempty"` // own rules: a regexp by its name; its first group, if there is one, is the secret
+	Off      []string          `json:"off,omitempty"`      // names of patterns that are not applied
+	Patterns map[string]string `json:"patterns,omitempty"` // own patterns: a regexp by its name; its first group, if there is one, is the secret
 	Values   []string          `json:"-"`                  // what is a secret whatever it looks like; not written down with the rest
 	Allow    []string          `json:"allow,omitempty"`    // what is never a secret, in any case of letters; @example.com allows all addresses there
 	// Own are texts of the conversation's author, such as a scenario's file. A value
@@ -98,7 +98,7 @@ func (r *Redactor) turnOff(names []string) error {
 			if hint != "" {
 				hint = ": " + hint
 			}
-			return fmt.Errorf("redaction: there is no rule %s%s", text.Quote(name, 80), hint)
+			return fmt.Errorf("redaction: there is no pattern %s%s", text.Quote(name, 80), hint)
 		}
 		r.off[i] = true
 		if off := r.rules[i]; off.scan != nil {
@@ -120,14 +120,14 @@ func (r *Redactor) add(own *rule) {
 // pattern returns a rule of the options.
 func pattern(name, expr string) (*rule, error) {
 	if !ruleName.MatchString(name) {
-		return nil, fmt.Errorf("redaction: the rule %q cannot have this name: use lower-case letters, digits and -, at most 40", name)
+		return nil, fmt.Errorf("redaction: the pattern %q cannot have this name: use lower-case letters, digits and -, at most 40", name)
 	}
 	if slices.Contains(Rules(), name) {
-		return nil, fmt.Errorf("redaction: there is a rule %s already: give yours another name", name)
+		return nil, fmt.Errorf("redaction: there is a pattern %s already: give yours another name", name)
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return nil, fmt.Errorf("redaction: the rule %s is not a regular expression of Go: %w", name, err)
+		return nil, fmt.Errorf("redaction: the pattern %s is not a regular expression of Go: %w", name, err)
 	}
 	return &rule{name: name, label: name, re: func() *regexp.Regexp { return re }}, nil
 }

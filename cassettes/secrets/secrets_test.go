@@ -129,12 +129,12 @@ func TestOptionErrors(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{Options{Off: []string{"emial"}}, `redaction: there is no rule "emial": did you mean email?`},
-		{Options{Off: []string{"github"}}, `redaction: there is no rule "github": did you mean github-app-token, github-fine-grained-pat or github-oauth?`},
-		{Options{Off: []string{""}}, `redaction: there is no rule ""`},
-		{Options{Patterns: map[string]string{"mine": "("}}, "redaction: the rule mine is not a regular expression of Go: error parsing regexp: missing closing ): `(`"},
-		{Options{Patterns: map[string]string{"My rule": "x"}}, `redaction: the rule "My rule" cannot have this name: use lower-case letters, digits and -, at most 40`},
-		{Options{Patterns: map[string]string{"email": "x"}}, "redaction: there is a rule email already: give yours another name"},
+		{Options{Off: []string{"emial"}}, `redaction: there is no pattern "emial": did you mean email?`},
+		{Options{Off: []string{"github"}}, `redaction: there is no pattern "github": did you mean github-app-token, github-fine-grained-pat or github-oauth?`},
+		{Options{Off: []string{""}}, `redaction: there is no pattern ""`},
+		{Options{Patterns: map[string]string{"mine": "("}}, "redaction: the pattern mine is not a regular expression of Go: error parsing regexp: missing closing ): `(`"},
+		{Options{Patterns: map[string]string{"My rule": "x"}}, `redaction: the pattern "My rule" cannot have this name: use lower-case letters, digits and -, at most 40`},
+		{Options{Patterns: map[string]string{"email": "x"}}, "redaction: there is a pattern email already: give yours another name"},
 	} {
 		if _, err := New(c.options); err == nil || err.Error() != c.want {
 			t.Errorf("%v: got\n%v\nwant\n%s", c.options, err, c.want)
