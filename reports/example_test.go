@@ -10,8 +10,10 @@ import (
 // A report of results that another program wrote. Fold.Add takes the results of
 // scenarios.Run one by one.
 func ExampleFold() {
-	results := `{"type":"trial","scenario":"ticket-17","label":"healthy","variant":"prod","end_state":"DONE","calls":9}
-{"type":"trial","scenario":"ticket-18","label":"healthy","variant":"prod","end_state":"LOOP_DETECTED","calls":5}
+	results := `{"type":"header","schema":"agentbench.results/v2","kind":"run","judged":"foreign","trials":2}
+{"type":"trial","scenario":"ticket-17","label":"healthy","variant":"prod","end_state":"DONE","calls":9,"verdict":"unjudged"}
+{"type":"trial","scenario":"ticket-18","label":"healthy","variant":"prod","end_state":"LOOP_DETECTED","calls":5,"verdict":"unjudged"}
+{"type":"end","lines":3,"sha256":"71fc04198201da334e3aae74fd7ddec8e3ff6ae70236f551fe1b97f457b8e7ac"}
 `
 	var fold reports.Fold
 	if err := fold.Read(strings.NewReader(results), "results.jsonl"); err != nil {
