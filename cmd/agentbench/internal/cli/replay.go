@@ -31,8 +31,8 @@ func newReplay() *cobra.Command {
 		Short: "Show what variants would have done to recorded runs",
 		Long: `Feed the replies and results of recorded runs to the loop, and show which runs
 each variant would have stopped. A PATH is a file, a folder or a glob. A folder
-means all files in it that have one of these formats: ` + strings.Join(trajectories.Formats(), ", ") + `.
-Recorded HTTP traffic with an LLM API is read as the conversations in it.
+means all files in it that have one of the formats of --input-format. Recorded HTTP
+traffic with an LLM API is read as the conversations in it.
 
 The next recorded reply follows whatever the variant did, and recorded errors are
 final: nothing is retried, nothing times out. replay reports and does not judge.

@@ -45,10 +45,10 @@ cancel, a busy model, a user who gives up. Their model is first a function in th
 process, and then agentbench's own server, which real clients ask over HTTP.
 
 soak passes if every conversation ends as its script does in the simulated world,
-none stands still, no goroutine, file or memory is left over, and memory does not
-grow under the steady load (by less than 512 bytes a conversation). Ctrl-C cancels
-all conversations; each must end properly, the last one within 2 s. The exit code
-is 1 if soak does not pass.`,
+none stands still, no goroutine, file or memory is left over, and memory grows by
+less than 512 bytes a conversation under the steady load. Ctrl-C cancels all
+conversations; each must end properly, the last one within 2 s. The exit code is 1
+if soak does not pass.`,
 		Example: `  agentbench soak
   agentbench soak -n 10000 --over process --rounds 3
   agentbench soak --time 10m -o soak.json`,
