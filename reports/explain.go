@@ -127,7 +127,7 @@ func used(r *scenarios.Result) []string {
 	out := []string{counts(r)}
 	var failed []string
 	for _, code := range slices.Sorted(maps.Keys(r.Codes)) {
-		if code != "None" && r.Codes[code] > 0 {
+		if !noError(code) && r.Codes[code] > 0 {
 			failed = append(failed, text.Number(r.Codes[code])+" "+text.Line(code))
 		}
 	}

@@ -1,9 +1,9 @@
 package reports
 
-import "github.com/agentbench-go/agentbench/scenarios"
-
-// succeeded is the code of a call without an error.
-const succeeded = "None"
+import (
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
 
 // toolTotals adds up what the tools did over all trials of a variant.
 type toolTotals struct {
@@ -40,16 +40,22 @@ func (t *toolTotals) add(r *scenarios.Result) {
 func (t *toolTotals) figures(variant string) Tools {
 	out := Tools{Variant: variant, Calls: t.calls, Repairs: t.repairs, RepairSuccess: ratio(t.repaired, t.repairs),
 		SchemaOK: ratio(t.schemaOK, t.withCodes), MeanRetries: ratio(t.tries-t.withCodes, t.withCodes), P95MS: quantile(t.took, 0.95), Codes: map[string]int{}}
-	all := 0
+	all, succeeded := 0, 0
 	for code, n := range t.codes {
 		all += n
-		if code != succeeded {
+		if noError(code) {
+			succeeded += n
+		} else {
 			out.Codes[code] = n
 		}
 	}
-	out.StepSuccess = ratio(t.codes[succeeded], all)
+	out.StepSuccess = ratio(succeeded, all)
 	return out
 }
+
+// noError reports whether a code in a results file stands for a call without an
+// error: "None", which the loop writes as the empty code, and NoResults.
+func noError(code string) bool { return code == "None" || !loop.Code(code).Failed() }
 
 func ratio(k, n int) Figure {
 	if n == 0 {
