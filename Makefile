@@ -18,6 +18,7 @@ quick: ## the tests to run while you work: no long ones, no client library
 
 figures: ## the figures of docs and presets, measured anew (UPDATE=1 writes them), and how many files a new thing takes
 	$(GO) test -tags figures -timeout 20m -run 'Matrix|Recommended|Repeats' ./scenarios
+	$(GO) test -tags figures -timeout 20m -run IntervalsKeepTheirWord -v ./reports/stats
 	$(GO) test -tags 'figures nolive' -timeout 20m -run Stranger ./cmd/agentbench
 
 race: ## all tests under the race detector, but for those of race-live

@@ -125,11 +125,11 @@ func TestTerminal(t *testing.T) {
 		" a (reference)        100 %  100 %  100 %  100 %\n"+
 		" b\\x1b[2J             100 %  100 %      —      —\n"+
 		"\n"+
-		"What a run used before its stop: the median, and the 95th percentile (p95)\n"+
-		" variant        runs      calls    p95  virtual time  p95\n"+
-		"──────────────────────────────────────────────────────────\n"+
-		" a (reference)  runaways  1,000  1,000           36s  36s\n"+
-		" b\\x1b[2J       runaways      5      5            9s   9s\n"+
+		"What a run used before its stop: the median, and from 60 runs on the 95th percentile (p95)\n"+
+		" variant        runs      calls  p95  virtual time  p95\n"+
+		"────────────────────────────────────────────────────────\n"+
+		" a (reference)  runaways  1,000    —           36s    —\n"+
+		" b\\x1b[2J       runaways      5    —            9s    —\n"+
 		"\n"+
 		"Compared with a (p: exact sign test on scenarios)\n"+
 		" variant   verdict\n"+

@@ -18,21 +18,10 @@ func (g *group) observations() [][]stats.Obs {
 	return out
 }
 
-// curve estimates the survival curve of units. If each has one trial it has Greenwood's
-// bands, else bands that treat the trials of a unit as dependent.
-func curve(units [][]stats.Obs) stats.Curve {
-	for _, obs := range units {
-		if len(obs) > 1 {
-			return stats.ClusterBands(units, draws, drawSeed)
-		}
-	}
-	return stats.KaplanMeier(stats.Pool(units), stats.LogLog)
-}
-
 // survival returns the curve of a group.
 func (g *group) survival() Survival {
 	units := g.observations()
-	c := curve(units)
+	c := stats.ClusterBands(units)
 	s := Survival{Variant: g.variant, Label: g.label, N: tidy(c.N), Events: tidy(c.Events), Alive: map[string]Alive{},
 		Points: []Point{}, Incidence: []Incidence{}, Median: Figure(c.Median().Value)}
 	for _, t := range AliveAfter {
@@ -43,7 +32,7 @@ func (g *group) survival() Survival {
 		s.Points = append(s.Points, Point{T: p.Time, AtRisk: tidy(p.AtRisk), Events: tidy(p.Events), Survival: Figure(p.Survival),
 			StdErr: Figure(p.StdErr), Lower: Figure(p.Lower), Upper: Figure(p.Upper)})
 	}
-	for _, p := range stats.CumulativeIncidence(stats.Pool(units), stats.Event) {
+	for _, p := range stats.ClusterIncidence(units, stats.Event) {
 		if p.Events > 0 {
 			s.Incidence = append(s.Incidence, Incidence{T: p.Time, Value: Figure(p.Value), Lower: Figure(p.Lower), Upper: Figure(p.Upper)})
 		}

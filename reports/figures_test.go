@@ -2,6 +2,7 @@ package reports
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -70,9 +71,10 @@ func TestSurvivalWithoutAskedAndWithoutRuns(t *testing.T) {
 	}
 }
 
-// Bands are Greenwood's where each scenario has one trial. Else they come from
-// drawing scenarios anew: with one scenario whose trials all differ every draw
-// is the same, and the band has no width.
+// One scenario whose trials differ is worth one, of which ½ is stopped, whatever
+// the number of its trials: Greenwood's error is ½·√(½/(1·½)) = ½, on the log-log
+// scale 1.95996·½/(½·ln 2) = 2.8276, and ½ to the powers of e^±2.8276 = 16.905 and
+// .059153 is .0000081 and .95983.
 func TestBandsOfOneScenario(t *testing.T) {
 	f := &Fold{}
 	for seed := range uint64(4) {
@@ -83,32 +85,76 @@ func TestBandsOfOneScenario(t *testing.T) {
 		folded(t, f, endedIn("s/a", "v", scenarios.Healthy, seed, state, 5))
 	}
 	p := folded(t, f).Survival[0].Points[0]
-	if p.Survival != 0.5 || p.Lower != 0.5 || p.Upper != 0.5 {
-		t.Errorf("%+v, want .5 without any width", p)
-	}
+	near(t, "survival", float64(p.Survival), 0.5, 0)
+	near(t, "lower", float64(p.Lower), 0.0000081, 1e-7)
+	near(t, "upper", float64(p.Upper), 0.95983, 5e-6)
 }
 
-// The median of 1, 2, 3, 10 is 2.5, and 95 % of them keep to 10.
+// Ten healthy runs are not stopped, three of them with 20 calls and seven with 2:
+// at 16 three are at risk, and of three of three the exact limit is .05^(1/3) =
+// .3684; of ten .05^(1/10) = .7411.
+func TestBandsWhereNothingHappened(t *testing.T) {
+	f := &Fold{}
+	for i := range 10 {
+		calls := 2
+		if i < 3 {
+			calls = 20
+		}
+		folded(t, f, endedIn(fmt.Sprint("s/", i), "v", scenarios.Healthy, 1, loop.Done, calls))
+	}
+	s := folded(t, f).Survival[0]
+	for after, want := range map[string]Alive{"2": {Lower: 0.7411, AtRisk: 10}, "4": {Lower: 0.3684, AtRisk: 3}, "16": {Lower: 0.3684, AtRisk: 3}} {
+		got := s.Alive[after]
+		near(t, "alive after "+after, float64(got.Survival), 1, 0)
+		near(t, "lower after "+after, float64(got.Lower), float64(want.Lower), 5e-5)
+		near(t, "upper after "+after, float64(got.Upper), 1, 0)
+		near(t, "at risk before "+after, got.AtRisk, want.AtRisk, 0)
+	}
+	near(t, "lower at 20", float64(s.Points[1].Lower), 0.3684, 5e-5)
+}
+
+// The median of 1, 2, 3, 10 is 2.5; of so few nobody knows what 95 % keep to.
 func TestSpent(t *testing.T) {
 	f := &Fold{}
 	for i, calls := range []int{10, 1, 3, 2} {
-		r := endedIn(string(rune('a'+i)), "v", scenarios.Healthy, 1, loop.Done, calls)
-		r.TokensIn, r.TokensOut, r.CostUSD, r.VirtualMS = int64(calls), int64(calls), float64(calls)/4, int64(calls)*1000
-		folded(t, f, r)
+		folded(t, f, spending(i, calls))
 	}
-	want := map[string][2]Figure{SpentCalls: {2.5, 10}, SpentTokens: {5, 20}, SpentCost: {0.625, 2.5}, SpentTime: {2500, 10000}}
+	want := map[string]Figure{SpentCalls: 2.5, SpentTokens: 5, SpentCost: 0.625, SpentTime: 2500}
 	for _, s := range folded(t, f).Spent {
-		if s.P50 != want[s.Metric][0] || s.P95 != want[s.Metric][1] {
-			t.Errorf("%s: %v and %v, want %v", s.Metric, s.P50, s.P95, want[s.Metric])
+		if s.P50 != want[s.Metric] || !(s.P50Lower <= s.P50 && s.P50 <= s.P50Upper) {
+			t.Errorf("%+v, want %v and an interval that holds it", s, want[s.Metric])
 		}
-		if !(s.P50Lower <= s.P50 && s.P50 <= s.P50Upper) || !(s.P95Lower <= s.P95 && s.P95 <= s.P95Upper) {
-			t.Errorf("%+v: the interval does not hold the figure", s)
+		if s.P95.Known() || s.P95Lower.Known() || s.P95Upper.Known() {
+			t.Errorf("%+v: a p95 of four runs", s)
 		}
 		delete(want, s.Metric)
 	}
 	if len(want) > 0 {
 		t.Errorf("there is no %v", want)
 	}
+}
+
+// Of 1 to 60 calls 95 % keep to 57, and the next is 58: 57.5. Of 59 runs there is
+// no p95.
+func TestSpentHasP95FromSixtyRunsOn(t *testing.T) {
+	f := &Fold{}
+	for i := range 59 {
+		folded(t, f, spending(i, i+1))
+	}
+	if s := folded(t, f).Spent[0]; s.P95.Known() {
+		t.Errorf("%+v: a p95 of 59 runs", s)
+	}
+	s := folded(t, f, spending(59, 60)).Spent[0]
+	if s.P95 != 57.5 || !(s.P95Lower < s.P95 && s.P95 < s.P95Upper) {
+		t.Errorf("%+v, want 57.5 within its interval", s)
+	}
+}
+
+// spending is a healthy run that took something of everything.
+func spending(i, calls int) *scenarios.Result {
+	r := endedIn(fmt.Sprintf("s/%02d", i), "v", scenarios.Healthy, 1, loop.Done, calls)
+	r.TokensIn, r.TokensOut, r.CostUSD, r.VirtualMS = int64(calls), int64(calls), float64(calls)/4, int64(calls)*1000
+	return r
 }
 
 // Two lines that have codes of their tools and one that does not: 10 calls, 8 without

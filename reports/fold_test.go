@@ -145,6 +145,27 @@ func TestTrialsOfAScenarioAreAveraged(t *testing.T) {
 	}
 }
 
+// Seeds buy something where scenarios do not differ: ten, each stopped in 2 of 10
+// trials, are worth 100. Wilson's middle is (20 + 1.9207)/(100 + 3.8415) = .21110
+// and the half width 1.95996/103.8415·√(20·80/100 + .96036) = .07773.
+func TestSeedsNarrowARate(t *testing.T) {
+	f := &Fold{}
+	for i := range 10 {
+		for seed := range uint64(10) {
+			state := loop.Done
+			if seed < 2 {
+				state = loop.LoopDetected
+			}
+			folded(t, f, endedIn(fmt.Sprint("s/", i), "v", scenarios.Healthy, seed, state, 4))
+		}
+	}
+	got := rateOf(t, folded(t, f), "v", scenarios.Healthy, Stopped)
+	near(t, "k", got.K, 2, 0)
+	near(t, "n", got.N, 10, 0)
+	near(t, "lower", float64(got.Lower), 0.13337, 5e-5)
+	near(t, "upper", float64(got.Upper), 0.28883, 5e-5)
+}
+
 // One scenario that differs is not evidence, however many seeds it was tried with: the
 // sign test has one pair, and p = 2·½ = 1. Six that all differ one way are: p = 2·(½)⁶
 // = .03125.

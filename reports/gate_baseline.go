@@ -228,7 +228,7 @@ func (j *judge) survival(all []match) []Rule {
 		}
 		r := Rule{Name: m.title("survival at 16"), Verdict: scenarios.Pass, See: j.more()}
 		now, base := j.alive(m, func(p matched) *unit { return p.now }), j.alive(m, func(p matched) *unit { return p.base })
-		lower := floor(base)
+		lower := Figure(base.Lower)
 		if !lower.Known() || !Figure(now.Survival).Known() {
 			r.Verdict, r.Measured = scenarios.Unjudged, "no healthy run asked for 16 calls"
 			rules = append(rules, r)
@@ -250,16 +250,7 @@ func (j *judge) alive(m match, side func(matched) *unit) stats.Point {
 			g.units = append(g.units, side(pair))
 		}
 	}
-	return curve(g.observations()).At(survivalAt)
-}
-
-// floor returns the lower limit of a curve's band. Before the first event the band has
-// no width; then floor returns Wilson's limit for the number of runs at risk.
-func floor(p stats.Point) Figure {
-	if p.Survival == 1 {
-		return Figure(stats.Wilson(p.AtRisk, p.AtRisk).Lower)
-	}
-	return Figure(p.Lower)
+	return stats.ClusterBands(g.observations()).At(survivalAt)
 }
 
 // came returns the rule about scenarios that are in only one of the results.

@@ -57,15 +57,18 @@ func (f *Fold) rates(g group) []Rate {
 
 func (g *group) rate(m Metric) Rate {
 	r := Rate{Variant: g.variant, Label: g.label, Metric: m}
+	var shares []float64
+	var trials []int
 	for _, u := range g.units {
 		r.Inconclusive += u.unclear
 		if share, known := u.share(m); known {
 			r.K += share
 			r.N++
+			shares, trials = append(shares, share), append(trials, u.outOf(m))
 		}
 	}
 	r.K = tidy(r.K)
-	i := stats.Wilson(r.K, r.N)
+	i := stats.WilsonUnits(shares, trials)
 	r.Rate, r.Lower, r.Upper = Figure(i.Value), Figure(i.Lower), Figure(i.Upper)
 	return r
 }
@@ -107,6 +110,11 @@ const (
 	drawSeed = 1
 )
 
+// fewForP95 is how many units a 95th percentile needs: of fewer than 59 none lies
+// beyond it with a chance above 5 % (.95⁵⁸ = .051, .95⁵⁹ = .048), so that the
+// largest value is not an upper limit with 95 % confidence.
+const fewForP95 = 60
+
 // spent returns what the runs of a group used up to their stop.
 func (g *group) spent() []Spent {
 	var out []Spent
@@ -119,7 +127,10 @@ func (g *group) spent() []Spent {
 			}
 		}
 		p50 := stats.QuantileInterval(values, 0.5, draws, drawSeed)
-		p95 := stats.QuantileInterval(values, 0.95, draws, drawSeed)
+		p95 := stats.Interval{Value: math.NaN(), Lower: math.NaN(), Upper: math.NaN()}
+		if len(g.units) >= fewForP95 {
+			p95 = stats.QuantileInterval(values, 0.95, draws, drawSeed)
+		}
 		out = append(out, Spent{Variant: g.variant, Label: g.label, Metric: metric,
 			P50: Figure(p50.Value), P50Lower: Figure(p50.Lower), P50Upper: Figure(p50.Upper),
 			P95: Figure(p95.Value), P95Lower: Figure(p95.Lower), P95Upper: Figure(p95.Upper)})

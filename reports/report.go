@@ -83,8 +83,9 @@ const (
 	WentOn  Metric = "went_on" // of replay: stopped runs that went on to a new call
 )
 
-// A Rate is k of n scenarios, with the 95 % interval of Wilson. Trials that their
-// script cancelled or that could not be judged count neither in k nor in n.
+// A Rate is k of n scenarios, with the 95 % interval of Wilson for the effective number
+// of scenarios ([stats.WilsonUnits]). Trials that their script cancelled or that could
+// not be judged count neither in k nor in n.
 type Rate struct {
 	Variant      string          `json:"variant"`
 	Label        scenarios.Label `json:"label"`
@@ -176,7 +177,8 @@ type Pair struct {
 }
 
 // Spent is what the runs of a label used up to their stop, whatever the stop was. P50
-// and P95 have 95 % intervals by bootstrap over scenarios.
+// and P95 have 95 % intervals by bootstrap over scenarios. P95 is unknown for fewer than
+// 60 scenarios.
 type Spent struct {
 	Variant  string          `json:"variant"`
 	Label    scenarios.Label `json:"label"`

@@ -201,11 +201,11 @@ func empty(cells []string) bool {
 // spentTable returns a table with a row for each variant and label and what its runs
 // used.
 func (r *Report) spentTable() section {
-	s := section{title: "What a run used before its stop: the median, and the 95th percentile (p95)", left: 2, head: []string{"variant", "runs"}}
+	s := section{title: "What a run used before its stop: the median, and from 60 runs on the 95th percentile (p95)", left: 2, head: []string{"variant", "runs"}}
 	var shown []string
 	for _, metric := range spentMetrics {
 		for _, spent := range r.Spent {
-			if spent.Metric == metric && spent.P95 > 0 {
+			if spent.Metric == metric && (spent.P50 > 0 || spent.P95 > 0) {
 				shown = append(shown, metric)
 				s.head = append(s.head, map[string]string{SpentCalls: "calls", SpentTokens: "tokens", SpentCost: "cost", SpentTime: "virtual time"}[metric], "p95")
 				break

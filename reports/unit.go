@@ -128,15 +128,23 @@ func isBad(r *scenarios.Result) bool {
 	return wasStopped(r)
 }
 
+// outOf is how many trials a metric's share is of.
+func (u *unit) outOf(m Metric) int {
+	if m == WentOn {
+		return u.stopped
+	}
+	return u.judged
+}
+
 // share returns the share of the trials that a metric counts. It is unknown if no trial
 // counts.
 func (u *unit) share(m Metric) (share float64, known bool) {
-	k, n := u.stopped, u.judged
+	k, n := u.stopped, u.outOf(m)
 	switch m {
 	case Caught:
 		k = u.caught
 	case WentOn:
-		k, n = u.wentOn, u.stopped
+		k = u.wentOn
 	}
 	if n == 0 {
 		return 0, false
@@ -153,7 +161,7 @@ func (u *unit) observations() []stats.Obs {
 	}
 	obs := make([]stats.Obs, 0, len(u.ends))
 	for e, k := range u.ends {
-		obs = append(obs, stats.Obs{Time: float64(e.asked), Cause: e.cause, Weight: float64(k) / float64(n)})
+		obs = append(obs, stats.Obs{Time: float64(e.asked), Cause: e.cause, Weight: float64(k) / float64(n), Trials: k})
 	}
 	slices.SortFunc(obs, func(a, b stats.Obs) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Cause, b.Cause)) })
 	return obs

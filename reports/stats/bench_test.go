@@ -46,7 +46,7 @@ func BenchmarkClusterBands(b *testing.B) {
 		units[i] = obs[50*i:][:50]
 	}
 	for b.Loop() {
-		ClusterBands(units, 1000, 1)
+		ClusterBands(units)
 	}
 }
 

@@ -121,9 +121,9 @@ func TestCensoredIntervalsCover(t *testing.T) {
 		c := KaplanMeier(lifetimes(rng, n, horizon, 1), LogLog)
 		count(&band, within(truth, c.At(1).Lower, c.At(1).Upper))
 		s, se := c.At(1).Survival, c.At(1).StdErr
-		l, u := LogLog.limits(s, math.Sqrt(s*(1-s)/n))
+		l, u := LogLog.limits(s, math.Sqrt(s*(1-s)/n), n)
 		count(&binomial, within(truth, l, u))
-		l, u = LogLog.limits(s, se*1.644854/1.959964)
+		l, u = LogLog.limits(s, se*1.644854/1.959964, n)
 		count(&narrow, within(truth, l, u))
 
 		m := c.Median() // of an exponential: ln 2. NaN means no limit, above all others
@@ -305,7 +305,7 @@ func TestClusterBandsCover(t *testing.T) {
 	var band, independent, weighted int
 	covered(sets, 14, func(rng *rand.Rand) bool {
 		units := clusters(rng, 60, 8)
-		p := ClusterBands(units, 400, rng.Uint64()).At(5)
+		p := ClusterBands(units).At(5)
 		count(&band, within(truth, p.Lower, p.Upper))
 		p = KaplanMeier(trials(units), LogLog).At(5)
 		count(&independent, within(truth, p.Lower, p.Upper))

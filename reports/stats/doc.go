@@ -25,7 +25,9 @@
 // weights, and m equal trials count as much as one. Trials that differ carry more
 // information than one, but formulas for independent observations cannot use it: with
 // weights, [KaplanMeier], [CumulativeIncidence] and [LogRank] err on the cautious side.
-// [ClusterBands], [QuantileInterval] and [Bootstrap] do not: they resample units, each
+// [WilsonUnits], [ClusterBands] and [ClusterIncidence] use it: they estimate how far
+// units differ, and trials of units that hardly differ count for more (the effective
+// n). [QuantileInterval] and [Bootstrap] do so too: they resample units, each
 // with all its trials.
 //
 // # Sources
@@ -37,6 +39,11 @@
 //   - Mantel 1966, Cancer Chemother. Rep. 50:163 (log-rank).
 //   - Aalen and Johansen 1978, Scand. J. Statist. 5:141. Allignol, Schumacher and
 //     Beyersmann 2010, Biom. J. 52:126 (its variance of Greenwood's kind).
+//   - Clopper and Pearson 1934, Biometrika 26:404 (the exact limit where nothing
+//     has happened).
+//   - Williams 2000, Biometrics 56:645 (variance between clusters). Korn and Graubard
+//     1998, Survey Methodology 24:193; Dean and Pagano 2015, J. Surv. Stat. Methodol.
+//     3:484 (effective n).
 //   - Wilson 1927, JASA 22:209. Newcombe 1998, Stat. Med. 17:857.
 //   - McNemar 1947, Psychometrika 12:153. Liddell 1983, J. Epidemiol. Community
 //     Health 37:82 (the exact test).

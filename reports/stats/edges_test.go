@@ -20,7 +20,7 @@ func TestNothingObserved(t *testing.T) {
 	if in := CumulativeIncidence(nil, 1); in != nil || !math.IsNaN(in.At(1).Value) {
 		t.Errorf("%+v", in)
 	}
-	if c := ClusterBands([][]Obs{nil, {}}, 100, 1); len(c.Points) != 0 || c.N != 0 {
+	if c := ClusterBands([][]Obs{nil, {}}); len(c.Points) != 0 || c.N != 0 {
 		t.Errorf("%+v", c)
 	}
 	if Pool(nil) != nil {
@@ -31,11 +31,12 @@ func TestNothingObserved(t *testing.T) {
 func TestAllCensored(t *testing.T) {
 	obs := observe(t, "2+ 5+ 5+")
 	c := KaplanMeier(obs, LogLog)
-	for _, time := range []float64{0, 2, 3, 5} {
+	// Three are at risk until 2, then two: .05^(1/3) = .36840, .05^(1/2) = .22361.
+	for time, lower := range map[float64]float64{0: .36840, 2: .36840, 3: .22361, 5: .22361} {
 		p := c.At(time)
 		near(t, "S", p.Survival, 1, 0)
 		near(t, "standard error", p.StdErr, 0, 0)
-		near(t, "lower", p.Lower, 1, 0)
+		near(t, "lower", p.Lower, lower, 5e-6)
 		near(t, "upper", p.Upper, 1, 0)
 	}
 	near(t, "at risk before", c.At(1).AtRisk, 3, 0)
@@ -47,7 +48,17 @@ func TestAllCensored(t *testing.T) {
 	in := CumulativeIncidence(obs, 1).At(5)
 	near(t, "incidence", in.Value, 0, 0)
 	near(t, "lower", in.Lower, 0, 0)
-	near(t, "upper", in.Upper, 0, 0)
+	near(t, "upper", in.Upper, 1-.22361, 5e-6)
+	// Four ended by another cause, so that the event did not end them by 9; the
+	// censored one says nothing of then. With the one at risk that is five of which
+	// it is known: 1 − .05^(1/5) = .45072. Of three that all ended it is .05^(1/3).
+	in = CumulativeIncidence(observe(t, "1/2 1/2 2+ 3/2 4/2 9+"), 1).At(8)
+	near(t, "incidence beside others", in.Value, 0, 0)
+	near(t, "upper beside others", in.Upper, .45072, 5e-6)
+	in = CumulativeIncidence(observe(t, "1 2 3"), 1).At(3)
+	near(t, "incidence of all", in.Value, 1, 0)
+	near(t, "lower of all", in.Lower, .36840, 5e-6)
+	near(t, "upper of all", in.Upper, 1, 0)
 	test := LogRank(obs, obs)
 	near(t, "χ²", test.Chi2, nan, 0)
 	near(t, "p", test.P, nan, 0)
@@ -101,7 +112,7 @@ func TestTestsThatCannotBe(t *testing.T) {
 	}
 	// ¾ of a unit each, n = 1½, d = ¾: (n − d)/(n − 1) = 1½ counts as 1, so V is
 	// ¾·½·½ and χ² = (¾ − ⅜)²/(3/16) = ¾.
-	near(t, "less than a unit", LogRank([]Obs{{1, Event, .75}}, []Obs{{2, Censored, .75}}).Chi2, .75, 1e-15)
+	near(t, "less than a unit", LogRank([]Obs{{Time: 1, Cause: Event, Weight: .75}}, []Obs{{Time: 2, Weight: .75}}).Chi2, .75, 1e-15)
 
 	test := LogRank(a, nil)
 	near(t, "observed", test.Observed[0], 3, 0)
@@ -120,7 +131,7 @@ func TestObservationsThatCannotBeComputedWith(t *testing.T) {
 		if in := CumulativeIncidence(obs, 1); in != nil {
 			t.Errorf("%+v: %+v", bad, in)
 		}
-		if c := ClusterBands([][]Obs{obs, {bad}, {bad, bad}}, 100, 1); !math.IsNaN(c.N) {
+		if c := ClusterBands([][]Obs{obs, {bad}, {bad, bad}}); !math.IsNaN(c.N) {
 			t.Errorf("%+v: %+v", bad, c)
 		}
 		if c := KaplanMeier(Pool([][]Obs{{bad, bad}}), LogLog); !math.IsNaN(c.N) {
@@ -246,7 +257,6 @@ func TestBootstrapAtItsEdges(t *testing.T) {
 	if in != Bootstrap(2, 400, 1, func(w []float64) float64 { return map[bool]float64{true: nan, false: w[0]}[w[0] == 0] }) {
 		t.Error("the same seed led to another interval")
 	}
-	near(t, "no draws", ClusterBands([][]Obs{{{Time: 1, Cause: Event}}}, -1, 1).Points[0].Lower, nan, 0)
 }
 
 // Whatever comes in, nothing panics.
@@ -261,20 +271,22 @@ func TestGarbage(t *testing.T) {
 			var unit []Obs
 			var xs []float64
 			for range rng.IntN(4) {
-				unit = append(unit, Obs{pick(), rng.IntN(5) - 1, pick()})
+				unit = append(unit, Obs{pick(), rng.IntN(5) - 1, pick(), rng.IntN(4) - 1})
 				xs = append(xs, pick())
 			}
 			units, values = append(units, unit), append(values, xs)
 		}
-		c := ClusterBands(units, rng.IntN(4)-1, 1)
+		c := ClusterBands(units)
 		c.At(pick())
 		c.Median()
+		ClusterIncidence(units, rng.IntN(4)-1).At(pick())
 		KaplanMeier(Pool(units), Band(rng.IntN(5))).Median()
 		CumulativeIncidence(Pool(units), rng.IntN(4)-1).At(pick())
 		LogRank(units...)
 		QuantileInterval(values, pick(), 3, 1)
 		Holm(slices.Concat(values...))
 		Wilson(pick(), pick())
+		WilsonUnits([]float64{pick(), pick()}, []int{rng.IntN(4) - 1, 1})
 		SignTest(rng.IntN(5)-1, rng.IntN(5)-1)
 	}
 }

@@ -20,6 +20,8 @@ type IncidencePoint struct {
 	Lower  float64 // its 95 % interval
 	Upper  float64
 	Free   float64 // the share that no cause has ended by Time
+
+	known float64 // of how many it is known whether the cause has ended them by Time
 }
 
 // CumulativeIncidence estimates, by Aalen and Johansen's method, the share that the
@@ -39,9 +41,11 @@ type IncidencePoint struct {
 //	w' = w + 2·r·c + r²·v + S²·r·(1−r)/n
 //
 // The interval is symmetric on the scale log(−log(1−F)), and so with one cause the
-// mirror of [KaplanMeier]'s under [LogLog]: 0 and 0 where F is 0, NaN where F is 1. The
-// result is nil without observations, for a cause below 1, and if an observation is
-// invalid.
+// mirror of [KaplanMeier]'s under [LogLog]. If F is 0 or 1 it is the exact one-sided
+// one, for the number at risk and the observations that ended before: of these too it is
+// known whether the cause has ended them by then (the risk set of Fine and Gray 1999,
+// JASA 94:496). The result is nil without observations, for a cause below 1, and if an
+// observation is invalid.
 func CumulativeIncidence(obs []Obs, cause int) Incidence {
 	all, ok := moments(obs, cause)
 	if !ok || cause < Event {
@@ -49,7 +53,7 @@ func CumulativeIncidence(obs []Obs, cause int) Incidence {
 	}
 	var out Incidence
 	var f, v, c, w float64
-	s := 1.0
+	s, ended := 1.0, 0.0
 	for _, m := range all {
 		n, left := m.atRisk(), m.censored+m.after
 		r, stay := m.event/n, left/n
@@ -61,8 +65,9 @@ func CumulativeIncidence(obs []Obs, cause int) Incidence {
 		}
 		s *= stay
 		se := math.Sqrt(max(w, 0))
-		p := IncidencePoint{Time: m.time, AtRisk: n, Events: m.event, Value: f, StdErr: se, Free: s}
-		p.Lower, p.Upper = incidenceLimits(f, se)
+		p := IncidencePoint{Time: m.time, AtRisk: n, Events: m.event, Value: f, StdErr: se, Free: s, known: n + ended}
+		p.Lower, p.Upper = incidenceLimits(f, se, p.known)
+		ended += m.event + m.other
 		out = append(out, p)
 	}
 	return out
@@ -71,9 +76,13 @@ func CumulativeIncidence(obs []Obs, cause int) Incidence {
 // certain is the distance from 1 within which a sum of rounded shares counts as 1.
 const certain = 1e-12
 
-// incidenceLimits mirrors a survival curve's limits.
-func incidenceLimits(f, se float64) (lower, upper float64) {
-	lower, upper = LogLog.limits(1-f, se)
+// incidenceLimits mirrors a survival curve's limits; where all n have had the
+// event it mirrors those where none has.
+func incidenceLimits(f, se, n float64) (lower, upper float64) {
+	if f == 1 {
+		return untouched(n), 1
+	}
+	lower, upper = LogLog.limits(1-f, se, n)
 	return 1 - upper, 1 - lower
 }
 
@@ -93,6 +102,9 @@ func (in Incidence) At(t float64) IncidencePoint {
 	switch {
 	case i < len(in) && !math.IsNaN(t):
 		p.AtRisk = in[i].AtRisk
+		if p.Value == 0 {
+			p.Upper = 1 - untouched(in[i].known)
+		}
 	case p.Free != 0:
 		p.Value, p.StdErr, p.Lower, p.Upper, p.Free = math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	}

@@ -19,6 +19,7 @@ type Obs struct {
 	Time   float64 // finite, 0 or more; any unit
 	Cause  int     // Censored, Event, or above for competing events
 	Weight float64 // its share of a unit; 0 means 1
+	Trials int     // number of equal trials of the unit that it represents; 0 means 1
 }
 
 // weight returns the observation's weight.

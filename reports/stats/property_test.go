@@ -72,7 +72,8 @@ func TestCausesAddUpToOne(t *testing.T) {
 	}
 }
 
-// With a single cause the incidence is the curve's mirror, band and all.
+// With a single cause the incidence is the curve's mirror, band and all; but where
+// all have ended R gives a curve no limits.
 func TestOneCauseIsTheMirror(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for range 200 {
@@ -82,9 +83,9 @@ func TestOneCauseIsTheMirror(t *testing.T) {
 			near(t, "value", in[i].Value, 1-p.Survival, 1e-12)
 			if p.Survival > 0 {
 				near(t, "standard error", in[i].StdErr, p.StdErr, 1e-12)
+				near(t, "lower", in[i].Lower, 1-p.Upper, 1e-9)
+				near(t, "upper", in[i].Upper, 1-p.Lower, 1e-9)
 			}
-			near(t, "lower", in[i].Lower, 1-p.Upper, 1e-9)
-			near(t, "upper", in[i].Upper, 1-p.Lower, 1e-9)
 		}
 	}
 }
@@ -226,7 +227,10 @@ func TestCopiesAreNoEvidence(t *testing.T) {
 	}
 	a, b := observe(t, mercaptopurine), observe(t, placebo)
 	want, got := KaplanMeier(a, LogLog), KaplanMeier(Pool(copies(a)), LogLog)
-	one, many := ClusterBands(singles(a), 200, 1), ClusterBands(copies(a), 200, 1)
+	one, many := ClusterBands(singles(a)), ClusterBands(copies(a))
+	if !same(one, want) {
+		t.Error("with one trial a unit the band is not Greenwood's")
+	}
 	for i, p := range want.Points {
 		q := got.Points[i]
 		near(t, "at risk", q.AtRisk, p.AtRisk, 1e-12)
@@ -241,32 +245,87 @@ func TestCopiesAreNoEvidence(t *testing.T) {
 	near(t, "χ² of three", LogRank(Pool(copies(a)), Pool(copies(b)), Pool(copies(b))).Chi2, LogRank(a, b, b).Chi2, 1e-9)
 }
 
-// With one trial a unit, drawing units is Efron's bootstrap of the curve, whose
-// standard error nears Greenwood's: with 4,000 draws the deviation itself is
-// known to 1/√8000 = 1.1 %, and with 21 units the two differ by a few per cent.
-func TestClusterBandsNearGreenwood(t *testing.T) {
-	var units [][]Obs
-	for _, o := range observe(t, mercaptopurine) {
-		units = append(units, []Obs{o}, nil)
+// Until the first censoring the curve is the mean of the units' shares, whose
+// variance is that of any mean: shares after 1 of 1, ½, ½ and 0 have the mean ½
+// and the squares about it ¼ + 0 + 0 + ¼, so ½/(4·3) = 1/24, times (3.182446/
+// 1.959964)² = 2.636468 for three degrees of freedom: .109853. But four units of
+// one trial have ½·½/4 = 1/16, and it is never more. With eight such units it is
+// 1/(8·7) = 1/56, times (2.364624/1.959964)² = 1.455552: .025992, less than the
+// ½·½/8 = 1/32 of single trials and more than the ½·½/16 of independent ones.
+func TestClusterBandsOfMeans(t *testing.T) {
+	at1, later := Obs{Time: 1, Cause: Event}, Obs{Time: 2}
+	four := [][]Obs{{later, later}, {later, at1}, {at1, later}, {at1, at1}}
+	for _, c := range []struct {
+		units    [][]Obs
+		variance float64
+	}{{four, 1. / 16}, {append(four, four...), .025992}} {
+		p := ClusterBands(c.units).At(1)
+		near(t, "S", p.Survival, .5, 0)
+		near(t, "variance", p.StdErr*p.StdErr, c.variance, 1e-6)
+		q := ClusterIncidence(c.units, Event).At(1)
+		near(t, "incidence", q.Value, .5, 0)
+		near(t, "its variance", q.StdErr*q.StdErr, c.variance, 1e-6)
+		lower, upper := LogLog.limits(.5, math.Sqrt(c.variance), 0)
+		near(t, "lower", p.Lower, lower, 1e-5)
+		near(t, "upper", p.Upper, upper, 1e-5)
+		near(t, "lower, incidence", q.Lower, 1-upper, 1e-5)
 	}
-	c := ClusterBands(units, 4000, 7)
-	for i, p := range KaplanMeier(observe(t, mercaptopurine), LogLog).Points {
-		q := c.Points[i]
-		near(t, "S", q.Survival, p.Survival, 1e-15)
-		near(t, "standard error", q.StdErr, p.StdErr, .08*p.StdErr)
-		near(t, "lower", q.Lower, p.Survival-z*p.StdErr, .06)
-		near(t, "upper", q.Upper, min(p.Survival+z*p.StdErr, 1), .06)
+	// Units that are all alike show no variance: independent trials have some, 8
+	// trials of ½ ½·½/8.
+	alike := [][]Obs{{later, at1}, {later, at1}, {later, at1}, {later, at1}}
+	p := ClusterBands(alike).At(1)
+	near(t, "variance of units that are alike", p.StdErr*p.StdErr, 1./32, 1e-15)
+	same := [][]Obs{{{Time: 2, Trials: 1}, {Time: 1, Cause: Event, Trials: 1}}, nil, alike[1], alike[2], alike[3]}
+	near(t, "and counted", ClusterBands(same).At(1).StdErr, p.StdErr, 1e-15)
+	// 20 trials a unit, ten of each kind merged: ½·½/80.
+	for i := range alike {
+		alike[i] = []Obs{{Time: 2, Trials: 10}, {Time: 1, Cause: Event, Trials: 10}}
 	}
-	if !same(c, ClusterBands(units, 4000, 7)) {
-		t.Error("the same seed led to other bands")
-	}
-	if same(c, ClusterBands(units, 4000, 8)) {
-		t.Error("another seed led to the same bands")
+	p = ClusterBands(alike).At(1)
+	near(t, "variance of merged trials", p.StdErr*p.StdErr, 1./320, 1e-15)
+}
+
+// The derivative of an estimate by a unit's weight is what it moves by when the
+// unit weighs a little more.
+func TestDerivativesAreDifferences(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 21))
+	for range 50 {
+		units := make([][]Obs, 2+rng.IntN(12))
+		for i := range units {
+			for range 1 + rng.IntN(4) {
+				units[i] = append(units[i], Obs{Time: float64(rng.IntN(6)), Cause: rng.IntN(3)})
+			}
+		}
+		const time, little = 3, 1e-6
+		weighed := func(heavy int) float64 {
+			var pool []Obs
+			for i, unit := range units {
+				for _, o := range Pool([][]Obs{unit}) {
+					if i == heavy {
+						o.Weight *= 1 + little
+					}
+					pool = append(pool, o)
+				}
+			}
+			return CumulativeIncidence(pool, Event).At(time).Value
+		}
+		if math.IsNaN(weighed(-1)) {
+			continue
+		}
+		d, want := newDesign(units, Event), 0.0
+		d.stdErr(time, 1)
+		got := make([]float64, len(units))
+		for _, x := range d.trials {
+			got[x.unit] += x.weight * x.f
+		}
+		for i := range units {
+			want = (weighed(i) - weighed(-1)) / little
+			near(t, "derivative", got[i], want, 1e-5)
+		}
 	}
 }
 
-// Where everything ends, every draw does: no share of a third or a seventh may
-// be left over by rounding.
+// Where everything ends, S is 0, of which R gives no limits.
 func TestClusterBandsEnd(t *testing.T) {
 	var units [][]Obs
 	for m := 1; m < 12; m++ {
@@ -276,18 +335,50 @@ func TestClusterBandsEnd(t *testing.T) {
 		}
 		units = append(units, unit)
 	}
-	p := ClusterBands(units, 500, 1).At(4)
-	near(t, "standard error", p.StdErr, 0, 0)
-	near(t, "lower", p.Lower, 0, 0)
-	near(t, "upper", p.Upper, 0, 0)
+	p := ClusterBands(units).At(4)
+	near(t, "S", p.Survival, 0, 0)
+	near(t, "standard error", p.StdErr, nan, 0)
+	near(t, "lower", p.Lower, nan, 0)
+	near(t, "upper", p.Upper, nan, 0)
 }
 
-// Two units, one of which fails at once: a draw has both with ½, and either
-// alone with ¼, so S is ½, 0 or 1 with deviation √⅛ = .354.
-func TestClusterBandsOfTwo(t *testing.T) {
-	p := ClusterBands([][]Obs{{{Time: 1, Cause: Event}}, {{Time: 2}}}, 20000, 1).At(1)
-	near(t, "S", p.Survival, .5, 0)
-	near(t, "standard error", p.StdErr, math.Sqrt(1./8), .005)
-	near(t, "lower", p.Lower, 0, 0)
-	near(t, "upper", p.Upper, 1, 0)
+// Rates over units. Shares of 1, ½, ½ and 0 are at least 4 units; eight times
+// those shares are n·p(1−p)/v: the squares about ½ add up to 16·¼ = 4, v is
+// 4/(32·31)·(2.039513/1.959964)² = .00436621, so the effective n is .25/.00436621
+// = 57.258, of at most 64.
+func TestWilsonOfUnits(t *testing.T) {
+	shares, trials := []float64{1, .5, .5, 0}, []int{2, 2, 2, 2}
+	if got := WilsonUnits(shares, trials); got != Wilson(2, 4) {
+		t.Errorf("four units: %+v, want %+v", got, Wilson(2, 4))
+	}
+	for range 3 {
+		shares, trials = append(shares, shares...), append(trials, trials...)
+	}
+	got, want := WilsonUnits(shares, trials), Wilson(57.258/2, 57.258)
+	near(t, "lower", got.Lower, want.Lower, 1e-6)
+	near(t, "upper", got.Upper, want.Upper, 1e-6)
+	// One trial each is Wilson's, whatever k; so are trials that are all alike, and
+	// those that show nothing.
+	for k := range 11 {
+		shares, one, ten := make([]float64, 10), make([]int, 10), make([]int, 10)
+		for i := range shares {
+			one[i], ten[i] = 1, 10
+			if i < k {
+				shares[i] = 1
+			}
+		}
+		want := Wilson(float64(k), 10)
+		for _, got := range []Interval{WilsonUnits(shares, one), WilsonUnits(shares, ten)} {
+			near(t, "value", got.Value, want.Value, 1e-15)
+			near(t, "lower", got.Lower, want.Lower, 1e-12)
+			near(t, "upper", got.Upper, want.Upper, 1e-12)
+		}
+	}
+	// Units that are alike are worth all their trials.
+	got, want = WilsonUnits([]float64{.8, .8, .8}, []int{10, 10, 10}), Wilson(24, 30)
+	near(t, "lower of all trials", got.Lower, want.Lower, 1e-12)
+	near(t, "upper of all trials", got.Upper, want.Upper, 1e-12)
+	for _, bad := range []Interval{WilsonUnits(nil, nil), WilsonUnits([]float64{nan}, []int{1}), WilsonUnits([]float64{2}, []int{1}), WilsonUnits([]float64{.5}, []int{0})} {
+		near(t, "undefined", bad.Lower, nan, 0)
+	}
 }

@@ -32,6 +32,37 @@ func Wilson(k, n float64) Interval {
 	return w
 }
 
+// WilsonUnits returns the rate over units, each with a share of its trials, and
+// Wilson's score interval for as many units as the trials are worth: the
+// effective n, n = p·(1 − p)/v, with v the variance of the mean between units,
+// widened for their number. It is at least the number of units (if the trials of each
+// are alike, and if the rate is 0 or 1, which shows no variance between units) and at
+// most that of independent trials. With one trial a unit the result equals [Wilson].
+// (Korn and Graubard 1998, Survey Methodology 24:193; Dean and Pagano 2015, J. Surv.
+// Stat. Methodol. 3:484, compare such intervals.) The result is NaN without units, if a
+// share is not from 0 to 1, and if a number of trials is not above 0.
+func WilsonUnits(shares []float64, trials []int) Interval {
+	n, k, within := float64(len(shares)), 0.0, 0.0
+	for i, x := range shares {
+		if !(x >= 0 && x <= 1) || trials[i] <= 0 {
+			return undefined()
+		}
+		k += x
+		within += 1 / float64(trials[i])
+	}
+	p := k / n
+	if n < 2 || p <= 0 || p >= 1 {
+		return Wilson(k, n)
+	}
+	v := 0.0
+	for _, x := range shares {
+		v += (x - p) * (x - p)
+	}
+	v *= widened(len(shares)) / (n * n)
+	effective := max(n, min(p*(1-p)/v, n*n/within))
+	return Wilson(p*effective, effective)
+}
+
 // SignTest returns the exact two-sided p value for pairs that differ: up is the number
 // of pairs that differ one way, and down the other way. Pairs that agree do not count.
 // For pairs of yes and no this is McNemar's exact test; for averages over trials, count

@@ -20,12 +20,13 @@ const (
 	Plain
 )
 
-// limits returns the band at one value of the curve. It is 1 and 1 where S is 1, and
-// NaN where S is 0, as in R: the width is not defined there.
-func (b Band) limits(s, se float64) (lower, upper float64) {
+// limits returns the band at one value of the curve. If S is 1 nothing has happened to
+// the n at risk, and no scale has a width: the lower limit is [untouched]. The band is
+// NaN where S is 0, as in R.
+func (b Band) limits(s, se, n float64) (lower, upper float64) {
 	switch {
 	case s == 1:
-		return 1, 1
+		return untouched(n), 1
 	case s == 0:
 		return math.NaN(), math.NaN()
 	case b == LogLog:
@@ -37,6 +38,12 @@ func (b Band) limits(s, se float64) (lower, upper float64) {
 	}
 	return max(s-z*se, 0), min(s+z*se, 1)
 }
+
+// untouched returns the exact one-sided 95 % limit of a share of which n of n
+// are seen: the share p for which pⁿ = .05. It is 0 for n = 0. (Clopper and
+// Pearson 1934, Biometrika 26:404; for n of some size 1 − 3/n, the rule of three
+// of Hanley and Lippman-Hand 1983, JAMA 249:1743.)
+func untouched(n float64) float64 { return math.Pow(0.05, 1/n) }
 
 // A Curve is an estimated survival curve: a step function that is 1 before the first
 // point and falls at events. The zero Curve is one of no observations.
@@ -65,7 +72,8 @@ type Point struct {
 //	S(t) = Π (1 − d/n),  Var S(t) = S(t)²·Σ d/(n·(n − d))  (Greenwood)
 //
 // Without observations there are no points. Without events S stays 1 with a
-// standard error of 0. Where S is 0 the standard error and the band are NaN (0
+// standard error of 0, and the band is the exact one-sided limit that the number
+// at risk allows, p with pⁿ = .05 (R has NA there, or 1). Where S is 0 the standard error and the band are NaN (0
 // times ∞), as in R.
 func KaplanMeier(obs []Obs, band Band) Curve {
 	all, ok := moments(obs, Event)
@@ -85,7 +93,7 @@ func KaplanMeier(obs []Obs, band Band) Curve {
 			greenwood += m.event / (n * left)
 		}
 		se := s * math.Sqrt(greenwood)
-		lower, upper := band.limits(s, se)
+		lower, upper := band.limits(s, se, n)
 		c.Events += m.event
 		c.Points = append(c.Points, Point{
 			Time: m.time, AtRisk: n, Events: m.event, Censored: m.other + m.censored,
@@ -103,7 +111,7 @@ func (c Curve) At(t float64) Point {
 	if found {
 		return c.Points[i]
 	}
-	p := Point{Survival: 1, Lower: 1, Upper: 1}
+	p := Point{Survival: 1, Upper: 1}
 	if i > 0 {
 		p = c.Points[i-1]
 	}
@@ -111,6 +119,9 @@ func (c Curve) At(t float64) Point {
 	switch {
 	case i < len(c.Points) && !math.IsNaN(t):
 		p.AtRisk = c.Points[i].AtRisk
+		if p.Survival == 1 {
+			p.Lower = untouched(p.AtRisk)
+		}
 	case p.Survival != 0:
 		p.Survival, p.StdErr, p.Lower, p.Upper = math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	}
@@ -124,7 +135,12 @@ func (c Curve) At(t float64) Point {
 func (c Curve) Median() Interval {
 	return Interval{
 		Value: c.halved(func(p Point) float64 { return p.Survival }),
-		Lower: c.halved(func(p Point) float64 { return p.Lower }),
+		Lower: c.halved(func(p Point) float64 {
+			if p.Survival == 1 {
+				return 1 // the limit of few at risk says nothing of a time
+			}
+			return p.Lower
+		}),
 		Upper: c.halved(func(p Point) float64 { return p.Upper }),
 	}
 }
