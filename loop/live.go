@@ -323,7 +323,8 @@ func (l *Live) halt(after InputKind, out *Outcome) {
 }
 
 // Say passes on a text that the user says while a run is under way, as a
-// [Steer] input. Any goroutine may call it. It reports whether the loop takes
+// [Steer] input. The model reads it with the run's next request, if there is one.
+// Any goroutine may call it. It reports whether the loop takes
 // the text: not before the session begins, between two runs or after the end,
 // nor while more than a MiB of text waits. Texts that wait together become one
 // input, with line breaks between them.

@@ -18,7 +18,7 @@ type Mode string
 const (
 	FollowUp Mode = "followup" // each message waits for a run of its own
 	Collect  Mode = "collect"  // waiting messages are joined with line breaks, and share one run
-	Steer    Mode = "steer"    // the current run reads the message at its next turn; if that is too late, as FollowUp
+	Steer    Mode = "steer"    // the current run reads the message with its next request, if it makes one; if no run takes it, as FollowUp
 )
 
 // A Queue runs messages: those of one session one after another in the order of
