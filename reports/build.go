@@ -46,7 +46,31 @@ func (f *Fold) Report() (*Report, error) {
 }
 
 // missing returns what the results lack to be whole; nil = nothing.
-func (f *Fold) missing() []string { return f.files.missing(f.trials + f.passed) }
+func (f *Fold) missing() []string {
+	out := f.files.missing(f.trials + f.passed)
+	if all := f.fuzzed(); f.files.fuzzRuns != all.Runs && len(f.fuzz) > 0 && !f.files.old() {
+		out = append(out, fmt.Sprintf("the results are incomplete: they hold %s of %s", text.Number(all.Runs), text.Count(f.files.fuzzRuns, "fuzz run")))
+	}
+	return out
+}
+
+// allAttacks is the kind of the line of fuzz results that counts every run once. A run
+// may have several attacks, so the lines of the attacks do not add up.
+const allAttacks = "all"
+
+// fuzzed returns the sum over all campaigns of fuzz.
+func (f *Fold) fuzzed() Fuzz {
+	sum := Fuzz{Kind: allAttacks}
+	for _, line := range f.fuzz {
+		if line.Kind == allAttacks {
+			sum.Runs += line.Runs
+			sum.Survived += line.Survived
+			sum.Recoverable += line.Recoverable
+			sum.Done += line.Done
+		}
+	}
+	return sum
+}
 
 // tool returns the versions that wrote the results.
 func (f *Fold) tool() string { return strings.Join(f.files.tools, ", ") }
@@ -156,6 +180,9 @@ func (f *Fold) warnings() []string {
 		if n := f.broken[g.rule]; n > 0 {
 			out = append(out, fmt.Sprintf("%s %s", text.Count(n, "trial"), g.words))
 		}
+	}
+	if len(f.invariants) > 0 {
+		out = append(out, "runs of fuzz broke "+text.Count(len(f.invariants), "invariant")+": "+someOf(f.invariants))
 	}
 	if len(f.files.tools) > 1 {
 		out = append(out, "the results come from several versions: "+someOf(f.files.tools))

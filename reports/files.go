@@ -36,6 +36,8 @@ type files struct {
 	shards             map[int]map[int]bool // number of shards → the shards seen
 	faults             []string             // laid over every world, sorted
 
+	fuzzRuns int // the sum over the headers of fuzz
+
 	gaps    []string // what files lack to be whole
 	skipped int      // problems of replays: records and files that could not be read
 }
@@ -52,6 +54,7 @@ func (f *files) add(h *scenarios.Header) error {
 	}
 	f.schema = cmp.Or(f.schema, h.Schema)
 	if h.Kind == kindFuzz {
+		f.fuzzRuns += h.Trials
 		return nil
 	}
 	kind := cmp.Or(h.Kind, KindRun)

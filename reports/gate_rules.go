@@ -124,17 +124,25 @@ func (j *judge) goldens() Rule {
 	return r
 }
 
+// invariants checks that no run of fuzz broke an invariant; there is no margin.
+func (j *judge) invariants() Rule {
+	broken := j.now.invariants
+	r := Rule{Name: "fuzz invariants", Wanted: "none", Verdict: verdictIf(len(broken) == 0, scenarios.Fail),
+		Measured: "runs broke " + text.Count(len(broken), "invariant"), See: "agentbench fuzz"}
+	if len(broken) > 0 {
+		r.Measured += ": " + someOf(broken)
+	}
+	if len(j.now.fuzz) == 0 && len(broken) == 0 {
+		r.Verdict, r.Measured = scenarios.Unjudged, "there are no results of agentbench fuzz"
+	}
+	return r
+}
+
 // fuzz checks that enough fuzz runs survive, and that enough of the recoverable ones
 // finish.
 func (j *judge) fuzz() Rule {
 	r := Rule{Name: "fuzz survival", Wanted: "at least " + share(Figure(j.FuzzSurvival)), See: "agentbench fuzz"}
-	var all Fuzz
-	for _, f := range j.now.fuzz {
-		all.Runs += f.Runs
-		all.Survived += f.Survived
-		all.Recoverable += f.Recoverable
-		all.Done += f.Done
-	}
+	all := j.now.fuzzed()
 	if all.Runs == 0 {
 		r.Verdict, r.Measured = scenarios.Unjudged, "there are no results of agentbench fuzz"
 		return r

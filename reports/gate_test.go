@@ -80,6 +80,7 @@ func TestGateRules(t *testing.T) {
 	}
 	fuzz := func(lines ...Fuzz) func(*Fold) {
 		return func(f *Fold) {
+			f.Header(&scenarios.Header{Kind: kindFuzz, Trials: 100})
 			for _, l := range lines {
 				f.AddFuzz(l)
 			}
@@ -110,9 +111,9 @@ func TestGateRules(t *testing.T) {
 		{"no golden", add(golden("off")), nil, "goldens", scenarios.Unjudged, scenarios.Pass, "no trace"},
 		{"fewer trials than wanted", add(ok), func(l *Limits) { l.MinTrials = 2 }, "trials", scenarios.Inconclusive, scenarios.Inconclusive, "1 trial of 1 scenario"},
 		{"no trial at all", add(), nil, "trials", scenarios.Inconclusive, scenarios.Inconclusive, "0 trials"},
-		{"95 of 100 survive", fuzz(Fuzz{Runs: 60, Survived: 60}, Fuzz{Runs: 40, Survived: 35}), func(l *Limits) { l.MinTrials = 0 }, "fuzz survival", scenarios.Pass, scenarios.Pass, "95 of 100 runs survived (95 %)"},
-		{"94 of 100 survive", fuzz(Fuzz{Runs: 100, Survived: 94}), func(l *Limits) { l.MinTrials = 0 }, "fuzz survival", scenarios.Fail, scenarios.Fail, "94 of 100"},
-		{"all survive, but 9 of 10 are done", fuzz(Fuzz{Runs: 100, Survived: 100, Recoverable: 10, Done: 9}), func(l *Limits) { l.MinTrials = 0 }, "fuzz survival", scenarios.Fail, scenarios.Fail, "9 of 10 recoverable ones"},
+		{"95 of 100 survive", fuzz(Fuzz{Kind: "a", Runs: 100, Survived: 100}, Fuzz{Kind: "all", Runs: 60, Survived: 60}, Fuzz{Kind: "all", Runs: 40, Survived: 35}), func(l *Limits) { l.MinTrials = 0 }, "fuzz survival", scenarios.Pass, scenarios.Pass, "95 of 100 runs survived (95 %)"},
+		{"94 of 100 survive", fuzz(Fuzz{Kind: "a", Runs: 100, Survived: 100}, Fuzz{Kind: "all", Runs: 100, Survived: 94}), func(l *Limits) { l.MinTrials = 0 }, "fuzz survival", scenarios.Fail, scenarios.Fail, "94 of 100"},
+		{"all survive, but 9 of 10 are done", fuzz(Fuzz{Kind: "all", Runs: 100, Survived: 100, Recoverable: 10, Done: 9}), func(l *Limits) { l.MinTrials = 0 }, "fuzz survival", scenarios.Fail, scenarios.Fail, "9 of 10 recoverable ones"},
 		{"tools in time: 20 of 21 are 95 % and more", slow("record", 800), func(l *Limits) { l.P95Tool = 800 * time.Millisecond }, "p95 tool latency", scenarios.Pass, scenarios.Pass, "800ms"},
 		{"tools too slow", slow("record", 900), func(l *Limits) { l.P95Tool = 800 * time.Millisecond }, "p95 tool latency", scenarios.Fail, scenarios.Fail, "900ms"},
 		{"scripted tools prove nothing", slow("run", 900), func(l *Limits) { l.P95Tool = 800 * time.Millisecond }, "p95 tool latency", scenarios.Inconclusive, scenarios.Inconclusive, "no latency of real tools"},

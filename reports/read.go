@@ -22,6 +22,9 @@ func (f *Fold) Read(r io.Reader, name string) error {
 	for _, gap := range gaps {
 		f.files.gaps = append(f.files.gaps, "the results are incomplete: "+gap)
 	}
+	for _, name := range fuzz.broken {
+		f.invariants = addWord(f.invariants, name)
+	}
 	for _, line := range fuzz.found {
 		f.AddFuzz(line)
 	}
@@ -34,8 +37,13 @@ type fuzzLines struct {
 	n     int // lines so far
 	line  []byte
 	found []Fuzz
-	err   error
+	// broken names the invariants that runs broke.
+	broken []string
+	err    error
 }
+
+// kindInvariant is the type of lines that count the runs that broke an invariant.
+const kindInvariant = "fuzz-invariant"
 
 // maxFuzzLine bounds a line of fuzz results, in bytes. Longer lines are of another
 // type.
@@ -60,14 +68,22 @@ func (w *fuzzLines) take() {
 	w.n++
 	line := w.line
 	w.line = w.line[:0]
-	if w.err != nil || len(line) > maxFuzzLine || !bytes.Contains(line, []byte(`"fuzz"`)) {
+	if w.err != nil || len(line) > maxFuzzLine || !bytes.Contains(line, []byte(`"fuzz`)) {
 		return
 	}
 	var f struct {
-		Type string `json:"type"`
+		Type      string `json:"type"`
+		Invariant string `json:"invariant"`
+		Broken    int    `json:"broken"`
 		Fuzz
 	}
-	if json.Unmarshal(line, &f) != nil || f.Type != kindFuzz {
+	if json.Unmarshal(line, &f) != nil {
+		return
+	}
+	if f.Type == kindInvariant && f.Broken != 0 {
+		w.broken = append(w.broken, f.Invariant)
+	}
+	if f.Type != kindFuzz {
 		return
 	}
 	if f.Runs < 0 || f.Survived < 0 || f.Survived > f.Runs || f.Done < 0 || f.Recoverable < 0 || f.Done > f.Recoverable || f.Recoverable > f.Runs {
