@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/detect"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -197,6 +198,9 @@ func (m *maker) detector() detect.Detector {
 	d := detect.Detector{Do: []detect.Rung{{At: m.between(1, 5), Act: detect.Stop}}}
 	if m.one(3) {
 		d.Ends = detect.EndsNext
+	}
+	if m.one(3) {
+		d.Within = pick(m.dice, tenths(m.dice, 1, 60), fakes.DefaultModelLatency+fakes.DefaultToolLatency)
 	}
 	if m.one(2) {
 		return d

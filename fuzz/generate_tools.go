@@ -19,6 +19,7 @@ const (
 func (m *maker) tools() {
 	for _, name := range toolNames[:m.between(1, len(toolNames))] {
 		t := fakes.Tool{ToolSpec: loop.ToolSpec{Name: name, Idempotent: pick(m.dice, loop.Idempotent, loop.NotIdempotent, loop.IdempotenceUnset, loop.IdempotenceUnset)}}
+		t.Waits = m.one(12)
 		if m.has(Users) || m.one(8) {
 			t.Permission = pick(m.dice, loop.AskNever, loop.AskBatch, loop.AskCall)
 		}

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/detect"
@@ -18,20 +19,36 @@ import (
 
 // A plainBreaker counts identical calls in a row. Counted by turns, a call's count is
 // its number in this turn and in the turns before it without a gap. Counted by calls,
-// it is the number of times without another call in between.
+// it is the number of times without another call in between. If within is set, a turn
+// that comes later than that after the one with the call before starts at 1. Calls of
+// tools that wait are not there.
 type plainBreaker struct {
 	at     int
 	byCall bool
+	within time.Duration
 	streak map[string]int // by turns: the counts of the last turn's calls
+	turned time.Duration  // by turns: when the last turn came
 	last   string         // by calls: the last call
 	times  int            // by calls: its count
+	called time.Duration  // by calls: when the last call came
 }
 
-// turn counts the calls of a turn, and reports whether the breaker trips.
-func (b *plainBreaker) turn(calls []string) bool {
+// turn counts the calls of a turn that came at an instant, and reports whether the
+// breaker trips.
+func (b *plainBreaker) turn(at time.Duration, calls []string) bool {
 	most := 0
 	now := map[string]int{}
+	if b.within > 0 && at > b.turned+b.within {
+		b.streak = nil
+	}
 	for _, c := range calls {
+		if c == waiting {
+			continue
+		}
+		if b.within > 0 && at > b.called+b.within {
+			b.times = 0
+		}
+		b.called = at
 		if now[c] == 0 {
 			now[c] = b.streak[c]
 		}
@@ -47,7 +64,7 @@ func (b *plainBreaker) turn(calls []string) bool {
 			most = max(most, now[c])
 		}
 	}
-	b.streak = now
+	b.streak, b.turned = now, at
 	return most >= b.at
 }
 
@@ -106,7 +123,7 @@ func checkBreaker(p *play) (problem string, judged bool) {
 
 // plainly returns the plain model of a detector, and whether it has one.
 func plainly(d *detect.Detector) (plainBreaker, bool) {
-	b := plainBreaker{byCall: d.Ends == detect.EndsNext}
+	b := plainBreaker{byCall: d.Ends == detect.EndsNext, within: d.Within}
 	if len(d.Do) != 1 || d.Do[0].Act != detect.Stop || !b.byCall && !unsaid(d.Ends, detect.EndsTurn) {
 		return b, false
 	}
@@ -125,7 +142,7 @@ func unsaid[T ~string](word, byDefault T) bool { return word == "" || word == by
 func (p *play) trips(d *detect.Detector, b plainBreaker) string {
 	for _, r := range p.view().runs {
 		if p.Config.Scope != loop.ScopeSession {
-			b = plainBreaker{at: b.at, byCall: b.byCall}
+			b = plainBreaker{at: b.at, byCall: b.byCall, within: b.within}
 		}
 		tripped := false
 		for _, reply := range r.replies {
@@ -136,7 +153,7 @@ func (p *play) trips(d *detect.Detector, b plainBreaker) string {
 			if !known {
 				return "" // the model cannot compare these calls
 			}
-			tripped = b.turn(calls)
+			tripped = b.turn(reply.in.At, calls)
 			if tripped && p.vetoes() && vetoed(reply) {
 				return "" // another detector may have removed a call from the count
 			}
@@ -306,11 +323,18 @@ func (p *play) identities(reply *replyView) (ids []string, known bool) {
 			}
 			p.ids[c.args] = args
 		}
+		if t := tool(p.Script, c.name); t != nil && t.Waits {
+			ids = append(ids, waiting)
+			continue
+		}
 		ids = append(ids, c.name+"\x00"+args)
 		known = known && args != unknowable
 	}
 	return ids, known
 }
+
+// waiting replaces the identity of a call that waits.
+const waiting = ""
 
 // unknowable replaces the identity of arguments that identity cannot compare.
 const unknowable = "?"

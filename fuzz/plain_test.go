@@ -23,6 +23,7 @@ type plainState struct {
 	errors  plainErrors
 	kinds   []loop.ErrorKind
 	session bool // scope
+	minutes int  // since the start
 
 	halted bool
 	want   plainResult // of the last command
@@ -46,7 +47,7 @@ func (s plainState) config() loop.Config {
 	if s.session {
 		c.Scope = loop.ScopeSession
 	}
-	d := detect.Detector{Name: "circuit-breaker", Do: []detect.Rung{{At: s.breaker.at, Act: detect.Stop}}}
+	d := detect.Detector{Name: "circuit-breaker", Do: []detect.Rung{{At: s.breaker.at, Act: detect.Stop}}, Within: s.breaker.within}
 	if s.breaker.byCall {
 		d.Ends = detect.EndsNext
 	}
@@ -56,7 +57,7 @@ func (s plainState) config() loop.Config {
 
 // String shows the config, for a failure.
 func (s plainState) String() string {
-	return fmt.Sprintf("breaker at %d by call %v, error limit %d exceeded %v any %v kinds %v, session %v", s.breaker.at, s.breaker.byCall,
+	return fmt.Sprintf("breaker at %d by call %v within %v, error limit %d exceeded %v any %v kinds %v, session %v", s.breaker.at, s.breaker.byCall, s.breaker.within,
 		s.errors.most, s.errors.exceeded, s.errors.any, s.kinds, s.session)
 }
 
@@ -71,7 +72,7 @@ type plainSUT struct {
 }
 
 func newRulesSUT(s commands.State) commands.SystemUnderTest {
-	tools := []loop.ToolSpec{{Name: "read"}, {Name: "write"}, {Name: "ask", Permission: loop.AskCall}}
+	tools := []loop.ToolSpec{{Name: "read"}, {Name: "write"}, {Name: "sleep", Waits: true}, {Name: "ask", Permission: loop.AskCall}}
 	m, err := loop.New(s.(plainState).config(), loop.Task{Text: "go"}, tools)
 	if err != nil {
 		panic(err)
@@ -83,7 +84,7 @@ func newRulesSUT(s commands.State) commands.SystemUnderTest {
 
 // step feeds an input, and answers all that can be answered at once.
 func (sut *plainSUT) step(in loop.Input) {
-	sut.now += time.Second
+	sut.now += time.Millisecond
 	in.At = sut.now
 	for _, e := range slices.Clone(sut.Step(in)) {
 		switch e.Kind {
@@ -105,17 +106,21 @@ func (sut *plainSUT) step(in loop.Input) {
 	}
 }
 
-// A turn is a reply with calls; without any it is an answer.
-type turn []turnCall
+// A turn is a reply with calls; without any it is an answer. It comes so many minutes
+// after the turn before.
+type turn struct {
+	minutes int
+	calls   []turnCall
+}
 
 type turnCall struct{ name, args, outcome string }
 
 func (t turn) String() string {
 	var words []string
-	for _, c := range t {
+	for _, c := range t.calls {
 		words = append(words, fmt.Sprintf("%s(%s) %s", c.name, c.args, c.outcome))
 	}
-	return "turn[" + strings.Join(words, ", ") + "]"
+	return fmt.Sprintf("after %dm turn[", t.minutes) + strings.Join(words, ", ") + "]"
 }
 
 func (t turn) PreCondition(s commands.State) bool { return !s.(plainState).halted }
@@ -123,12 +128,13 @@ func (t turn) PreCondition(s commands.State) bool { return !s.(plainState).halte
 func (t turn) Run(s commands.SystemUnderTest) commands.Result {
 	sut := s.(*plainSUT)
 	in := loop.Input{Kind: loop.ModelReply, Ref: sut.request, Text: "text"}
-	for _, c := range t {
+	for _, c := range t.calls {
 		sut.calls++
 		sut.outcomes[sut.calls] = c.outcome
 		in.Calls = append(in.Calls, loop.AskedCall{Name: c.name, Args: c.args})
 	}
 	before := sut.ran
+	sut.now += time.Duration(t.minutes) * time.Minute
 	sut.step(in)
 	r := plainResult{ran: sut.ran - before}
 	if sut.Halted() {
@@ -156,6 +162,9 @@ func (c turnCall) kind() loop.ErrorKind {
 
 // identity is written by hand: these are all the arguments of the test.
 func (c turnCall) identity() string {
+	if c.name == "sleep" {
+		return waiting
+	}
 	same := map[string]string{`{"a":1,"b":2}`: "ab", `{"b":2.0,"a":1}`: "ab", ` {"a":10e-1 , "b":2}`: "ab", `{"a":1}`: "a", "{}": "none", "": "none", "{": "broken"}
 	return c.name + " " + same[c.args]
 }
@@ -165,12 +174,13 @@ func (t turn) NextState(state commands.State) commands.State {
 	s.breaker.streak = maps.Clone(s.breaker.streak)
 	s.want = plainResult{}
 	var ids []string
-	for _, c := range t {
+	for _, c := range t.calls {
 		ids = append(ids, c.identity())
 	}
-	trips := s.breaker.turn(ids)
+	s.minutes += t.minutes
+	trips := s.breaker.turn(time.Duration(s.minutes)*time.Minute, ids)
 	failed := 0
-	for i, c := range t {
+	for i, c := range t.calls {
 		kind := c.kind()
 		if blocked := kind == loop.KindUnknown || kind == loop.KindInvalid; trips && !blocked {
 			kind = loop.KindVetoed
@@ -182,9 +192,9 @@ func (t turn) NextState(state commands.State) commands.State {
 			failed++
 		}
 	}
-	limit := s.errors.turn(len(t), failed)
+	limit := s.errors.turn(len(t.calls), failed)
 	switch {
-	case len(t) == 0:
+	case len(t.calls) == 0:
 		s.want.stop = loop.StopDone
 	case trips:
 		s.want.stop = "circuit-breaker"
@@ -221,7 +231,7 @@ func (message) NextState(state commands.State) commands.State {
 	s := state.(plainState)
 	s.halted, s.want = false, plainResult{}
 	if !s.session {
-		s.breaker = plainBreaker{at: s.breaker.at, byCall: s.breaker.byCall}
+		s.breaker = plainBreaker{at: s.breaker.at, byCall: s.breaker.byCall, within: s.breaker.within}
 		s.errors.failing = 0
 	}
 	return s
@@ -242,7 +252,7 @@ func TestPlainBySequences(t *testing.T) {
 		InitialStateGen: func(p *gopter.GenParameters) *gopter.GenResult {
 			d := dice{p}
 			return gopter.NewGenResult(plainState{
-				breaker: plainBreaker{at: d.between(1, 5), byCall: d.one(2)},
+				breaker: plainBreaker{at: d.between(1, 5), byCall: d.one(2), within: pick(d, 0, 0, 90*time.Second)},
 				errors:  plainErrors{most: d.below(4), exceeded: d.one(2), any: d.one(2)},
 				kinds:   kinds(d), session: d.one(2),
 			}, gopter.NoShrinker)
@@ -265,10 +275,10 @@ func someTurn(d dice) turn {
 	if d.one(12) {
 		return turn{}
 	}
-	var t turn
+	t := turn{minutes: pick(d, 0, 1, 1, 2)}
 	for range d.between(1, 3) {
-		t = append(t, turnCall{
-			name:    pick(d, "read", "read", "read", "write", "ask", "nobody"),
+		t.calls = append(t.calls, turnCall{
+			name:    pick(d, "read", "read", "read", "write", "ask", "nobody", "sleep"),
 			args:    pick(d, `{"a":1,"b":2}`, `{"b":2.0,"a":1}`, ` {"a":10e-1 , "b":2}`, `{"a":1}`, "{}", "", "{"),
 			outcome: pick(d, "", "", "fails", "says error"),
 		})
@@ -299,7 +309,7 @@ func TestPlainBreaker(t *testing.T) {
 	} {
 		b, got := plainBreaker{at: 5, byCall: c.byCall}, 0
 		for i, calls := range c.turns {
-			if b.turn(calls) && got == 0 {
+			if b.turn(0, calls) && got == 0 {
 				got = i + 1
 			}
 		}

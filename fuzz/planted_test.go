@@ -53,6 +53,9 @@ var plantedBugs = []planted{
 	{"counters go on into the next run", "machine.go", "\tif m.cfg.Scope != ScopeSession {\n\t\tm.spent", "\tif m.cfg.Scope == \"\" {\n\t\tm.spent"},
 	{"waiting for the user counts", "ending.go", "if m.cfg.Time.PauseForUser && m.deadline != never {", "if m.cfg.Time.PauseForUser && m.deadline == never {"},
 	{"an empty reply stays", "request.go", "\tif blank {\n\t\tm.emit(Effect{Kind: Drop, Ref: ref})\n\t}", "\tif blank && text == \"\" {\n\t\tm.emit(Effect{Kind: Drop, Ref: ref})\n\t}"},
+	{"a repetition in time must be sooner", "detect/count.go", "later-sooner <= w.Within", "later-sooner < w.Within"},
+	{"within counts from the first repetition", "detect/count.go", "first, lastTurn, lastAt = false, s.turn, s.at", "first, lastTurn = false, s.turn"},
+	{"a tool that waits is counted", "detect/watcher.go", "len(w.Tools.Only) == 0 && c.Waits ||", ""},
 	{"a failed call resets the error count", "batch.go", "if failed == considered || failed > 0 &&", "if failed == considered && considered > 1 || failed > 0 &&"},
 }
 

@@ -104,6 +104,9 @@ func scaleConfig(c *loop.Config, k scale) {
 		&c.Retry.Base, &c.Retry.Cap, &c.ModelRetry.Base, &c.ModelRetry.Cap, &c.ModelRetry.MaxWait} {
 		*d = k.of(*d)
 	}
+	for i := range c.Detectors {
+		c.Detectors[i].Within = k.of(c.Detectors[i].Within)
+	}
 	for _, b := range []*loop.Backoff{&c.Retry.Backoff, &c.ModelRetry.Backoff} {
 		if *b == loop.FullJitter || *b == loop.DecorrelatedJitter {
 			*b = loop.Exponential

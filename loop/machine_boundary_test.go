@@ -156,6 +156,7 @@ var detectorBoundaries = []boundary{
 	{"memory", "3", "4", "match: cycle; period: 1..2", "a b a b .", "stop=twice"},
 	{"memory", "2", "3", "match: window", "a b a .", "stop=twice"},
 	{"full", "true", "false", "memory: 3", "a a .", "stop=twice"},
+	{"within", "1.999999999s", "2s", "", "a a .", "stop=twice"}, // a reply and a call later
 	{"distinct_args", "3", "2", "key: tool", "A A .", "stop=twice"},
 	{"once_per_turn", "true", "false", "", "aa .", "stop=twice"},
 	{"acts", "after-batch", "before-call", "", "a a .", "why=vetoed"},

@@ -90,6 +90,7 @@ type ToolSpec struct {
 	Timeout     time.Duration // instead of time.tool; 0 = time.tool
 	Retries     int           // instead of retry.max; 0 = retry.max, negative = none
 	Fallback    string        // the tool that policy.fallbacks calls instead, "" = none
+	Waits       bool          // it sleeps, or polls with a delay: only detectors that name it watch it
 	SubRun      bool          // its calls run another loop: limits.depth and limits.spawns apply
 	Rate        Rate
 	Breaker     ToolBreaker

@@ -12,14 +12,14 @@ func (m *Machine) askDetectors(text string) {
 	m.seen = m.seen[:0]
 	for i := range m.batch {
 		c := &m.batch[i]
-		seen := detect.Call{Tool: c.Name, Args: c.Args, ArgsHash: c.argsHash, Unknown: c.why == Unknown, Invalid: c.why == InvalidArgs}
+		seen := detect.Call{Tool: c.Name, Args: c.Args, ArgsHash: c.argsHash, Unknown: c.why == Unknown, Invalid: c.why == InvalidArgs, Waits: c.spec != nil && c.spec.Waits}
 		if m.detectors.WantsFields() {
 			fields, _ := m.canon.Object(c.Args)
 			seen.Fields = string(fields)
 		}
 		m.seen = append(m.seen, seen)
 	}
-	m.detectors.Open(text, m.seen)
+	m.detectors.Open(m.now, text, m.seen)
 	for i := range m.batch {
 		for j, f := range m.detectors.Before(i) {
 			if j == 0 {
@@ -37,7 +37,7 @@ func (m *Machine) lookAtText(text string) {
 		return
 	}
 	m.batch, m.seen = m.batch[:0], m.seen[:0]
-	m.detectors.Open(text, nil)
+	m.detectors.Open(m.now, text, nil)
 	m.closeDetectors()
 }
 

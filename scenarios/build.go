@@ -29,7 +29,7 @@ func (t *toolEntry) tool() fakes.Tool {
 		ToolSpec: loop.ToolSpec{Name: t.Name, Description: t.Description, Version: t.Version,
 			Input: string(t.Input), Output: string(t.Output),
 			Permission: loop.Permission(t.Permission), Idempotent: t.idempotence(), Timeout: t.Timeout, Retries: t.retries(),
-			Fallback: t.Fallback, SubRun: t.SubRun, Rate: loop.Rate(t.Rate), Breaker: loop.ToolBreaker(t.Breaker)},
+			Fallback: t.Fallback, SubRun: t.SubRun, Waits: t.Waits, Rate: loop.Rate(t.Rate), Breaker: loop.ToolBreaker(t.Breaker)},
 		Latency:       fakes.Span(t.Latency),
 		IgnoresCancel: t.IgnoresCancel,
 	}

@@ -77,6 +77,9 @@ type toolEntry struct {
 	// once. true: an abandoned try may be retried. false: a try that timed out is
 	// not retried, and a resumed session never runs the call again.
 	Idempotent *bool `yaml:"idempotent"`
+	// Waits says that it sleeps, or polls with a delay. Repetition rules leave it out
+	// unless their tools.only names it.
+	Waits bool `yaml:"waits"`
 	// Timeout bounds a try, in place of the config's time.tool.
 	Timeout time.Duration `yaml:"timeout"`
 	// Retries is the number of retries, in place of the config's retry.max.

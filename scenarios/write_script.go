@@ -48,6 +48,7 @@ func toolsYAML(tools []fakes.Tool) (out list) {
 		m.put("version", t.Version)
 		m.put("permission", string(t.Permission))
 		m.put("idempotent", word(t.Idempotent))
+		m.put("waits", t.Waits)
 		m.put("timeout", duration(t.Timeout))
 		if t.Retries != 0 {
 			m.must("retries", int64(max(0, t.Retries)))

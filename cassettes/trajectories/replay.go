@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/inorder"
@@ -14,12 +15,17 @@ import (
 // Offline returns the config that a trajectory is replayed under. What is recorded
 // is final and takes no time, so time, retry.max and model_retry.max are zero:
 // nothing is retried, and timeouts and deadlines never apply. So is parallel.max:
-// the calls of a batch run at once. Limits, the error limit, detectors and history
-// stay. Cost is not recorded, and tokens only in HTTP traffic; elsewhere their
+// the calls of a batch run at once. The within of detectors is not judged: they
+// count as if each repetition came in time. Limits, the error limit, detectors and
+// history stay. Cost is not recorded, and tokens only in HTTP traffic; elsewhere their
 // limits never trip.
 func Offline(cfg loop.Config) loop.Config {
 	cfg.Time = loop.Time{}
 	cfg.Retry.Max, cfg.ModelRetry.Max, cfg.Parallel.Max = 0, 0, 0
+	cfg.Detectors = slices.Clone(cfg.Detectors)
+	for i := range cfg.Detectors {
+		cfg.Detectors[i].Within = 0
+	}
 	return cfg
 }
 

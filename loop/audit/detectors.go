@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/detect"
@@ -20,12 +21,13 @@ func (b *book) checkDetectors(r *reply, n *counts) {
 	case !b.streaks:
 		return
 	}
-	turn, next := n.repeats(r)
-	for _, d := range b.cfg.Detectors {
-		count := turn
-		if d.Ends == detect.EndsNext {
-			count = next
-		}
+	if n.streaks == nil {
+		n.streaks = make([]streakCount, len(b.cfg.Detectors))
+	}
+	n.before = append(n.before[:0], n.streaks...)
+	for i := range b.cfg.Detectors {
+		d := &b.cfg.Detectors[i]
+		count := n.streaks[i].count(d, r, false)
 		if !slices.ContainsFunc(d.Do, func(g detect.Rung) bool { return count >= g.At }) {
 			continue
 		}
@@ -36,53 +38,70 @@ func (b *book) checkDetectors(r *reply, n *counts) {
 	}
 }
 
-// repeats adds a turn to the streaks, and returns the longest streak of its calls, over
-// consecutive turns and over consecutive calls.
-func (n *counts) repeats(r *reply) (turn, next int) {
-	n.before = n.streakCount
-	return n.count(r, func(*call) bool { return true })
-}
-
 // forgetVetoed counts a turn anew without the calls that a detector or a hook vetoed.
 // Those are not equal to any other call.
-func (n *counts) forgetVetoed(r *reply) {
-	vetoed := func(c *call) bool { return c.block == loop.Vetoed || c.deny == loop.Vetoed }
-	if slices.ContainsFunc(r.calls, vetoed) {
-		n.streakCount = n.before
-		n.count(r, func(c *call) bool { return !vetoed(c) })
+func (b *book) forgetVetoed(r *reply, n *counts) {
+	if slices.ContainsFunc(r.calls, (*call).vetoed) {
+		copy(n.streaks, n.before)
+		for i := range n.streaks {
+			n.streaks[i].count(&b.cfg.Detectors[i], r, true)
+		}
 	}
 }
 
-// A streakCount holds the counts of detectors: how often each call came in consecutive
+// vetoed reports whether a detector or a hook vetoed the call.
+func (c *call) vetoed() bool { return c.block == loop.Vetoed || c.deny == loop.Vetoed }
+
+// A streakCount holds the counts of a detector: how often each call came in consecutive
 // turns, and how often the last call came in a row.
 type streakCount struct {
-	streaks map[string]int
-	same    string
-	times   int // 0 if the last call is not equal to any other
+	turns map[string]int
+	last  string
+	times int           // 0 if the last call is not equal to any other
+	at    time.Duration // of the reply before
+	then  time.Duration // of the reply with the last call
 }
 
-// count adds the calls of a turn for which counts returns true. It replaces the map and
-// does not change the old one.
-func (s *streakCount) count(r *reply, counts func(*call) bool) (turn, next int) {
+// count adds the calls of a turn, and returns the longest streak of one of them. If
+// veto is true, a call that a detector or a hook vetoed equals no other. It replaces the map and does not change the old one.
+func (s *streakCount) count(d *detect.Detector, r *reply, veto bool) (longest int) {
 	turns := map[string]int{}
+	soon := func(from time.Duration) bool { return d.Within == 0 || r.at-from <= d.Within }
+	byTurn := soon(s.at)
 	for _, c := range r.calls {
-		if !counts(c) {
-			s.same, s.times = "", 0
+		switch {
+		case !watched(d, c):
+			continue
+		case veto && c.vetoed():
+			s.last, s.times = "", 0
 			continue
 		}
-		if turns[c.same] == 0 {
-			turns[c.same] = s.streaks[c.same]
+		if turns[c.same] == 0 && byTurn {
+			turns[c.same] = s.turns[c.same]
 		}
 		turns[c.same]++
-		if s.times > 0 && s.same == c.same {
-			s.times++
-		} else {
-			s.same, s.times = c.same, 1
+		if s.times == 0 || s.last != c.same || !soon(s.then) {
+			s.last, s.times = c.same, 0
 		}
-		turn, next = max(turn, turns[c.same]), max(next, s.times)
+		s.times++
+		s.then = r.at
+		if d.Ends == detect.EndsNext {
+			longest = max(longest, s.times)
+		} else {
+			longest = max(longest, turns[c.same])
+		}
 	}
-	s.streaks = turns
-	return turn, next
+	s.turns, s.at = turns, r.at
+	return longest
+}
+
+// watched reports whether a detector looks at a call, by its tool.
+func watched(d *detect.Detector, c *call) bool {
+	if slices.Contains(d.Tools.Except, c.name) {
+		return false
+	}
+	waits := c.spec != nil && c.spec.Waits
+	return slices.Contains(d.Tools.Only, c.name) || len(d.Tools.Only) == 0 && !waits
 }
 
 // onlyCounts reports whether a detector only counts identical calls in a row, by turns
@@ -98,15 +117,10 @@ func onlyCounts(d detect.Detector) bool {
 	return key && (ends == detect.EndsTurn || ends == detect.EndsNext) &&
 		cmp.Or(d.Record, detect.PerCall) == detect.PerCall && cmp.Or(d.Match, detect.Streak) == detect.Streak &&
 		cmp.Or(d.Acts, detect.BeforeCall) == detect.BeforeCall && cmp.Or(d.Vetoed, detect.AsOther) == detect.AsOther &&
-		cmp.Or(d.AfterFiring, detect.Keep) == detect.Keep && countsAll(d) &&
+		cmp.Or(d.AfterFiring, detect.Keep) == detect.Keep &&
+		!slices.ContainsFunc(d.Counts, func(c detect.Class) bool { return c != detect.All }) &&
 		d.Memory == 0 && d.DistinctArgs == 0 && !d.Full && !d.OncePerTurn && !d.PriorOnly &&
 		len(d.IgnoreArgs) == 0 && len(d.Reset) == 0 && len(d.Firings) == 0
-}
-
-// countsAll reports whether a detector counts every call.
-func countsAll(d detect.Detector) bool {
-	return len(d.Tools.Only) == 0 && len(d.Tools.Except) == 0 &&
-		!slices.ContainsFunc(d.Counts, func(c detect.Class) bool { return c != detect.All })
 }
 
 // trustVetoes accepts the vetoes of detectors that the trace has. In a batch without

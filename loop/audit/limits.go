@@ -18,7 +18,9 @@ func (b *book) judgeText(r *reply, n *counts) {
 		return
 	}
 	n.turns++
-	n.streaks = nil
+	for i := range n.streaks {
+		n.streaks[i].turns = nil
+	}
 	if r.sort == actionReply {
 		n.steps++
 		b.judgeAction(r, n)

@@ -88,8 +88,8 @@ type counts struct {
 	// row, errorsKept if it does not. The audit allows both.
 	errors, errorsKept int
 
-	streakCount
-	before streakCount // the counts before the last turn
+	streaks []streakCount // of each detector
+	before  []streakCount // the streaks before the last turn
 }
 
 // recount decides for every call why it is blocked, and for every run why it stops.
@@ -210,7 +210,7 @@ func (b *book) judge(r *reply, n *counts) {
 	full := b.checkCallLimits(r, n)
 	b.readGates(r)
 	if b.streaks {
-		n.forgetVetoed(r)
+		b.forgetVetoed(r, n)
 	}
 	for _, c := range r.calls {
 		c.final = b.finality(c)

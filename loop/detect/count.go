@@ -1,6 +1,9 @@
 package detect
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // This file counts records. Each count also returns the key of the counted
 // records, which separates one streak from another.
@@ -27,6 +30,12 @@ func (w *watcher) same(s, cur *record, late uint64) bool {
 	return s.known == cur.known && s.late == late && !w.alone(s) && !w.alone(cur)
 }
 
+// follows reports whether a record at the instant later counts as a repetition of
+// one at the instant sooner.
+func (w *watcher) follows(sooner, later time.Duration) bool {
+	return w.Within == 0 || later-sooner <= w.Within
+}
+
 // full reports whether there are at least Memory records up to i.
 func (w *watcher) full(i int) bool {
 	made := 0
@@ -46,7 +55,7 @@ func (w *watcher) full(i int) bool {
 func (w *watcher) streak(i int) (n int, key uint64) {
 	cur := &w.log[i]
 	late, wantLate := cur.late, w.PriorOnly && w.needsResult()
-	looked, lastTurn, countedTurn := 0, cur.turn, -1
+	looked, lastTurn, countedTurn, lastAt := 0, cur.turn, -1, cur.at
 	var args []uint64
 	if !w.PriorOnly {
 		n, looked, countedTurn = 1, 1, cur.turn
@@ -75,7 +84,10 @@ func (w *watcher) streak(i int) (n int, key uint64) {
 		if !same {
 			continue
 		}
-		first, lastTurn = false, s.turn
+		if !w.follows(s.at, lastAt) {
+			break
+		}
+		first, lastTurn, lastAt = false, s.turn, s.at
 		if w.OncePerTurn && s.turn == countedTurn {
 			continue
 		}
@@ -157,6 +169,10 @@ func (w *watcher) window(i int) (n int, key uint64) {
 		w.most = map[uint64]int{}
 	}
 	clear(w.most)
+	if w.Within > 0 && w.latest == nil {
+		w.latest = map[uint64]time.Duration{}
+	}
+	clear(w.latest)
 	w.look(i)
 	for k := 0; w.back(k) != nil; k++ {
 		s := w.tail[k]
@@ -164,12 +180,30 @@ func (w *watcher) window(i int) (n int, key uint64) {
 			continue
 		}
 		own := mix(s.known, s.late)
+		if w.Within > 0 && !w.chained(own, s.at) {
+			continue
+		}
 		w.most[own]++
 		if w.most[own] > n {
 			n, key = w.most[own], own
 		}
 	}
 	return n, key
+}
+
+// broken marks a key of w.latest whose older records do not count.
+const broken = time.Duration(-1)
+
+// chained reports whether the record with the key at an instant is followed by its
+// repetition in time, as are all later ones with the key. They are shown newest first.
+func (w *watcher) chained(key uint64, at time.Duration) bool {
+	later, repeated := w.latest[key]
+	if repeated && (later == broken || !w.follows(at, later)) {
+		w.latest[key] = broken
+		return false
+	}
+	w.latest[key] = at
+	return true
 }
 
 // laps returns how often the last records up to i have gone through their shortest
@@ -182,7 +216,7 @@ func (w *watcher) laps(i int) int {
 	w.look(i)
 	for p := 1; p <= hi; p++ {
 		equal := 0
-		for w.back(equal+p) != nil && w.same(w.tail[equal+p], w.tail[equal], w.tail[equal].late) {
+		for w.back(equal+p) != nil && w.same(w.tail[equal+p], w.tail[equal], w.tail[equal].late) && w.follows(w.tail[equal+p].at, w.tail[equal].at) {
 			equal++
 		}
 		if laps := 1 + equal/p; laps >= w.rungs[0].At {

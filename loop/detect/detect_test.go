@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/agentbench-go/agentbench/loop/detect"
 )
@@ -89,6 +90,48 @@ func TestEnds(t *testing.T) {
 		{"batch: within one", ends(EndsBatch), "B,A,A,A", "1 nudge(3)"},
 		{"batch: others end it", ends(EndsBatch), "A,A,B,A", ""},
 		{"never", ends(EndsNever), "A B C D A B C D A", "9 nudge(3)"},
+	})
+}
+
+// Which repetitions come in time, and which calls wait.
+func TestTime(t *testing.T) {
+	within := func(d Detector) Detector {
+		d.Within, d.Do = 2*time.Minute, at(3, Nudge)
+		return d
+	}
+	plain, next := within(Detector{}), within(Detector{Ends: EndsNext})
+	never := within(Detector{Ends: EndsNever})
+	prior := within(Detector{PriorOnly: true})
+	cycle := within(Detector{Match: Cycle})
+	window := within(Detector{Match: Window, Memory: 6})
+	any := at(3, Nudge)
+	check(t, []row{
+		{"in time", plain, "A +2m A +2m A", "3 nudge(3)"},
+		{"too late", plain, "A +2m1ns A +2m1ns A +2m1ns A", ""},
+		{"a late one begins a new count", plain, "A A +3m A A A", "5 nudge(3)"},
+		{"the time counts from the one before, not from the first", plain, "A +90s A +90s A", "3 nudge(3)"},
+		{"of the same call", plain, "A,B +90s A,C +90s A,B", "3 nudge(3)"},
+		{"a batch comes at one time", plain, "A +3m A,A,A", "2 nudge(3)"},
+		{"ends: next", next, "A +3m A A A", "4 nudge(3)"},
+		{"ends: never, others do not matter", never, "A +1m B +1m A +1m B +1m A", "5 nudge(3)"},
+		{"ends: never, but time does", never, "A +1m B +61s A +1m B +61s A", ""},
+		{"a new count nudges anew", plain, "A A A +3m A A A", "3 nudge(3) 6 nudge(3)"},
+		{"prior_only", prior, "A A A A", "4 nudge(3)"},
+		{"prior_only: a late call repeats nothing", prior, "A A A +3m A", ""},
+		{"cycle: each call comes within the time of the lap before", cycle, "A +1m B +1m A +1m B +1m A +1m B", "6 nudge(3)"},
+		{"cycle: too slow", cycle, "A +1m B +61s A +1m B +61s A +1m B +61s A", ""},
+		{"window", window, "A +1m B +1m A +1m B +1m A", "5 nudge(3)"},
+		{"window: too slow", window, "A +1m B +61s A +1m B +61s A", ""},
+		{"window: a gap ends the count of what is before it", window, "A A +3m A B A A", "6 nudge(3)"},
+		{"0 is any time", Detector{Do: any}, "A +24h A +24h A", "3 nudge(3)"},
+
+		{"a tool that waits is left out", Detector{Do: any}, "Z Z Z Z", ""},
+		{"unless the detector names it", Detector{Tools: ToolFilter{Only: []string{"A", "Z"}}, Do: any}, "Z Z Z", "3 nudge(3)"},
+		{"naming others does not", Detector{Tools: ToolFilter{Except: []string{"A"}}, Do: any}, "Z Z Z", ""},
+		{"it ends no streak that calls end", Detector{Ends: EndsNext, Do: any}, "A Z A Z A", "5 nudge(3)"},
+		{"it takes no part in a cycle", Detector{Match: Cycle, Do: any}, "A Z B A B Z A Z Z B", "10 nudge(3)"},
+		{"a turn with nothing else is no record", Detector{Record: PerTurn, Do: any}, "Z Z Z", ""},
+		{"nor part of a turn's", Detector{Record: PerTurn, Do: any}, "A A,Z A,Z,Z", "3 nudge(3)"},
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Detector watches the calls of a run for repetition. It records calls (or
@@ -26,7 +27,8 @@ type Detector struct {
 	Name string `yaml:"name"`
 	// Record says what becomes a record: a call, a turn or a reply.
 	Record Unit `yaml:"record"`
-	// Tools restricts the detector to the calls of some tools.
+	// Tools restricts the detector to the calls of some tools. A tool that waits
+	// (see [Call]) is left out unless Only names it.
 	Tools ToolFilter `yaml:"tools"`
 	// Counts lists the classes of records that count; empty means all. A record
 	// that does not count can still reset the count.
@@ -53,6 +55,10 @@ type Detector struct {
 	Memory int `yaml:"memory"`
 	// Full keeps the detector silent until there are Memory records.
 	Full bool `yaml:"full"`
+	// Within counts a repetition only if its reply comes within this time of the
+	// reply with the one before; a later one begins a new count at 1. 0 means any
+	// time.
+	Within time.Duration `yaml:"within"`
 	// DistinctArgs is how many different arguments the counted records must have
 	// before the detector acts; 0 means any number.
 	DistinctArgs int `yaml:"distinct_args"`
@@ -96,6 +102,9 @@ func (d *Detector) validateFields(v *validation) {
 		v.add("period", "must be a range from 1 to 50 such as 2..4, not %d..%d", p.Min, p.Max)
 	}
 	v.count("memory", d.Memory)
+	if d.Within < 0 || d.Within > maxWithin {
+		v.add("within", "must be from 0 (off) to ten years, not %v", d.Within)
+	}
 	v.count("distinct_args", d.DistinctArgs)
 	oneOf(v, "acts", d.Acts, "", BeforeCall, AfterBatch)
 	for i, r := range d.Reset {
@@ -104,6 +113,9 @@ func (d *Detector) validateFields(v *validation) {
 	oneOf(v, "vetoed", d.Vetoed, "", AsOther, AsSame, NotRecorded)
 	oneOf(v, "after_firing", d.AfterFiring, "", Keep, Clear)
 }
+
+// maxWithin is the longest Within, that of the durations of a config.
+const maxWithin = 10 * 365 * 24 * time.Hour
 
 // A Unit is what becomes one record of a detector.
 type Unit string
@@ -115,8 +127,8 @@ const (
 	PerReply Unit = "reply" // as turn, and also each reply without calls
 )
 
-// A ToolFilter restricts a detector to some tools: those in Only (all if it is
-// empty), without those in Except.
+// A ToolFilter restricts a detector to some tools: those in Only, without those in
+// Except. If Only is empty it means all tools but those that wait.
 type ToolFilter struct {
 	Only   []string `yaml:"only"`
 	Except []string `yaml:"except"`

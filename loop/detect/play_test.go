@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
@@ -17,7 +18,7 @@ import (
 // the result ok, =text for another one, !text for an error, ? for an unknown tool,
 // * for arguments that are not JSON, / for a denial. A dash is a reply without
 // calls, and its text follows. A colon ends the text beside calls. A bar is the
-// user's next message.
+// user's next message. Time stands still but for pauses such as +2m. The tool Z waits.
 func play(t *testing.T, script string, anew bool, detectors ...detect.Detector) string {
 	t.Helper()
 	for i := range detectors {
@@ -28,10 +29,18 @@ func play(t *testing.T, script string, anew bool, detectors ...detect.Detector) 
 	set := detect.NewSet(detectors)
 	set.Begin(anew)
 	var seen []string
-	reply := 0
+	reply, clock := 0, time.Duration(0)
 	for word := range strings.FieldsSeq(script) {
 		if word == "|" {
 			set.Begin(anew)
+			continue
+		}
+		if pause, ok := strings.CutPrefix(word, "+"); ok {
+			d, err := time.ParseDuration(pause)
+			if err != nil {
+				t.Fatal(err)
+			}
+			clock += d
 			continue
 		}
 		reply++
@@ -47,7 +56,7 @@ func play(t *testing.T, script string, anew bool, detectors ...detect.Detector) 
 				calls = append(calls, request(call))
 			}
 		}
-		set.Open(text, calls)
+		set.Open(clock, text, calls)
 		for i := range calls {
 			if found := set.Before(i); len(found) > 0 {
 				seen = append(seen, shown(reply, found))
@@ -102,7 +111,7 @@ func request(call string) detect.Call {
 	if i := strings.IndexAny(args, "=!?*/"); i >= 0 {
 		args = args[:i]
 	}
-	c := detect.Call{Tool: head, Args: args, Unknown: strings.Contains(call, "?"), Invalid: strings.Contains(call, "*")}
+	c := detect.Call{Waits: head == "Z", Tool: head, Args: args, Unknown: strings.Contains(call, "?"), Invalid: strings.Contains(call, "*")}
 	if head == "_" {
 		c.Tool = ""
 	}

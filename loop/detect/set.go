@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
+	"time"
 )
 
 // A Call is a call as the detectors see it. The loop sets the fields after the
@@ -17,6 +18,7 @@ type Call struct {
 	Fields   string // the canonical arguments, needed only if [Set.WantsFields] returns true
 	Unknown  bool   // no tool has the name
 	Invalid  bool   // the arguments are not a JSON object, or break the schema
+	Waits    bool   // its tool sleeps, or polls with a delay: only detectors that name the tool watch it
 
 	Text    string // the result or the error text, needed only if [Set.WantsText] returns true
 	Success bool   // executed, and ended without an error
@@ -48,6 +50,7 @@ type Firing struct {
 type Set struct {
 	watchers []watcher
 	calls    []Call
+	at       time.Duration // of the present reply
 	turn     int
 	run      int
 	fields   bool
@@ -84,9 +87,10 @@ func (s *Set) Begin(anew bool) {
 	}
 }
 
-// Open shows a reply to the detectors: its text and its calls. The set keeps the
-// slice until the next Open.
-func (s *Set) Open(text string, calls []Call) {
+// Open shows a reply to the detectors: when it came, on any clock that does not go
+// back, its text and its calls. The set keeps the slice until the next Open.
+func (s *Set) Open(at time.Duration, text string, calls []Call) {
+	s.at = at
 	s.turn++
 	s.calls = calls
 	for i := range calls {
@@ -180,7 +184,7 @@ func (s *Set) Close() []Firing {
 
 // callRecord returns the record of a call.
 func (s *Set) callRecord(w *watcher, c *Call, text string) record {
-	r := record{tool: w.hash(c.Tool), args: w.argsKey(c), turn: s.turn, run: s.run}
+	r := record{tool: w.hash(c.Tool), args: w.argsKey(c), at: s.at, turn: s.turn, run: s.run}
 	r.known = w.knownKey(c, r.tool, r.args, text)
 	if c.Unknown {
 		r.class |= unknown
@@ -191,7 +195,7 @@ func (s *Set) callRecord(w *watcher, c *Call, text string) record {
 	if c.Tool == "" {
 		r.class |= empty
 	}
-	if !w.watches(c.Tool) {
+	if !w.watches(c) {
 		r.class |= hidden
 	}
 	return r
@@ -199,7 +203,7 @@ func (s *Set) callRecord(w *watcher, c *Call, text string) record {
 
 // turnRecord returns the record of a turn.
 func (s *Set) turnRecord(w *watcher, text string) record {
-	r := record{turn: s.turn, run: s.run}
+	r := record{at: s.at, turn: s.turn, run: s.run}
 	if len(s.calls) == 0 {
 		r.class |= textOnly
 		if text == "" {
@@ -219,7 +223,7 @@ func (s *Set) watched(w *watcher) bool {
 		return w.Record == PerReply
 	}
 	for i := range s.calls {
-		if w.watches(s.calls[i].Tool) {
+		if w.watches(&s.calls[i]) {
 			return true
 		}
 	}
@@ -230,7 +234,7 @@ func (s *Set) watched(w *watcher) bool {
 func (s *Set) turnKey(w *watcher, text string, of func(*Call) uint64) uint64 {
 	var keys []uint64
 	for i := range s.calls {
-		if c := &s.calls[i]; w.watches(c.Tool) {
+		if c := &s.calls[i]; w.watches(c) {
 			keys = append(keys, of(c))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"time"
 )
 
 // A watcher is a detector with the log of its records.
@@ -18,19 +19,20 @@ type watcher struct {
 	onSuccess, onToolSuccess, onUserMessage, onResultChange bool
 
 	log     []record
-	batch   int               // the index in log at which the present batch begins
-	cleared int               // the index in log before which records do not count any more
-	fired   int               // firings since the last user message
-	stopped int               // the turn in which it last wanted to stop the run
-	reached int               // the rung that the last judge reached
-	key     uint64            // the key that the last judge counted
-	tools   map[string]uint64 // see hash
-	nudged  map[uint64]int    // by the key of a streak, one more than the rung at which it last fired
-	ignore  map[string]bool   // IgnoreArgs
-	tail    []*record         // see look
-	present int               // the index in log from which look began
-	before  int               // the index in log of the next record to go back to
-	most    map[uint64]int    // see window
+	batch   int                      // the index in log at which the present batch begins
+	cleared int                      // the index in log before which records do not count any more
+	fired   int                      // firings since the last user message
+	stopped int                      // the turn in which it last wanted to stop the run
+	reached int                      // the rung that the last judge reached
+	key     uint64                   // the key that the last judge counted
+	tools   map[string]uint64        // see hash
+	nudged  map[uint64]int           // by the key of a streak, one more than the rung at which it last fired
+	ignore  map[string]bool          // IgnoreArgs
+	tail    []*record                // see look
+	present int                      // the index in log from which look began
+	before  int                      // the index in log of the next record to go back to
+	most    map[uint64]int           // see window
+	latest  map[uint64]time.Duration // see window
 }
 
 // A record is a call or a turn in the log.
@@ -40,6 +42,7 @@ type record struct {
 	tool   uint64
 	args   uint64 // tool and args together identify a call for OnResultChange
 	result uint64
+	at     time.Duration
 	turn   int
 	run    int
 	class  class
@@ -202,9 +205,12 @@ func without(canonical string, ignore map[string]bool) uint64 {
 	return short(string(rest))
 }
 
-// watches reports whether the detector watches the calls of a tool.
-func (w *watcher) watches(tool string) bool {
-	return (len(w.Tools.Only) == 0 || slices.Contains(w.Tools.Only, tool)) && !slices.Contains(w.Tools.Except, tool)
+// watches reports whether the detector watches the call's tool.
+func (w *watcher) watches(c *Call) bool {
+	if len(w.Tools.Only) == 0 && c.Waits || len(w.Tools.Only) > 0 && !slices.Contains(w.Tools.Only, c.Tool) {
+		return false
+	}
+	return !slices.Contains(w.Tools.Except, c.Tool)
 }
 
 // hash returns short of a tool's name, which it computes once for each tool.

@@ -35,6 +35,7 @@ func detector(d *detect.Detector) string {
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
+	add(d.Within > 0, "each within %s of the one before", text.Duration(d.Within))
 	add(d.DistinctArgs > 0, "with at least %d different arguments", d.DistinctArgs)
 	add(d.OncePerTurn, "once a turn at most")
 	add(d.PriorOnly, "the earlier ones alone")
@@ -52,7 +53,7 @@ func detector(d *detect.Detector) string {
 
 // described lists the keys of a detector that detector has words for.
 var described = []string{"name", "record", "tools", "counts", "key", "ignore_args", "error_chars", "order", "match", "ends", "period", "memory",
-	"full", "distinct_args", "once_per_turn", "acts", "prior_only", "reset", "vetoed", "do", "firings", "after_firing"}
+	"full", "within", "distinct_args", "once_per_turn", "acts", "prior_only", "reset", "vetoed", "do", "firings", "after_firing"}
 
 // undescribed shows the other keys as they are in a variant, so that a description is
 // complete even if detector has no words for a new key.

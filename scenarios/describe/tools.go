@@ -37,6 +37,9 @@ func Tools(tools []fakes.Tool) []string {
 		case loop.NotIdempotent:
 			habits = append(habits, "must not run twice")
 		}
+		if t.Waits {
+			habits = append(habits, "waits, so that repeating it is no loop")
+		}
 		if t.IgnoresCancel {
 			habits = append(habits, "goes on when it is cancelled")
 		}

@@ -114,7 +114,7 @@ func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory
 		return err
 	}
 	replay := out.fold.Replay()
-	if err := f.show(cmd, replay); err != nil {
+	if err := f.show(cmd, replay, notTimed(variants)); err != nil {
 		return err
 	}
 	switch {
@@ -138,16 +138,38 @@ func replayHeader(runs, skipped int, variants []scenarios.Variant) scenarios.Hea
 	return h
 }
 
-// show prints the table, or one line to standard error if the results are printed.
-func (f *replayFlags) show(cmd *cobra.Command, replay *reports.Replay) error {
+// notTimed names the detectors whose within is not judged, in one line; "" if there are
+// none.
+func notTimed(variants []scenarios.Variant) string {
+	var names []string
+	for _, v := range variants {
+		for _, d := range v.Config.Detectors {
+			if d.Within > 0 {
+				names = append(names, d.Name+" of "+v.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return text.Line("recordings have no times, so within is not judged and every repetition counts: "+strings.Join(names, ", ")) + "\n"
+}
+
+// show prints the table and a note, or one line and the note to standard error if the
+// results are printed.
+func (f *replayFlags) show(cmd *cobra.Command, replay *reports.Replay, note string) error {
 	switch {
 	case f.quiet:
 		return nil
 	case f.format != table:
-		_, err := io.WriteString(cmd.ErrOrStderr(), replay.Line())
+		_, err := io.WriteString(cmd.ErrOrStderr(), replay.Line()+note)
 		return err
 	}
-	return replay.Write(cmd.OutOrStdout())
+	if err := replay.Write(cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	_, err := io.WriteString(cmd.OutOrStdout(), note)
+	return err
 }
 
 // shownProblems is how many problems are shown without --ci or --verbose.
