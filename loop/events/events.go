@@ -30,6 +30,7 @@ const (
 	Trimmed      Kind = "trimmed"       // old messages were dropped
 	Compacted    Kind = "compacted"     // old messages were summed up
 	Question     Kind = "question"      // the user is asked; Text: the question
+	Permission   Kind = "permission"    // the user is asked whether a call may run; Tool, Args
 	RunEnded     Kind = "run-ended"     // Outcome, with the end state DONE or CLARIFY_NEEDED
 	RunFailed    Kind = "run-failed"    // Outcome, with any other end state
 )
@@ -135,6 +136,10 @@ func (r *Reader) readEffect(e *loop.Effect, add func(Event)) {
 		add(Event{Kind: CallTimeout, Ref: e.Ref, Text: e.Text})
 	case loop.AskUser:
 		add(Event{Kind: Question, Ref: e.Ref, Text: e.Text})
+	case loop.OpenGate:
+		if e.At == loop.GatePermission {
+			add(Event{Kind: Permission, Ref: e.Ref, Tool: e.Name, Args: e.Args})
+		}
 	case loop.Put:
 		if e.Ref.Kind == loop.RefCall {
 			add(Event{Kind: CallEnded, Ref: e.Ref, Code: e.Code, Why: e.Why, Text: e.Text})
