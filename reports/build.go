@@ -24,7 +24,7 @@ func (f *Fold) Report() (*Report, error) {
 		Schema: ReportSchema, Tool: f.tool(), Kind: f.Kind(), Seed: f.files.seed, Seeds: f.files.seeds,
 		Variants: append([]string{}, f.order...), Reference: reference, Scenarios: len(f.all), Trials: f.trials, Faults: f.Faults(),
 		Verdict: f.verdict(), Verdicts: f.tally(), Suites: f.suites(), Fuzz: f.fuzz,
-		Comparisons: f.comparisons(reference, names), Differences: f.differences(names), Findings: f.found(), Results: f.kept(), Header: f.header(),
+		NotRun: f.notRun(), Comparisons: f.comparisons(reference, names), Differences: f.differences(names), Findings: f.found(), Results: f.kept(), Header: f.header(),
 		Rates: []Rate{}, Survival: []Survival{}, LogRank: []LogRank{}, Spent: []Spent{}, Stops: []Stops{}, Tools: []Tools{},
 	}
 	groups := f.groups(names)

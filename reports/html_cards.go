@@ -17,6 +17,7 @@ type card struct {
 	Best    bool
 	Place   string // its rank among the others
 	Bars    []bar
+	NotRun  string // in a replay: the recorded calls saved and lost
 	Beside  string // comparison with the reference
 	// Settings are the settings of the variant, as JSON; "" = unknown.
 	Settings string
@@ -63,7 +64,7 @@ func (p *page) choose(c *choice) {
 }
 
 func (c *choice) card(s *standing) card {
-	k := card{Variant: text.Line(s.variant), Class: c.class(s.variant), Best: s.variant == c.best(), Beside: c.compared(s.variant)}
+	k := card{Variant: text.Line(s.variant), Class: c.class(s.variant), Best: s.variant == c.best(), NotRun: c.report.notRunLine(s.variant), Beside: c.compared(s.variant)}
 	var indented bytes.Buffer
 	if json.Indent(&indented, c.report.Header.Variants[s.variant], "", "  ") == nil {
 		k.Settings = text.Lines(indented.String())

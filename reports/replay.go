@@ -36,7 +36,20 @@ type GroupReplay struct {
 	Stopped int // by a rule
 	WentOn  int // stopped runs that later make a call that had not run before
 	Calls   int // recorded calls of all runs
-	Saved   int // recorded calls that did not run because of the variant
+	NotRun  int // recorded calls that did not run because of the variant: saved on failed runs, lost on good ones
+}
+
+// replayLabels are the labels in the order of reports on replays.
+var replayLabels = []scenarios.Label{scenarios.Runaway, scenarios.Healthy, ""}
+
+// notRunMetrics and notRunWords name, by label, the recorded calls that did not run
+// because of a variant.
+var notRunMetrics = map[scenarios.Label]string{scenarios.Runaway: CallsSaved, scenarios.Healthy: CallsLost, "": CallsNotRun}
+
+var notRunWords = map[scenarios.Label]string{
+	scenarios.Runaway: "calls saved",
+	scenarios.Healthy: "calls lost",
+	"":                "calls not run",
 }
 
 // A RuleReplay counts the runs that one rule stopped, by their label.
@@ -69,16 +82,80 @@ func (f *Fold) Replay() *Replay {
 	return r
 }
 
+// notRun returns what the variants kept from running, by variant and label; nil unless
+// the results come from a replay.
+func (f *Fold) notRun() []NotRun {
+	if f.files.kind != KindReplay {
+		return nil
+	}
+	var out []NotRun
+	r := f.Replay()
+	for i := range r.Variants {
+		v := &r.Variants[i]
+		for _, label := range replayLabels {
+			if g := v.group(label); g.Runs > 0 {
+				out = append(out, NotRun{Variant: v.Variant, Label: label, Metric: notRunMetrics[label], K: g.NotRun, N: g.Calls})
+			}
+		}
+	}
+	return out
+}
+
+// notRunTable returns a table with a row for each variant and the recorded calls that
+// did not run: those saved on failed runs apart from those lost on good ones.
+func (r *Report) notRunTable() section {
+	s := section{title: "Recorded calls that did not run", left: 1, head: []string{"variant"}}
+	cells := map[string][]string{} // by variant
+	for _, label := range replayLabels {
+		of := map[string]string{}
+		for _, n := range r.NotRun {
+			if n.Label == label {
+				of[n.Variant] = outOf(n.K, n.N)
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		s.head = append(s.head, notRunColumn(label))
+		for _, v := range r.Variants {
+			cells[v] = append(cells[v], cmp.Or(of[v], none))
+		}
+	}
+	for _, v := range r.Variants {
+		if row := cells[v]; !empty(row) {
+			s.rows = append(s.rows, append([]string{r.name(v)}, row...))
+		}
+	}
+	return s
+}
+
+// notRunColumn returns what [NotRun] counts for a label: calls saved on failed runs.
+func notRunColumn(label scenarios.Label) string {
+	return notRunWords[label] + " on " + runsOf(label, true) + "s"
+}
+
+// notRunLine returns the counts of a variant in one line: calls saved on failed runs:
+// 3 of 10; calls lost on good runs: 0 of 12.
+func (r *Report) notRunLine(variant string) string {
+	var parts []string
+	for _, n := range r.NotRun {
+		if n.Variant == variant {
+			parts = append(parts, notRunColumn(n.Label)+": "+outOf(n.K, n.N))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
 // add counts the trials of a recorded run.
 func (v *VariantReplay) add(label scenarios.Label, u *unit) {
-	group, ofRule := &v.Unlabelled, func(r *RuleReplay) *int { return &r.Unlabelled }
+	ofRule := func(r *RuleReplay) *int { return &r.Unlabelled }
 	switch label {
 	case scenarios.Runaway:
-		group, ofRule = &v.Failed, func(r *RuleReplay) *int { return &r.Failed }
+		ofRule = func(r *RuleReplay) *int { return &r.Failed }
 	case scenarios.Healthy:
-		group, ofRule = &v.Good, func(r *RuleReplay) *int { return &r.Good }
+		ofRule = func(r *RuleReplay) *int { return &r.Good }
 	}
-	group.add(GroupReplay{Runs: u.judged, Stopped: u.stopped, WentOn: u.wentOn, Calls: u.calls, Saved: u.saved})
+	v.group(label).add(GroupReplay{Runs: u.judged, Stopped: u.stopped, WentOn: u.wentOn, Calls: u.calls, NotRun: u.notRun})
 	for e, n := range u.stops {
 		if !slices.Contains(stops, e.state) {
 			continue
@@ -92,12 +169,23 @@ func (v *VariantReplay) add(label scenarios.Label, u *unit) {
 	}
 }
 
+// group returns the runs of a label.
+func (v *VariantReplay) group(label scenarios.Label) *GroupReplay {
+	switch label {
+	case scenarios.Runaway:
+		return &v.Failed
+	case scenarios.Healthy:
+		return &v.Good
+	}
+	return &v.Unlabelled
+}
+
 func (g *GroupReplay) add(more GroupReplay) {
 	g.Runs += more.Runs
 	g.Stopped += more.Stopped
 	g.WentOn += more.WentOn
 	g.Calls += more.Calls
-	g.Saved += more.Saved
+	g.NotRun += more.NotRun
 }
 
 // all sums up the runs of every label.
@@ -109,16 +197,26 @@ func (v *VariantReplay) all() GroupReplay {
 }
 
 // Write writes a table with a row for each variant, the rules that stopped runs, and
-// the lines of [Replay.Line].
+// the lines of [Replay.Line]. Of failed, good and unlabelled runs it has columns only
+// for those that there are.
 func (r *Replay) Write(w io.Writer) error {
-	head := []string{"variant", "failed runs stopped", "good runs stopped", "unlabelled stopped", "calls saved", "stopped, but went on"}
+	present := r.present()
+	head := []string{"variant"}
+	for _, label := range present {
+		head = append(head, runsOf(label, true)+"s stopped", notRunWords[label])
+	}
+	head = append(head, "stopped, but went on")
 	var rows [][]string
 	var rules strings.Builder
 	for i := range r.Variants {
 		v := &r.Variants[i]
 		name, all := text.Line(v.Variant), v.all()
-		rows = append(rows, []string{name, v.Failed.stopped(), v.Good.stopped(), v.Unlabelled.stopped(),
-			outOf(all.Saved, all.Calls), outOf(all.WentOn, all.Stopped)})
+		row := []string{name}
+		for _, label := range present {
+			g := v.group(label)
+			row = append(row, outOf(g.Stopped, g.Runs), outOf(g.NotRun, g.Calls))
+		}
+		rows = append(rows, append(row, outOf(all.WentOn, all.Stopped)))
 		for _, rule := range v.Rules {
 			fmt.Fprintf(&rules, "%s: %s stopped %s failed, %s good and %s unlabelled\n", name, text.Line(string(rule.Stop)),
 				text.Number(rule.Failed), text.Number(rule.Good), text.Number(rule.Unlabelled))
@@ -133,7 +231,16 @@ func (r *Replay) Write(w io.Writer) error {
 	return err
 }
 
-func (g *GroupReplay) stopped() string { return outOf(g.Stopped, g.Runs) }
+// present returns the labels of the replayed runs: failed, good, unlabelled.
+func (r *Replay) present() []scenarios.Label {
+	var out []scenarios.Label
+	for _, label := range replayLabels {
+		if slices.ContainsFunc(r.Variants, func(v VariantReplay) bool { return v.group(label).Runs > 0 }) {
+			out = append(out, label)
+		}
+	}
+	return out
+}
 
 func outOf(k, n int) string { return text.Number(k) + " of " + text.Number(n) }
 

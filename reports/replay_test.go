@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// replayed folds a replay of seven runs under three variants, not all of whose
+// replayFold folds a replay of seven runs under three variants, not all of whose
 // results came.
-func replayed(t *testing.T) *Replay {
+func replayFold(t *testing.T) *Fold {
 	t.Helper()
-	var f Fold
+	f := &Fold{}
 	if err := f.Header(&scenarios.Header{Kind: KindReplay, Order: []string{"b", "a", "late"}, Skipped: 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -33,32 +33,32 @@ func replayed(t *testing.T) *Replay {
 			t.Fatal(err)
 		}
 	}
-	return f.Replay()
+	return f
 }
 
 func TestReplayCounts(t *testing.T) {
 	want := &Replay{Runs: 7, Inconclusive: 2, Skipped: 2, Variants: []VariantReplay{{
 		Variant:    "b",
-		Failed:     GroupReplay{Runs: 2, Stopped: 1, WentOn: 1, Calls: 4 + 3 + 2 + 1, Saved: 3},
-		Good:       GroupReplay{Runs: 2, Stopped: 1, Calls: 5 + 5 + 2, Saved: 2},
-		Unlabelled: GroupReplay{Runs: 2, Stopped: 1, Calls: 2 + 1, Saved: 1},
+		Failed:     GroupReplay{Runs: 2, Stopped: 1, WentOn: 1, Calls: 4 + 3 + 2 + 1, NotRun: 3},
+		Good:       GroupReplay{Runs: 2, Stopped: 1, Calls: 5 + 5 + 2, NotRun: 2},
+		Unlabelled: GroupReplay{Runs: 2, Stopped: 1, Calls: 2 + 1, NotRun: 1},
 		Rules:      []RuleReplay{{Stop: loop.StopTurnLimit, Good: 1, Unlabelled: 1}, {Stop: "circuit-breaker", Failed: 1}},
 	}, {
 		Variant: "a",
 		Failed:  GroupReplay{Runs: 1, Calls: 7},
 	}}}
-	if diff := cmp.Diff(want, replayed(t)); diff != "" {
+	if diff := cmp.Diff(want, replayFold(t).Replay()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// 3 + 2 + 1 of 10 + 12 + 3 calls are saved, and 1 of 1 + 1 + 1 stopped runs went
-// on.
+// Of the calls of failed runs 3 of 10 are saved, of those of good runs 2 of 12 are
+// lost: they are never added up. 1 of 1 + 1 + 1 stopped runs went on.
 func TestReplayIsWritten(t *testing.T) {
-	const want = ` variant  failed runs stopped  good runs stopped  unlabelled stopped  calls saved  stopped, but went on
-────────────────────────────────────────────────────────────────────────────────────────────────────────
- b                     1 of 2             1 of 2              1 of 2      6 of 25                1 of 3
- a                     0 of 1             0 of 0              0 of 0       0 of 7                0 of 0
+	const want = ` variant  failed runs stopped  calls saved  good runs stopped  calls lost  unlabelled runs stopped  calls not run  stopped, but went on
+────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+ b                     1 of 2      3 of 10             1 of 2     2 of 12                   1 of 2         1 of 3                1 of 3
+ a                     0 of 1       0 of 7             0 of 0      0 of 0                   0 of 0         0 of 0                0 of 0
 b: turn-limit stopped 0 failed, 1 good and 1 unlabelled
 b: circuit-breaker stopped 1 failed, 0 good and 0 unlabelled
 7 recorded runs under 2 variants
@@ -66,10 +66,47 @@ b: circuit-breaker stopped 1 failed, 0 good and 0 unlabelled
 skipped what could not be read: 2 problems
 `
 	var b strings.Builder
-	if err := replayed(t).Write(&b); err != nil {
+	if err := replayFold(t).Replay().Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Every form of a report on a replay has the calls saved on failed runs apart from those
+// lost on good ones.
+func TestReportOfReplayTellsSavedFromLost(t *testing.T) {
+	r := folded(t, replayFold(t))
+	want := []NotRun{
+		{Variant: "b", Label: scenarios.Runaway, Metric: CallsSaved, K: 3, N: 10},
+		{Variant: "b", Label: scenarios.Healthy, Metric: CallsLost, K: 2, N: 12},
+		{Variant: "b", Metric: CallsNotRun, K: 1, N: 3},
+		{Variant: "a", Label: scenarios.Runaway, Metric: CallsSaved, K: 0, N: 7},
+	}
+	if diff := cmp.Diff(want, r.NotRun); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for form, c := range map[string]struct {
+		write func(*strings.Builder) error
+		want  []string
+	}{
+		"JSON": {func(b *strings.Builder) error { return WriteJSON(b, r) }, []string{`"metric": "saved",
+      "k": 3,
+      "n": 10`, `"metric": "lost",
+      "k": 2,
+      "n": 12`}},
+		"Markdown": {func(b *strings.Builder) error { return WriteMarkdown(b, r) }, []string{
+			"| variant | calls saved on failed runs | calls lost on good runs | calls not run on unlabelled runs |",
+			"| b (reference) | 3 of 10 | 2 of 12 | 1 of 3 |", "| a | 0 of 7 | — | — |"}},
+		"HTML":     {func(b *strings.Builder) error { return WriteHTML(b, r) }, []string{"calls saved on failed runs: 3 of 10; calls lost on good runs: 2 of 12; calls not run on unlabelled runs: 1 of 3"}},
+		"terminal": {func(b *strings.Builder) error { return Terminal{}.Write(b, r) }, []string{"calls saved on failed runs", "calls lost on good runs", "2 of 12"}},
+	} {
+		text := written(t, c.write)
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s has no %q", form, want)
+			}
+		}
 	}
 }

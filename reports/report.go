@@ -42,6 +42,7 @@ type Report struct {
 	Comparisons []Comparison    `json:"comparisons"` // each variant compared with the reference
 	Spent       []Spent         `json:"spent"`
 	Stops       []Stops         `json:"stops"`
+	NotRun      []NotRun        `json:"not_run,omitempty"` // of replay
 	Tools       []Tools         `json:"tools"`
 	Differences []Difference    `json:"differences"` // scenarios that the variants treat differently, the worst first
 	Findings    []TrialFindings `json:"findings"`    // trials that failed or could not be judged
@@ -208,6 +209,24 @@ type Stops struct {
 	EndState loop.EndState   `json:"end_state"`
 	N        float64         `json:"n"` // scenarios
 }
+
+// NotRun counts recorded calls that did not run because of a variant: K of the N calls
+// of all runs of a label. On failed runs that is work saved, on good runs it is work
+// lost, so the two are never added.
+type NotRun struct {
+	Variant string          `json:"variant"`
+	Label   scenarios.Label `json:"label"`
+	Metric  string          `json:"metric"` // saved, lost or not_run, by the label
+	K       int             `json:"k"`
+	N       int             `json:"n"`
+}
+
+// The metrics of [NotRun].
+const (
+	CallsSaved  = "saved"   // on failed runs
+	CallsLost   = "lost"    // on good runs
+	CallsNotRun = "not_run" // on unlabelled runs
+)
 
 // Tools are totals over all trials of a variant. They count calls, not scenarios, so
 // they have no interval.

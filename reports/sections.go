@@ -24,7 +24,7 @@ const none = "—"
 // sections returns the tables about runs, without those that have no rows.
 func (r *Report) sections() []section {
 	var out []section
-	for _, s := range []section{r.rateTable(), r.aliveTable(), r.spentTable()} {
+	for _, s := range []section{r.rateTable(), r.notRunTable(), r.aliveTable(), r.spentTable()} {
 		if len(s.rows) > 0 {
 			out = append(out, s)
 		}

@@ -23,7 +23,7 @@ type unit struct {
 	caught  int
 	wentOn  int // stopped trials that went on to a new call
 	calls   int // recorded calls of the judged trials of a replay
-	saved   int // recorded calls of them that did not run
+	notRun  int // recorded calls of them that did not run
 	passed  int // trials by their verdict
 	failed  int
 	ends    map[end]int                  // trials by how and when they ended
@@ -86,7 +86,7 @@ func (u *unit) count(r *scenarios.Result) {
 	}
 	u.judged++
 	u.calls += r.Calls + r.Invalid + r.Saved
-	u.saved += r.Saved
+	u.notRun += r.Saved
 	if wasStopped(r) {
 		u.stopped++
 		if r.WentOn {

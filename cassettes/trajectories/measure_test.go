@@ -28,17 +28,17 @@ func TestStopsOfRealRuns(t *testing.T) {
 	}{
 		// 20 failed and 7 good runs have five identical calls in a row.
 		{"breaker, next", "agentdojo", breakerAt5(detect.EndsNext),
-			reports.GroupReplay{Runs: 400, Stopped: 20, Calls: 1772, Saved: 109}, reports.GroupReplay{Runs: 182, Stopped: 7, WentOn: 1, Calls: 622, Saved: 45}},
+			reports.GroupReplay{Runs: 400, Stopped: 20, Calls: 1772, NotRun: 109}, reports.GroupReplay{Runs: 182, Stopped: 7, WentOn: 1, Calls: 622, NotRun: 45}},
 		// Run index=104 of the transformers_pi_detector file repeats a batch of two
 		// calls in five turns, the fifth of them its last with calls: two more saved.
 		{"breaker, turn", "agentdojo", breakerAt5(detect.EndsTurn),
-			reports.GroupReplay{Runs: 400, Stopped: 21, Calls: 1772, Saved: 111}, reports.GroupReplay{Runs: 182, Stopped: 7, WentOn: 1, Calls: 622, Saved: 45}},
+			reports.GroupReplay{Runs: 400, Stopped: 21, Calls: 1772, NotRun: 111}, reports.GroupReplay{Runs: 182, Stopped: 7, WentOn: 1, Calls: 622, NotRun: 45}},
 		// 9 sessions have more than ten replies after one user message, 7 failed and
 		// 2 good ones; 112 more than ten in all, 79 and 33.
 		{"turns, run", "tau-bench", turns(10, loop.ScopeRun),
-			reports.GroupReplay{Runs: 116, Stopped: 7, WentOn: 7, Calls: 817, Saved: 42}, reports.GroupReplay{Runs: 84, Stopped: 2, WentOn: 2, Calls: 347, Saved: 3}},
+			reports.GroupReplay{Runs: 116, Stopped: 7, WentOn: 7, Calls: 817, NotRun: 42}, reports.GroupReplay{Runs: 84, Stopped: 2, WentOn: 2, Calls: 347, NotRun: 3}},
 		{"turns, session", "tau-bench", turns(10, loop.ScopeSession),
-			reports.GroupReplay{Runs: 116, Stopped: 79, WentOn: 70, Calls: 817, Saved: 316}, reports.GroupReplay{Runs: 84, Stopped: 33, WentOn: 23, Calls: 347, Saved: 69}},
+			reports.GroupReplay{Runs: 116, Stopped: 79, WentOn: 70, Calls: 817, NotRun: 316}, reports.GroupReplay{Runs: 84, Stopped: 33, WentOn: 23, Calls: 347, NotRun: 69}},
 		{"off", "agentdojo", loop.Off(), reports.GroupReplay{Runs: 400, Calls: 1772}, reports.GroupReplay{Runs: 182, Calls: 622}},
 		{"off", "tau-bench", loop.Off(), reports.GroupReplay{Runs: 116, Calls: 817}, reports.GroupReplay{Runs: 84, Calls: 347}},
 	} {
