@@ -77,12 +77,14 @@ func replayFigures(t *testing.T) string {
 	var b strings.Builder
 	for _, source := range []string{"tau-bench", "agentdojo"} {
 		files, problems := trajectories.Find([]string{filepath.Join(realRuns, source)})
+		labels := trajectories.NewLabels([]string{filepath.Join(realRuns, source)})
 		var runs []*trajectories.Trajectory
 		for _, f := range files {
 			more, bad := trajectories.Read(f, "")
+			labels.Label(more)
 			runs, problems = append(runs, more...), append(problems, bad...)
 		}
-		for _, p := range problems {
+		for _, p := range append(problems, labels.Problems()...) {
 			t.Error(p)
 		}
 		var fold reports.Fold

@@ -46,15 +46,12 @@ func readAgentDojo(raw json.RawMessage) (*Trajectory, error) {
 	}
 	var metadata struct {
 		Model   string
-		Success *bool
+		Success json.RawMessage
 	}
 	if wire.Given(run.Metadata) && json.Unmarshal(run.Metadata, &metadata) != nil {
 		return nil, errors.New(`metadata must be {"model": text, "success": true or false}`)
 	}
 	r.Model = metadata.Model
-	if metadata.Success != nil {
-		r.Label = labelOf(*metadata.Success)
-	}
 	r.assemble(messages)
-	return r, nil
+	return r, r.said("metadata.success", metadata.Success)
 }

@@ -1,6 +1,7 @@
 package trajectories
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
@@ -24,9 +25,9 @@ func readAgentDojoNative(raw json.RawMessage) (*Trajectory, error) {
 		RunID      json.RawMessage `json:"run_id"`
 		Pipeline   json.RawMessage `json:"pipeline_name"`
 		Messages   json.RawMessage `json:"messages"`
-		Utility    *bool           `json:"utility"`
+		Utility    json.RawMessage `json:"utility"`
 		Evaluation struct {
-			Utility *bool `json:"utility"`
+			Utility json.RawMessage `json:"utility"`
 		} `json:"evaluation"`
 	}
 	if err := json.Unmarshal(raw, &run); err != nil {
@@ -37,11 +38,6 @@ func readAgentDojoNative(raw json.RawMessage) (*Trajectory, error) {
 		return nil, err
 	}
 	r := &Trajectory{Name: wire.String(run.RunID), Model: wire.String(run.Pipeline)}
-	for _, utility := range []*bool{run.Utility, run.Evaluation.Utility} {
-		if utility != nil {
-			r.Label = labelOf(*utility)
-		}
-	}
 	r.assemble(messages)
-	return r, nil
+	return r, cmp.Or(r.said("utility", run.Utility), r.said("evaluation.utility", run.Evaluation.Utility))
 }

@@ -23,12 +23,14 @@ func readReal(t *testing.T, source string) []*Trajectory {
 		t.Skipf("the recorded runs of %s are not here: %v", source, err)
 	}
 	files, problems := Find([]string{folder})
+	labels := NewLabels([]string{folder})
 	var all []*Trajectory
 	for _, f := range files {
 		trajectories, more := Read(f, "")
+		labels.Label(trajectories)
 		all, problems = append(all, trajectories...), append(problems, more...)
 	}
-	for _, p := range problems {
+	for _, p := range append(problems, labels.Problems()...) {
 		t.Error(p)
 	}
 	return all

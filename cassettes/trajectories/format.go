@@ -80,10 +80,3 @@ func isMessages(raw json.RawMessage) bool {
 	var first struct{ Role *json.RawMessage }
 	return d.More() && d.Decode(&first) == nil && first.Role != nil
 }
-
-func labelOf(success bool) Label {
-	if success {
-		return Success
-	}
-	return Failure
-}

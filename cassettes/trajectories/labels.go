@@ -1,84 +1,215 @@
 package trajectories
 
 import (
-	"bytes"
-	"encoding/csv"
-	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// maxLabels bounds a file of labels, in bytes.
-const maxLabels = 16 << 20
+// Labels labels runs from the files of labels near them: labels.json, an object from
+// names to labels, or labels.csv, with a column label and a column episode_id, name, id
+// or run. Each file is read once. A run takes its label from the nearest folder that
+// names it: its own, the one above, or one further up as far as the paths of
+// [NewLabels].
+//
+// The name of a run is the one that the source gives it, or the one that it has in
+// results. A run alone in its file may also be named by the file, with or without what
+// follows the first dot. The label that a source itself gives beats the one of a file.
+type Labels struct {
+	roots   []string
+	folders map[string]*labelFile // by folder; nil = no file of labels
+	files   []*labelFile
+}
 
-// label labels the trajectories that have no label from a file beside them or in
-// the folder above: labels.json, an object from names to labels, or labels.csv,
-// with the columns episode_id (or name) and label. The name is the one that the
-// source gives a trajectory; for a trajectory alone in its file it may also be the
-// file's name up to the first dot. Files of another shape are ignored.
-func (r *reader) label(folder string) {
-	if !slices.ContainsFunc(r.trajectories, func(rec *Trajectory) bool { return rec.Label == Unlabelled }) {
+// NewLabels returns the labels for the runs in paths, which are those of [Find].
+func NewLabels(paths []string) *Labels {
+	l := &Labels{folders: map[string]*labelFile{}}
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if at := strings.IndexAny(p, "*?["); err != nil && at >= 0 {
+			p = filepath.Dir(p[:at] + "x") // the folder in which the glob begins
+		} else if err != nil || !info.IsDir() {
+			continue
+		}
+		l.roots = append(l.roots, filepath.Clean(p))
+	}
+	return l
+}
+
+// Label labels the runs of one file, as [Read] returned them.
+func (l *Labels) Label(runs []*Trajectory) {
+	if len(runs) == 0 {
 		return
 	}
-	labels := labelsFor(folder)
-	stem, _, _ := strings.Cut(filepath.Base(r.file), ".")
-	for _, rec := range r.trajectories {
-		said := labels[rec.key]
-		if said == "" && len(r.trajectories) == 1 {
-			said = labels[stem]
-		}
-		if rec.Label == Unlabelled && said != "" {
-			rec.Label = labelOf(slices.Contains(successes, strings.ToLower(said)))
-		}
-	}
-}
-
-// successes are the labels that mean success; any other means failure.
-var successes = []string{"success", "resolved", "healthy", "pass", "true"}
-
-// labelsFor reads the nearest labels of a folder, nil for none.
-func labelsFor(folder string) map[string]string {
-	for _, dir := range []string{folder, filepath.Dir(folder)} {
-		if data := labelFile(filepath.Join(dir, "labels.json")); data != nil {
-			var labels map[string]string
-			if json.Unmarshal(data, &labels) == nil {
-				return labels
+	folders := l.above(filepath.Dir(filepath.FromSlash(runs[0].File)))
+	for _, run := range runs {
+		names := run.names(len(runs) == 1)
+		var nearest *labelFile
+		var said Label
+		name := names[0]
+		for _, folder := range folders {
+			file := l.in(folder)
+			if file == nil {
+				continue
+			}
+			if nearest == nil {
+				nearest = file
+			}
+			if i := slices.IndexFunc(names, file.has); i >= 0 {
+				nearest, name = file, names[i]
+				said = file.use(name)
+				break
 			}
 		}
-		if data := labelFile(filepath.Join(dir, "labels.csv")); data != nil {
-			return csvLabels(data)
+		if nearest != nil {
+			nearest.apply(run, said, name)
 		}
 	}
-	return nil
 }
 
-func labelFile(path string) []byte {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxLabels {
-		return nil
+// names returns the names by which a file of labels may call a run, the one to show
+// first.
+func (r *Trajectory) names(alone bool) []string {
+	names := []string{r.Name, r.key}
+	if alone {
+		base := filepath.Base(filepath.FromSlash(r.File))
+		stem, _, _ := strings.Cut(base, ".")
+		names = append([]string{stem, base}, names...)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	return data
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-func csvLabels(data []byte) map[string]string {
-	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
-	if err != nil || len(rows) == 0 {
-		return nil
+// above returns the folders in which a file of labels may be, the nearest first.
+func (l *Labels) above(folder string) []string {
+	out := []string{folder}
+	for up := filepath.Dir(folder); up != folder && (len(out) < 2 || l.within(up)); folder, up = up, filepath.Dir(up) {
+		out = append(out, up)
 	}
-	label := slices.Index(rows[0], "label")
-	name := slices.IndexFunc(rows[0], func(column string) bool { return column == "episode_id" || column == "name" })
-	if label < 0 || name < 0 {
-		return nil
+	return out
+}
+
+// within reports whether a folder is one of the paths or below it.
+func (l *Labels) within(folder string) bool {
+	return slices.ContainsFunc(l.roots, func(root string) bool {
+		rel, err := filepath.Rel(root, folder)
+		return err == nil && filepath.IsLocal(rel)
+	})
+}
+
+// in returns the file of labels in a folder, nil for none.
+func (l *Labels) in(folder string) *labelFile {
+	file, known := l.folders[folder]
+	if !known {
+		file = readLabels(folder)
+		l.folders[folder] = file
+		if file != nil {
+			file.covered = l.within(folder)
+			l.files = append(l.files, file)
+		}
 	}
-	labels := map[string]string{}
-	for _, row := range rows[1:] {
-		labels[row[name]] = row[label]
+	return file
+}
+
+// Problems returns what is wrong with the files of labels, once all runs have been
+// labelled: files that cannot be read, words that are not labels, labels that match no
+// run. A file of labels of which none was used is [Broken] if runs have no label. A file
+// that also has the labels of runs outside the paths may have labels left.
+func (l *Labels) Problems() []*Problem {
+	var out []*Problem
+	for _, f := range l.files {
+		out = append(out, f.problems...)
+		out = append(out, f.left()...)
 	}
-	return labels
+	return out
+}
+
+// A labelFile is a file of labels.
+type labelFile struct {
+	path     string
+	covered  bool // all runs of its folder are read
+	labels   map[string]Label
+	names    []string        // of the labels, in the order of the file
+	used     map[string]bool // the names that a run has
+	problems []*Problem
+
+	without     some // runs that it does not name
+	contradicts some // runs whose own label is another
+}
+
+// some counts names and keeps the first one.
+type some struct {
+	n     int
+	first string
+}
+
+func (s *some) add(name string) {
+	if s.n++; s.n == 1 {
+		s.first = name
+	}
+}
+
+// such writes the first name, quoted: such as "a".
+func (s *some) such() string { return "such as " + text.Quote(s.first, maxName) }
+
+func (f *labelFile) has(name string) bool { _, has := f.labels[name]; return has }
+
+// use returns the label of a name, and notes that a run has the name.
+func (f *labelFile) use(name string) Label {
+	f.used[name] = true
+	return f.labels[name]
+}
+
+// apply gives a run the label that the file says, "" = it names another run.
+func (f *labelFile) apply(run *Trajectory, said Label, name string) {
+	switch {
+	case run.Label == Unlabelled:
+		run.Label = said
+		if said == Unlabelled {
+			f.without.add(name)
+		}
+	case said != Unlabelled && said != run.Label:
+		f.contradicts.add(name)
+	}
+}
+
+func (f *labelFile) problem(kind ProblemKind, line int, format string, args ...any) {
+	f.problems = append(f.problems, &Problem{File: filepath.ToSlash(f.path), Line: line, Text: fmt.Sprintf(format, args...), Kind: kind})
+}
+
+// left returns the problems that show once all runs have been labelled.
+func (f *labelFile) left() []*Problem {
+	g := labelFile{path: f.path}
+	count := fmt.Sprintf("%s, %s used", text.Count(len(f.names), "label"), text.Number(len(f.used)))
+	var unused some
+	for _, name := range f.names {
+		if !f.used[name] {
+			unused.add(name)
+		}
+	}
+	switch {
+	case unused.n == 0:
+	case len(f.used) == 0 && f.without.n > 0:
+		g.problem(Broken, 0, "%s: they are for names %s, and the runs have names %s", count, unused.such(), f.without.such())
+	case len(f.used) == 0 || f.covered:
+		words := fmt.Sprintf("%s: %s no run, %s", count, text.Count(unused.n, "label")+plural(unused.n, " matches", " match"), unused.such())
+		if f.without.n > 0 {
+			words += fmt.Sprintf("; %s no label, %s", text.Count(f.without.n, "run")+plural(f.without.n, " has", " have"), f.without.such())
+		}
+		g.problem(Noted, 0, "%s", words)
+	}
+	if f.contradicts.n > 0 {
+		g.problem(Noted, 0, "%s what the run itself says, which counts, %s", text.Count(f.contradicts.n, "label")+plural(f.contradicts.n, " contradicts", " contradict"), f.contradicts.such())
+	}
+	return g.problems
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }

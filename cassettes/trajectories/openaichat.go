@@ -1,16 +1,15 @@
 package trajectories
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
-	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // openAIChat is a plain conversation with the OpenAI chat API, one a file or one a
 // line: an array of messages, or an object with such an array in messages and,
-// optionally, name (or id), model and label, success or failure.
+// optionally, name (or id), model, and label or success.
 var openAIChat = format{
 	name:  "openai-chat",
 	looks: `[{"role": …, "content": …}, …] or {"messages": [messages]}, one a file or one a line`,
@@ -29,25 +28,20 @@ func readOpenAIChat(raw json.RawMessage) (*Trajectory, error) {
 		return r, nil
 	}
 	var chat struct {
-		Name, ID, Model, Label json.RawMessage
-		Messages               json.RawMessage
+		Name, ID, Model, Label, Success json.RawMessage
+		Messages                        json.RawMessage
 	}
 	if err := json.Unmarshal(raw, &chat); err != nil {
 		return nil, wrongType(err)
 	}
-	r := &Trajectory{Name: wire.String(chat.Name), Model: wire.String(chat.Model), Label: Label(wire.String(chat.Label))}
+	r := &Trajectory{Name: wire.String(chat.Name), Model: wire.String(chat.Model)}
 	if r.Name == "" {
 		r.Name = wire.String(chat.ID)
-	}
-	switch r.Label {
-	case Unlabelled, Success, Failure:
-	default:
-		return nil, fmt.Errorf("label must be success or failure, not %s", text.Quote(string(r.Label), 40))
 	}
 	messages, err := readMessages("messages", chat.Messages)
 	if err != nil {
 		return nil, err
 	}
 	r.assemble(messages)
-	return r, nil
+	return r, cmp.Or(r.said("success", chat.Success), r.said("label", chat.Label))
 }

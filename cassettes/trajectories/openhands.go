@@ -36,7 +36,7 @@ func readOpenHands(raw json.RawMessage) (*Trajectory, error) {
 	var run struct {
 		InstanceID json.RawMessage `json:"instance_id"`
 		History    json.RawMessage `json:"history"`
-		Success    *bool           `json:"success"`
+		Success    json.RawMessage `json:"success"`
 	}
 	if err := json.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
@@ -46,10 +46,7 @@ func readOpenHands(raw json.RawMessage) (*Trajectory, error) {
 		return nil, err
 	}
 	r.Name = wire.String(run.InstanceID)
-	if run.Success != nil {
-		r.Label = labelOf(*run.Success)
-	}
-	return r, nil
+	return r, r.said("success", run.Success)
 }
 
 // An ohEvent is an event of the older or the newer kind. The arguments of an action

@@ -42,6 +42,7 @@ const (
 	Broken  ProblemKind = iota // it could not be read
 	Nothing                    // it was read and holds nothing to replay, such as embeddings
 	Partly                     // it was read, and some exchanges belong to no trajectory
+	Noted                      // it was read, and something in it has no effect
 )
 
 func (p *Problem) Error() string {
@@ -54,7 +55,8 @@ func (p *Problem) Error() string {
 // Read returns the trajectories in one file, and its problems, both in the order
 // of the file. The format is one of [Formats], or "" to go by the first record
 // that looks like one. A record that cannot be read is a problem and does not
-// hide the others. A file without any record is one problem.
+// hide the others. A file without any record is one problem. The runs have the labels
+// that the source itself gives; [Labels] has those of files of labels.
 //
 // A file may have up to 512 MiB, a record up to 64 MiB and 100,000 messages, and
 // JSON may be nested 1,000 deep. The whole file is held in memory.
@@ -66,7 +68,6 @@ func Read(path, format string) ([]*Trajectory, []*Problem) {
 		r.problem(0, "%v", err)
 	} else {
 		r.read(data)
-		r.label(filepath.Dir(path))
 	}
 	return r.trajectories, r.problems
 }
@@ -213,7 +214,7 @@ func (r *reader) decode(rec record) {
 	case errors.As(err, &left):
 		r.note(Partly, "not part of a conversation: "+left.Error())
 	case err != nil:
-		r.problem(rec.line, "cannot read it as %s: %v", r.format.name, err)
+		r.refuse(rec.line, "", err)
 	}
 	for _, rc := range got {
 		if len(rc.Runs) == 0 {
@@ -231,10 +232,20 @@ func (r *reader) decode(rec record) {
 // is known.
 func (r *reader) part(rec record, p brokenPart) {
 	if r.format.joined && p.n <= len(r.lines) {
-		r.problem(r.lines[p.n-1], "cannot read it as %s: %v", r.format.name, p.err)
+		r.refuse(r.lines[p.n-1], "", p.err)
 		return
 	}
-	r.problem(rec.line, "cannot read it as %s: %s %d of %d: %v", r.format.name, p.what, p.n, p.of, p.err)
+	r.refuse(rec.line, fmt.Sprintf("%s %d of %d: ", p.what, p.n, p.of), p.err)
+}
+
+// refuse reports a record, or a place in one, that cannot be read, or whose label
+// cannot.
+func (r *reader) refuse(line int, place string, err error) {
+	if errors.As(err, new(labelError)) {
+		r.problem(line, "replayed without a label: %s%v", place, err)
+		return
+	}
+	r.problem(line, "cannot read it as %s: %s%v", r.format.name, place, err)
 }
 
 // unique makes a name fit for a results line and unique in its file.

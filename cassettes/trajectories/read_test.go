@@ -176,6 +176,8 @@ user "Weather in Bern?\n[image_url]"
 			t.Run(c.file+"/"+format, func(t *testing.T) {
 				path := "testdata/" + c.file
 				trajectories, problems := Read(path, format)
+				labels := NewLabels([]string{path})
+				labels.Label(trajectories)
 				for _, p := range problems {
 					t.Error(p)
 				}
@@ -255,9 +257,9 @@ func TestReadProblems(t *testing.T) {
 		{"call without function", "", `{"messages": [{"role": "assistant", "tool_calls": [{"id": "a"}]}]}`, 0, []string{
 			":1: cannot read it as openai-chat: message 1 of 1: call 1: it has no function with a name and arguments"}},
 		{"calls that are not a list", "", `{"messages": [{"role": "assistant", "tool_calls": {}}]}`, 0, []string{"message 1 of 1: tool_calls must be an array, not an object"}},
-		{"unknown label", "", `{"messages": ` + goodChat + `, "label": "great"}`, 0, []string{`:1: cannot read it as openai-chat: label must be success or failure, not "great"`}},
+		{"unknown label", "", `{"messages": ` + goodChat + `, "label": "great"}`, 1, []string{`:1: replayed without a label: label must be ` + labelWords + `, not "great"`}},
 		{"nothing to replay", "", `[{"role": "system", "content": "hi"}, {"role": "assistant", "content": "hello"}]`, 0, []string{":1: nothing to replay: it has neither a user message nor a call"}},
-		{"success of a wrong type", "", `{"index": 1, "messages": ` + goodChat + `, "metadata": {"success": "yes"}}`, 0, []string{
+		{"model of a wrong type", "", `{"index": 1, "messages": ` + goodChat + `, "metadata": {"success": true, "model": 5}}`, 0, []string{
 			`:1: cannot read it as agentdojo: metadata must be {"model": text, "success": true or false}`}},
 		{"too many messages", "", `{"messages": [` + strings.Repeat("{},", maxMessages) + `{}]}`, 0, []string{":1: cannot read it as openai-chat: too many messages: the limit is 100000"}},
 	} {

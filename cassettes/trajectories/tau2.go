@@ -25,7 +25,7 @@ type tau2Simulation struct {
 	Trial      json.RawMessage `json:"trial"`
 	Messages   json.RawMessage `json:"messages"`
 	RewardInfo *struct {
-		Reward *float64 `json:"reward"`
+		Reward json.RawMessage `json:"reward"`
 	} `json:"reward_info"`
 }
 
@@ -49,6 +49,8 @@ func readTau2(raw json.RawMessage) (all []*Trajectory, _ error) {
 		r, err := readTau2Simulation(raw)
 		if err != nil {
 			broken.add("simulation", i, len(file.Simulations), err)
+		}
+		if r == nil {
 			continue
 		}
 		r.Model = wire.String(file.Info.Agent.LLM)
@@ -67,9 +69,9 @@ func readTau2Simulation(raw json.RawMessage) (*Trajectory, error) {
 		return nil, err
 	}
 	r := &Trajectory{Name: fmt.Sprintf("task=%s,trial=%s", wire.String(run.TaskID), wire.String(run.Trial))}
-	if run.RewardInfo != nil && run.RewardInfo.Reward != nil {
-		r.Label = labelOf(*run.RewardInfo.Reward == 1)
-	}
 	r.assemble(messages)
-	return r, nil
+	if run.RewardInfo == nil {
+		return r, nil
+	}
+	return r, r.reward("reward_info.reward", run.RewardInfo.Reward)
 }

@@ -32,10 +32,6 @@ func readTauBench(raw json.RawMessage) (*Trajectory, error) {
 		return nil, err
 	}
 	r := &Trajectory{Name: fmt.Sprintf("task=%s,trial=%s", wire.String(run.TaskID), wire.String(run.Trial))}
-	var reward float64
-	if wire.Given(run.Reward) && json.Unmarshal(run.Reward, &reward) == nil {
-		r.Label = labelOf(reward == 1)
-	}
 	r.assemble(messages)
-	return r, nil
+	return r, r.reward("reward", run.Reward)
 }

@@ -23,7 +23,7 @@ var toolathlon = format{
 
 func readToolathlon(raw json.RawMessage) (*Trajectory, error) {
 	var run struct {
-		Pass     *bool           `json:"pass"`
+		Pass     json.RawMessage `json:"pass"`
 		Messages json.RawMessage `json:"messages"`
 	}
 	if err := json.Unmarshal(raw, &run); err != nil {
@@ -42,11 +42,8 @@ func readToolathlon(raw json.RawMessage) (*Trajectory, error) {
 		}
 	}
 	r := &Trajectory{}
-	if run.Pass != nil {
-		r.Label = labelOf(*run.Pass)
-	}
 	r.assemble(messages)
-	return r, nil
+	return r, r.said("pass", run.Pass)
 }
 
 // unwrapped returns the text of a result whose text is JSON of parts, and any other

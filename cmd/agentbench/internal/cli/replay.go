@@ -36,8 +36,8 @@ traffic with an LLM API is read as the conversations in it.
 
 The next recorded reply follows whatever the variant did, and recorded errors are
 final: nothing is retried, nothing times out. replay reports and does not judge.
-If a record cannot be read, the others are still replayed and the exit code is 2.
-A file with nothing to replay, such as embeddings, is named and is not an error.
+If a record or a label cannot be read, the others are still replayed and the exit
+code is 2. A file with nothing to replay, such as embeddings, is named and is not an error.
 
 With --to-scenario, replay writes one recorded run as a scenario for agentbench
 run and agentbench golden. It plays as the run was replayed under the variant.`,
@@ -89,13 +89,15 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 }
 
 func (f *replayFlags) read(paths []string) (runs []*trajectories.Trajectory, problems []*trajectories.Problem) {
-	files, problems := trajectories.Find(paths)
+	files, lost := trajectories.Find(paths)
+	labels := trajectories.NewLabels(paths)
 	for _, file := range files {
 		more, bad := trajectories.Read(file, f.inputFormat)
+		labels.Label(more)
 		runs = append(runs, more...)
 		problems = append(problems, bad...)
 	}
-	return runs, problems
+	return runs, slices.Concat(lost, labels.Problems(), problems)
 }
 
 // trials replays the runs, writes their results and shows the counts.
@@ -185,8 +187,8 @@ func countBroken(problems []*trajectories.Problem) int {
 	return n
 }
 
-// printProblems prints what could not be read and which files have nothing to
-// replay. With --verbose it also prints what was left out of the other files.
+// printProblems prints what could not be read, which files have nothing to replay, and
+// which labels match no run. With --verbose it also prints what was left out of the other files.
 func (f *replayFlags) printProblems(stderr io.Writer, problems []*trajectories.Problem) {
 	if !f.verbose {
 		left := func(p *trajectories.Problem) bool { return p.Kind == trajectories.Partly }

@@ -1,0 +1,164 @@
+package trajectories
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/internal/infile"
+	"github.com/agentbench-go/agentbench/internal/text"
+)
+
+// maxLabels bounds a file of labels, in bytes.
+const maxLabels = 16 << 20
+
+// readLabels reads the file of labels in a folder, nil if there is none. labels.json
+// beats labels.csv.
+func readLabels(folder string) *labelFile {
+	var f *labelFile
+	for _, form := range []struct {
+		name string
+		read func(*labelFile, []byte) error
+	}{{"labels.json", (*labelFile).json}, {"labels.csv", (*labelFile).csv}} {
+		path := filepath.Join(folder, form.name)
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		if f != nil {
+			f.problem(Noted, 0, "%s beside it is left out", form.name)
+			continue
+		}
+		f = &labelFile{path: path, labels: map[string]Label{}, used: map[string]bool{}}
+		data, err := labelBytes(path)
+		if err == nil {
+			err = form.read(f, bytes.TrimPrefix(data, []byte("\ufeff")))
+		}
+		if err != nil {
+			f.problem(Broken, 0, "no labels: %v", err)
+		}
+	}
+	return f
+}
+
+func labelBytes(path string) ([]byte, error) {
+	file, err := infile.Open(path)
+	if err != nil {
+		return nil, errors.New(text.Reason(err))
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxLabels+1))
+	switch {
+	case err != nil:
+		return nil, errors.New(text.Reason(err))
+	case len(data) > maxLabels:
+		return nil, fmt.Errorf("the file is larger than %d MiB", maxLabels>>20)
+	}
+	return data, nil
+}
+
+// json reads an object from names to labels. It keeps what comes before an error.
+func (f *labelFile) json(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return errors.New(`want an object from names to labels, such as {"run-1": "success", "run-2": "failure"}`)
+	}
+	u := unknownLabels{file: f}
+	defer u.tell()
+	for d.More() {
+		name, err := d.Token()
+		var raw json.RawMessage
+		if err == nil {
+			err = d.Decode(&raw)
+		}
+		if err != nil {
+			return fmt.Errorf("broken JSON after %s: %w", text.Count(len(f.names), "label"), err)
+		}
+		u.add(name.(string), raw)
+	}
+	if _, err := d.Token(); err != nil {
+		return fmt.Errorf("broken JSON after %s: the object does not end", text.Count(len(f.names), "label"))
+	}
+	if d.More() {
+		return errors.New("broken JSON: the file goes on after the object")
+	}
+	return nil
+}
+
+// csv reads a table with a head.
+func (f *labelFile) csv(data []byte) error {
+	r := csv.NewReader(bytes.NewReader(data))
+	r.FieldsPerRecord = -1
+	head, err := r.Read()
+	for i := range head {
+		head[i] = strings.ToLower(strings.TrimSpace(head[i]))
+	}
+	label := slices.Index(head, "label")
+	name := slices.IndexFunc(head, func(column string) bool { return slices.Contains([]string{"episode_id", "name", "id", "run"}, column) })
+	if err != nil || label < 0 || name < 0 {
+		return errors.New("want a first line with the columns label and episode_id (or name, id, run)")
+	}
+	u := unknownLabels{file: f}
+	defer u.tell()
+	for {
+		row, err := r.Read()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return fmt.Errorf("broken CSV after %s: %w", text.Count(len(f.names), "label"), err)
+		case len(row) <= max(label, name):
+			line, _ := r.FieldPos(0)
+			f.problem(Broken, line, "the row has %s, and the head %d", text.Count(len(row), "column"), len(head))
+			continue
+		}
+		raw, _ := json.Marshal(row[label]) // a text never fails
+		u.add(row[name], raw)
+	}
+}
+
+// unknownLabels adds labels to a file and counts those that are not known.
+type unknownLabels struct {
+	file *labelFile
+	some
+	value string
+	twice some
+}
+
+func (u *unknownLabels) add(name string, raw json.RawMessage) {
+	f := u.file
+	label, known := labelOf(raw)
+	switch {
+	case !known:
+		if u.some.add(name); u.n == 1 {
+			u.value = strings.Trim(string(raw), `"`)
+		}
+	case label == Unlabelled:
+		return
+	}
+	before, seen := f.labels[name]
+	if seen && before != label {
+		u.twice.add(name)
+	}
+	if !seen {
+		f.names = append(f.names, name)
+	}
+	f.labels[name] = label
+}
+
+// tell reports the labels that are not known, and the names with two labels.
+func (u *unknownLabels) tell() {
+	if u.n > 0 {
+		u.file.problem(Broken, 0, "%s not known, such as %s of %s: a label is %s", text.Count(u.n, "label")+plural(u.n, " is", " are"),
+			text.Quote(u.value, 40), text.Quote(u.first, maxName), labelWords)
+	}
+	if u.twice.n > 0 {
+		u.file.problem(Broken, 0, "%s two labels, of which the last counts, %s", text.Count(u.twice.n, "name")+plural(u.twice.n, " has", " have"), u.twice.such())
+	}
+}
