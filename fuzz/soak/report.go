@@ -2,6 +2,7 @@ package soak
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/metrics"
@@ -23,6 +24,7 @@ type Report struct {
 	Peak       uint64  `json:"peak_bytes"` // the most memory that the program had from the system
 	HeapBefore uint64  `json:"heap_before_bytes"`
 	HeapAfter  uint64  `json:"heap_after_bytes"` // both after a garbage collection
+	Rests      []Rest  `json:"rests,omitempty"`  // after each half, with the server still running; one for a run of one round
 	Slope      float64 `json:"slope_bytes"`      // growth of the heap under a steady load, for each ended conversation
 	Samples    int     `json:"samples"`          // number of samples of the slope; below LeastSamples there is no slope
 	GCShare    float64 `json:"gc_share"`         // garbage collection's share of CPU time
@@ -38,6 +40,23 @@ type Report struct {
 	Problems []string `json:"problems,omitempty"` // why the run does not pass
 
 	points []point
+}
+
+// A Rest is the memory in use when no conversation runs, after a garbage collection.
+type Rest struct {
+	Ended int    `json:"ended"` // conversations so far
+	Heap  uint64 `json:"heap_bytes"`
+}
+
+// Growth returns by how many bytes the rest grew in the second half, in all and for each
+// of its conversations, and whether that is known: both halves ended.
+func (p *Report) Growth() (bytes, each float64, known bool) {
+	if len(p.Rests) < 2 {
+		return 0, 0, false
+	}
+	a, b := p.Rests[0], p.Rests[1]
+	bytes = float64(b.Heap) - float64(a.Heap)
+	return bytes, bytes / float64(max(b.Ended-a.Ended, 1)), true
 }
 
 // Passed reports whether the run has no problems.
@@ -67,6 +86,26 @@ func (s *sample) take() {
 	metrics.Read(values)
 	s.gc = values[0].Value.Float64()
 	s.cpu = s.gc + values[1].Value.Float64()
+}
+
+// rest collects garbage until the heap shrinks no more, and returns its size: the second
+// collection frees what pools kept, later ones what finalizers and ending goroutines
+// held.
+func rest() uint64 {
+	const most = 10
+	least := uint64(math.MaxUint64)
+	for range most {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		if m.HeapAlloc+m.HeapAlloc/100 >= least {
+			return min(least, m.HeapAlloc)
+		}
+		least = m.HeapAlloc
+		time.Sleep(20 * time.Millisecond)
+	}
+	return least
 }
 
 // settleTime is how long goroutines and connections may take to end.
@@ -156,9 +195,8 @@ func (p *Report) judge() {
 	if d := p.Files[1] - p.Files[0]; d > slack {
 		problem("leak: %d files are left open", d)
 	}
-	grown := float64(p.HeapAfter) - float64(p.HeapBefore)
-	if p.Ended > 0 && grown > leastMemory && grown/float64(p.Ended) > MaxSlope {
-		problem("leak: each conversation left %.0f bytes behind", grown/float64(p.Ended))
+	if grown, each, known := p.Growth(); known && grown > leastMemory && each > MaxSlope {
+		problem("leak: each conversation of the second half left %.0f bytes behind", each)
 	}
 	if n := len(steady); n >= LeastSamples && p.Slope > MaxSlope && p.Slope*float64(steady[n-1].ended-steady[0].ended) > leastMemory {
 		problem("memory grows: %.0f bytes a conversation under a steady load", p.Slope)

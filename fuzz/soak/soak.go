@@ -30,7 +30,7 @@ type Options struct {
 	Over          Over
 	Conversations int           // running at the same time
 	Rounds        int           // conversations at each place, one after another; 0 = as many as Time allows
-	Time          time.Duration // no conversation begins later; 0 = no limit
+	Time          time.Duration // no conversation begins later; 0 = no limit. The time between the halves does not count
 	// Watchdog is how long a conversation may stand still before the run ends as a
 	// deadlock; 0 = 30 s.
 	Watchdog time.Duration
@@ -52,15 +52,17 @@ const (
 	// runtime, and of connections that are closing.
 	slack = 10
 	// leastMemory is the growth of memory that any number of conversations may
-	// cause, since the pools and buffers of libraries fill up once.
+	// cause: as much as pools and buffers of libraries vary in size.
 	leastMemory = 8 << 20
 )
 
 // defaultWatchdog is how long a conversation may stand still by default.
 const defaultWatchdog = 30 * time.Second
 
-// Run runs conversations until they have all ended, or ctx ends. It returns an error
-// if it cannot run them (no port is free, for example). The problems of
+// Run runs conversations in two halves, half of the rounds or of the time each, until
+// they have all ended, or ctx ends. It compares what is left in memory after both halves
+// with what was left after the first: growth is a leak, a rest that stays is not. It
+// returns an error if it cannot run them (no port is free, for example). The problems of
 // conversations are in the report.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Kinds == nil {
@@ -86,7 +88,6 @@ type run struct {
 
 	begun, ended atomic.Int64
 	places       []place
-	after        <-chan struct{} // closed when no conversation may begin any more
 
 	mu            sync.Mutex
 	conversations histogram
@@ -116,21 +117,16 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 	start := time.Now()
 	working, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	timed := working
-	if o.Time > 0 {
-		var cancel context.CancelFunc
-		timed, cancel = context.WithTimeout(working, o.Time)
-		defer cancel()
+	var stuck []string
+	for _, h := range halves(o) {
+		began := time.Now()
+		stuck = r.half(working, h, start, giveUp)
+		p.Elapsed += time.Since(began)
+		if len(stuck) > 0 || ctx.Err() != nil {
+			break
+		}
+		p.Rests = append(p.Rests, Rest{int(r.ended.Load()), rest()})
 	}
-	r.after = timed.Done()
-	var all sync.WaitGroup
-	for i := range r.places {
-		all.Go(func() { r.work(working, i, start) })
-	}
-	done := make(chan struct{})
-	go func() { all.Wait(); close(done) }()
-	stuck := r.watch(working, done, start, giveUp)
-	p.Elapsed = time.Since(start)
 	if r.server != nil {
 		if err := r.server.stop(); err != nil && !errors.Is(err, context.Canceled) {
 			r.note("the server ended with an error: " + err.Error())
@@ -146,11 +142,47 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 	return p, nil
 }
 
-// work runs one conversation after another at a place.
-func (r *run) work(ctx context.Context, at int, start time.Time) {
-	for round := 0; r.options.Rounds == 0 || round < r.options.Rounds; round++ {
+// A half says when the places begin no further conversation: after so many rounds, or
+// when so much time has passed; 0 = no limit.
+type half struct {
+	rounds int
+	time   time.Duration
+}
+
+// halves divides a run in two; one round cannot be divided.
+func halves(o *Options) []half {
+	first := half{o.Rounds / 2, o.Time / 2}
+	second := half{o.Rounds - first.rounds, o.Time - first.time}
+	if o.Rounds == 1 {
+		return []half{second}
+	}
+	return []half{first, second}
+}
+
+// half runs conversations at all places until they have ended. It returns the last
+// inputs of those that stand still.
+func (r *run) half(ctx context.Context, h half, start time.Time, giveUp context.CancelCauseFunc) []string {
+	timed := ctx
+	if h.time > 0 {
+		var cancel context.CancelFunc
+		timed, cancel = context.WithTimeout(ctx, h.time)
+		defer cancel()
+	}
+	var all sync.WaitGroup
+	for i := range r.places {
+		all.Go(func() { r.work(ctx, timed.Done(), i, h.rounds, start) })
+	}
+	done := make(chan struct{})
+	go func() { all.Wait(); close(done) }()
+	return r.watch(ctx, done, start, giveUp)
+}
+
+// work runs one conversation after another at a place, for a number of rounds (0 = any),
+// until no further one may begin.
+func (r *run) work(ctx context.Context, over <-chan struct{}, at, rounds int, start time.Time) {
+	for round := 0; rounds == 0 || round < rounds; round++ {
 		select {
-		case <-r.after:
+		case <-over:
 			return
 		default:
 		}

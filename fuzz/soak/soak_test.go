@@ -135,9 +135,9 @@ func TestLeaks(t *testing.T) {
 			b := make([]byte, 100<<10)
 			b[0] = 1
 			kept.all = append(kept.all, b)
-		}, "left"},
+		}, "of the second half left"},
 	} {
-		o := Options{Over: Process, Conversations: 50, Rounds: 1, settle: 100 * time.Millisecond, Kinds: Kinds()[:1]}
+		o := Options{Over: Process, Conversations: 50, Rounds: 2, settle: 100 * time.Millisecond, Kinds: Kinds()[:1]}
 		o.wrap = func(m loop.Model, list []loop.Tool) (loop.Model, []loop.Tool) {
 			return m, []loop.Tool{leaking{list[0], c.leak}}
 		}
@@ -201,6 +201,48 @@ func TestQuantiles(t *testing.T) {
 	h.add(1e6 * time.Hour)
 	if got := h.quantile(50); got != time.Microsecond {
 		t.Errorf("p50 is %v", got)
+	}
+}
+
+// A rest that any number of conversations leaves is not a leak: here the first ten leave
+// 20 MiB and later ones nothing. Growth is one: 100 conversations that add 12 MiB to
+// the rest leave 125,829 bytes each.
+func TestRestIsNotALeak(t *testing.T) {
+	var kept [][]byte
+	var mu sync.Mutex
+	o := Options{Over: Process, Conversations: 10, Rounds: 2, settle: 100 * time.Millisecond, Kinds: Kinds()[:1]}
+	o.wrap = func(m loop.Model, list []loop.Tool) (loop.Model, []loop.Tool) {
+		return m, []loop.Tool{leaking{list[0], func() {
+			mu.Lock()
+			defer mu.Unlock()
+			if len(kept) < 10 {
+				kept = append(kept, make([]byte, 2<<20))
+			}
+		}}}
+	}
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(kept) != 10 || !r.Passed() || len(r.Rests) != 2 || r.Rests[0].Ended != 10 || r.Rests[1].Ended != 20 {
+		t.Errorf("problems %q, rests %+v", r.Problems, r.Rests)
+	}
+	for _, c := range []struct {
+		rests []Rest
+		want  string
+	}{
+		{[]Rest{{1000, 100 << 20}, {2000, 101 << 20}}, ""},
+		{[]Rest{{1000, 100 << 20}}, ""}, // one round does not show growth
+		{[]Rest{{100, 10 << 20}, {200, 22 << 20}}, "leak: each conversation of the second half left 125829 bytes behind"},
+		{[]Rest{{100, 10 << 20}, {200, 18 << 20}}, ""},    // not above 8 MiB
+		{[]Rest{{0, 10 << 20}, {40000, 22 << 20}}, ""},    // 315 bytes each
+		{[]Rest{{1000, 100 << 20}, {2000, 50 << 20}}, ""}, // less than before
+	} {
+		p := &Report{Rests: c.rests}
+		p.judge()
+		if got := strings.Join(p.Problems, "; "); got != c.want {
+			t.Errorf("%v: %q, want %q", c.rests, got, c.want)
+		}
 	}
 }
 
