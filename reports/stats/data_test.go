@@ -34,18 +34,10 @@ const (
 	placebo        = "1 1 2 2 3 4 4 5 5 8 8 8 8 11 11 12 12 15 17 22 23"
 )
 
-// Weeks of survival with acute myelogenous leukaemia, with chemotherapy
-// maintained or not: Miller 1981, Survival Analysis, page 49; R's data set aml.
-const (
-	maintained    = "9 13 13+ 18 23 28+ 31 34 45+ 48 161+"
-	notMaintained = "5 5 8 8 12 16+ 23 27 30 33 43 45"
-)
-
-// Days of survival with ovarian cancer under two treatments: Edmonson et al.
-// 1979, Cancer Treat. Rep. 63:241; R's data set ovarian.
-const (
-	ovarian1 = "59 115 156 431 448+ 477+ 638 803+ 855+ 1040+ 1106+ 268 329"
-	ovarian2 = "421+ 464 475 563 744+ 769+ 770+ 1129+ 1206+ 1227+ 353 365 377+"
+// Two data sets of R by group, see testdata/survival.txt.
+var (
+	maintained, notMaintained = survivalData["aml"]["Maintained"], survivalData["aml"]["Nonmaintained"]
+	ovarian1, ovarian2        = survivalData["ovarian"]["rx1"], survivalData["ovarian"]["rx2"]
 )
 
 // Days from a bone marrow transplant to relapse (1) or death before one (2) in
