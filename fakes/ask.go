@@ -19,6 +19,8 @@ type heard struct {
 // hear reads what the loop notes and puts into the history.
 func (w *World) hear(e *loop.Effect) {
 	switch {
+	case e.Kind == loop.Note && e.Event == loop.EventSteered:
+		w.steered++
 	case e.Kind == loop.Note && e.Event == loop.EventCutReply:
 		w.heard.cutReply = e.Ref.N
 	case e.Kind == loop.Note && e.Event == loop.EventNudged:
@@ -46,7 +48,9 @@ func (h *heard) look(history []loop.Message) Before {
 		b.Nudged = b.Nudged || history[i].Ref.N == h.nudgeText
 	}
 	for ; i >= 0 && history[i].Role == loop.ToolRole; i-- {
-		b.Results = true
+		if !b.Results {
+			b.Results, b.Result = true, history[i].Text
+		}
 		b.Failed = b.Failed || history[i].Failed
 		switch h.whys[history[i].Ref.N] {
 		case loop.Denied:
@@ -94,7 +98,7 @@ func (w *World) find(e *loop.Effect) *step {
 	b.For = e.For
 	w.course.requests = e.Ref.N - w.summed - 1
 	s := w.next(&w.course, &b)
-	if s == nil && b.holds(WhenFinal) {
+	if s == nil && b.holds(WhenFinal, nil) {
 		return &lastWord
 	}
 	return s

@@ -41,6 +41,7 @@ type step struct {
 	index    int // in Script.Model
 	last     int // the last request covered by the plain steps up to this one
 	left     int // how many requests it answers
+	result   resultIs
 	text     template
 	args     []template // of Calls
 	failures []template
@@ -130,7 +131,7 @@ func (r *reader) readStep(s *Step) step {
 	if !s.When.known() {
 		r.wrong("when", "must be a condition such as %s, not %s", WhenFailed, quoted(string(s.When)))
 	}
-	c := step{Step: s, left: s.Repeat}
+	c := step{Step: s, left: s.Repeat, result: r.resultIs(s)}
 	switch {
 	case s.Repeat == 0:
 		c.left = 1
@@ -168,7 +169,7 @@ func (r *reader) readStep(s *Step) step {
 
 func (w When) known() bool {
 	switch w {
-	case WhenAlways, WhenDenied, WhenVetoed, WhenFailed, WhenOK, WhenCut, WhenNudged, WhenSummary, WhenFinal:
+	case WhenAlways, WhenDenied, WhenVetoed, WhenFailed, WhenOK, WhenCut, WhenNudged, WhenResult, WhenSummary, WhenFinal:
 		return true
 	}
 	return false
@@ -215,7 +216,11 @@ func (r *reader) readUser(u *User) {
 	}
 	for j := range u.Messages {
 		r.at = place{list: "user", i: -1, sub: "messages", j: j}
-		r.duration("after", u.Messages[j].After)
+		r.duration("wait", u.Messages[j].Wait)
+		r.duration("at", u.Messages[j].At)
+		if m := &u.Messages[j]; m.At > 0 && (m.Wait != 0 || m.AfterAny) {
+			r.wrong("at", "is for a message during a run, which has no wait and no after")
+		}
 	}
 	if u.Cancel != nil {
 		r.at = place{list: "user", i: -1}

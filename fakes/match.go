@@ -2,6 +2,7 @@ package fakes
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
@@ -23,6 +24,78 @@ func (m *matcher) fits(args *arguments) bool {
 		}
 	}
 	return true
+}
+
+// A resultIs is a [ResultIs] that is ready for use.
+type resultIs struct {
+	contains string
+	matches  *regexp.Regexp
+	path     []string
+	is       any // as decode returns it
+}
+
+// resultIs reads the condition of a step.
+func (r *reader) resultIs(s *Step) (c resultIs) {
+	is := &s.Result
+	set := 0
+	for _, text := range []string{is.Contains, is.Matches, is.Path} {
+		if text != "" {
+			set++
+		}
+	}
+	switch {
+	case s.When != WhenResult && (set > 0 || is.Is != nil):
+		r.wrong("when", "has a condition on the result, and is not %s", WhenResult)
+		return c
+	case s.When != WhenResult:
+		return c
+	case set != 1:
+		r.wrong("when.result", "needs exactly one of contains, matches and path")
+		return c
+	case is.Path == "" && is.Is != nil:
+		r.wrong("when.result.is", "needs a path")
+	}
+	c.contains = is.Contains
+	if is.Matches != "" {
+		var err error
+		if c.matches, err = regexp.Compile(is.Matches); err != nil {
+			r.wrong("when.result.matches", "is not a regular expression: %s", clip(strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
+		}
+	}
+	if is.Path != "" {
+		c.path = strings.Split(is.Path, ".")
+		text, err := json.Marshal(is.Is)
+		if err == nil {
+			c.is, err = decode(string(text))
+		}
+		if err != nil {
+			r.wrong("when.result.is", "cannot be written as JSON: %v", err)
+		}
+	}
+	return c
+}
+
+// fits reports whether a result is as the condition says.
+func (c *resultIs) fits(result string) bool {
+	switch {
+	case c.contains != "":
+		return strings.Contains(result, c.contains)
+	case c.matches != nil:
+		return c.matches.MatchString(result)
+	case c.path == nil:
+		return false
+	}
+	value, err := decode(result)
+	for _, name := range c.path {
+		ok := err == nil
+		if ok {
+			value, ok = member(value, name)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return same(c.is, value)
 }
 
 // arguments are the arguments of a call, parsed at the first use of one.

@@ -72,14 +72,17 @@ type Course struct {
 
 // Before describes what a request follows: see [When].
 type Before struct {
-	Results                     bool // the history ends with a batch of results
+	Results                     bool   // the history ends with a batch of results
+	Result                      string // the last of them
 	Denied, Vetoed, Failed, Cut bool
 	Nudged                      bool
 	For                         loop.Purpose // what the request is for; "" = the next turn
 }
 
-func (b *Before) holds(c When) bool {
+func (b *Before) holds(c When, result *resultIs) bool {
 	switch c {
+	case WhenResult:
+		return b.Results && result.fits(b.Result)
 	case WhenDenied:
 		return b.Denied
 	case WhenVetoed:
@@ -169,7 +172,7 @@ func (p *program) conditional(c *Course, b *Before) *step {
 		c.used = make([]int, len(p.when))
 	}
 	for i, at := range p.when {
-		if s := &p.steps[at]; c.used[i] < s.left && b.holds(s.When) {
+		if s := &p.steps[at]; c.used[i] < s.left && b.holds(s.When, &s.result) {
 			c.used[i]++
 			return s
 		}

@@ -15,7 +15,7 @@ import (
 // remembers it has no further input.
 func TestRememberCancel(t *testing.T) {
 	s := model(Step{Text: "done", Repeat: Forever})
-	s.User = User{Cancel: &CancelAt{At: 12 * sec}, Messages: []UserMessage{{Text: "more", After: 60 * sec}}}
+	s.User = User{Cancel: &CancelAt{At: 12 * sec}, Messages: []UserMessage{{Text: "more", Wait: 60 * sec}}}
 	w := NewWorld(s, 1)
 	w.Remember(loop.Input{Kind: loop.Started}, []loop.Effect{ask(1, 1)})
 	w.Remember(loop.Input{At: 2 * sec, Kind: loop.ModelReply, Ref: m(1, 1), Text: "done"}, []loop.Effect{halt(loop.StopDone)})

@@ -136,6 +136,8 @@ type Step struct {
 	// When restricts the step to requests that follow something: "" = always. A
 	// When step that holds answers before any step without When.
 	When When
+	// Result is the condition of a [WhenResult] step.
+	Result ResultIs
 	// Repeat is the number of requests that the step answers: 0 means one, and
 	// Forever has no end. The steps without When (plain steps) cover the requests
 	// of a session one after another, and a step answers the requests that it
@@ -224,10 +226,24 @@ const (
 	WhenOK     When = "ok"     // all calls succeeded, and there was one
 	WhenCut    When = "cut"    // the loop said that the reply was cut off
 	WhenNudged When = "nudged" // a detector nudged the model
+	WhenResult When = "result" // the last result of the batch is as [Step.Result] says
 
 	WhenSummary When = "summary" // the loop asks for a summary of the history
 	WhenFinal   When = "final"   // the loop asks for a last word
 )
+
+// A ResultIs is a condition on the last result of the batch that a request follows, as
+// the model reads it: a failed call's text counts too. Exactly one of Contains, Matches
+// and Path is set.
+type ResultIs struct {
+	Contains string // the result contains this text
+	Matches  string // the result matches this regular expression (of the package regexp)
+	// Path leads to a field of a JSON result, such as job.state or items.0.id, whose
+	// value is Is. A result that is not JSON or lacks the field does not fulfil it. The
+	// numbers 1 and 1.0 are equal.
+	Path string
+	Is   any
+}
 
 // A User describes the actions of the user.
 type User struct {
@@ -237,8 +253,8 @@ type User struct {
 	// Replies answer the loop's questions: the first one that is not used up. If
 	// there is none, the user ends the run after DefaultToolLatency.
 	Replies []Reply
-	// Messages are sent in order, each its After later than the end of the run
-	// before.
+	// Messages are those after the task. The ones with an At are said at that instant.
+	// The others are sent in order, each its Wait after the run before has ended.
 	Messages []UserMessage
 	// Cancel is when the user cancels; nil = never.
 	Cancel *CancelAt
@@ -264,10 +280,18 @@ type Reply struct {
 	Hang  bool   // never answers
 }
 
-// A UserMessage is a follow-up message.
+// A UserMessage is a message after the task.
 type UserMessage struct {
-	Text  string
-	After time.Duration // 0 = at once
+	Text string
+	// At says it during the run that is under way at this instant of the session: the
+	// model reads it with its next request. Between runs nobody hears it. 0 = it is a
+	// follow-up message, which begins a run.
+	At time.Duration
+	// Wait is the time from the end of the run before to a follow-up message; 0 = none.
+	Wait time.Duration
+	// AfterAny sends a follow-up message however the run before ended, unless the
+	// ceiling ended it. Otherwise it is sent only after a run that is DONE.
+	AfterAny bool
 }
 
 // A CancelAt says when the user cancels: at an instant, or right after the call

@@ -68,7 +68,7 @@ func TestValidate(t *testing.T) {
 		User: User{
 			Permissions: []PermissionAnswer{{After: Span{Min: -1}}},
 			Replies:     []Reply{{Times: -1}},
-			Messages:    []UserMessage{{}, {After: -1}},
+			Messages:    []UserMessage{{}, {Wait: -1}},
 			Cancel:      &CancelAt{At: -1, Call: -1},
 		},
 	}
@@ -79,7 +79,7 @@ func TestValidate(t *testing.T) {
 		"tools[0].latency",
 		"tools[1].answers[1].result_chars", "tools[1].answers[1].times", "tools[1].answers[1].when", "tools[1].answers[1].result", "tools[1].answers[1].text",
 		"tools[1].answers[1].failures[1].text", "tools[1].answers[2].latency",
-		"user.permissions[0].after", "user.replies[0].times", "user.messages[1].after", "user.cancel.at", "user.cancel.call",
+		"user.permissions[0].after", "user.replies[0].times", "user.messages[1].wait", "user.cancel.at", "user.cancel.call",
 	}
 	joined, _ := bad.Validate().(interface{ Unwrap() []error })
 	if joined == nil {

@@ -156,7 +156,7 @@ func TestModelReactsToTheCut(t *testing.T) {
 
 func TestSessionOfSeveralRuns(t *testing.T) {
 	s := model(Step{Text: "One."}, Step{Text: "Two."}, Step{Failures: []ModelFailure{{Status: 401}}})
-	s.User.Messages = []UserMessage{{Text: "a", After: 10 * sec}, {Text: "b"}, {Text: "never said"}}
+	s.User.Messages = []UserMessage{{Text: "a", Wait: 10 * sec}, {Text: "b"}, {Text: "never said"}}
 	outcomes, trace := play(t, s, loop.Default())
 	var stops []loop.Stop
 	for _, o := range outcomes {
@@ -316,7 +316,7 @@ func trouble() *Script {
 		},
 		User: User{
 			Permissions: []PermissionAnswer{{When: map[string]any{"id": 2}, Deny: true, Text: "not that one", After: some}},
-			Messages:    []UserMessage{{Text: "Go on.", After: sec}, {Text: "And again."}},
+			Messages:    []UserMessage{{Text: "Go on.", Wait: sec}, {Text: "And again."}},
 			Cancel:      &CancelAt{Call: 8},
 		},
 	}

@@ -111,10 +111,12 @@ type Idle struct {
 	// the last one.
 	PartSteps   []int
 	PartAnswers []AnswerAt
-	// Unheld are the steps for [WhenOK] or [WhenFailed] that answered nothing. The
+	// Unheld are the steps for [WhenOK], [WhenFailed] or [WhenResult] that answered
+	// nothing. The
 	// other conditions may hold under other configs only.
 	Unheld []int
-	// Unsaid is the number of the user's messages that were not sent.
+	// Unsaid is the number of the user's messages that were not sent, or that no run
+	// heard.
 	Unsaid int
 }
 
@@ -124,7 +126,7 @@ type AnswerAt struct{ Tool, Answer int }
 // Idle returns what has not been reached so far. A hang fires when a try gets it,
 // even if the loop ends before it gives up on the try.
 func (w *World) Idle() Idle {
-	idle := Idle{Faults: w.NotFired(), Unsaid: len(w.user.Messages) - w.messages}
+	idle := Idle{Faults: w.NotFired(), Unsaid: w.unsaid()}
 	before := 0 // requests covered by the plain steps before
 	for i := range w.steps {
 		s := &w.steps[i]
@@ -152,11 +154,22 @@ func (w *World) Idle() Idle {
 	}
 	for i, at := range w.when {
 		s := &w.steps[at]
-		if (s.When == WhenOK || s.When == WhenFailed) && !s.Optional && len(s.Failures) == 0 && (w.course.used == nil || w.course.used[i] == 0) {
+		if (s.When == WhenOK || s.When == WhenFailed || s.When == WhenResult) && !s.Optional && len(s.Failures) == 0 && (w.course.used == nil || w.course.used[i] == 0) {
 			idle.Unheld = append(idle.Unheld, at)
 		}
 	}
 	return idle
+}
+
+// unsaid counts the messages that no run got.
+func (w *World) unsaid() int {
+	n := -w.steered
+	for i := range w.user.Messages {
+		if i >= w.messages || w.user.Messages[i].At > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // NotFired returns the faults of the script that have struck nothing so far.

@@ -57,7 +57,8 @@ type World struct {
 	summed     int // requests for a summary
 	heard      heard
 	open       map[int]openCall // calls that have no result yet, by number
-	messages   int              // follow-up messages sent
+	messages   int              // of the user that were sent, or skipped as they are no follow-ups
+	steered    int              // messages that the user said during a run
 	halted     bool             // no run is in progress
 	over       bool             // and none will begin
 	bounded    bool             // the ceiling has ended the run, and with it the session
@@ -76,6 +77,11 @@ func NewWorld(s *Script, seed uint64) *World {
 		open: map[int]openCall{}, heard: heard{whys: map[int]loop.Why{}}}
 	if len(p.faults) > 0 {
 		w.fired, w.nth = make([]bool, len(p.faults)), map[string]int{}
+	}
+	for _, m := range s.User.Messages {
+		if m.At > 0 {
+			w.queue.push(loop.Input{At: m.At, Kind: loop.Steer, Text: m.Text})
+		}
 	}
 	if c := s.User.Cancel; c != nil && c.Call == 0 {
 		w.queue.push(loop.Input{At: c.At, Kind: loop.Cancel})
@@ -142,12 +148,19 @@ func (w *World) forget(in *loop.Input) {
 	case in.Ref.Kind != loop.RefNone:
 		w.drop(in.Ref)
 	case in.Kind == loop.UserMessage:
-		w.queue.dropKind(in.Kind)
+		w.dropSaid(in)
 		w.waiting = nil
+	case in.Kind == loop.Steer:
+		w.dropSaid(in)
 	case in.Kind == loop.Cancel:
 		w.queue.dropKind(in.Kind)
 		w.bounded = w.bounded || in.Cause == loop.ByCeiling
 	}
+}
+
+// dropSaid drops a pending text of the user. Another one may be pending beside it.
+func (w *World) dropSaid(in *loop.Input) {
+	w.queue.dropFirst(func(e *loop.Input) bool { return e.Kind == in.Kind && e.At == in.At && e.Text == in.Text })
 }
 
 // drop drops every pending answer to ref, and the questions that would answer it.
@@ -177,19 +190,25 @@ func (w *World) carry(e *loop.Effect) {
 	}
 }
 
-// halt ends a run. If it was done and the user has another message, the world sends
-// that next.
+// halt ends a run. If the user has another message for such an end, the world sends it
+// next.
 func (w *World) halt(e *loop.Effect) {
 	w.outcomes = append(w.outcomes, *e.Outcome)
 	w.halted = true
 	w.waiting = nil // the run no longer waits for answers
-	if left := w.messages < len(w.user.Messages); !left || e.Outcome.Stop.EndState() != loop.Done {
-		w.over = left || !w.followUp(*e.Outcome)
+	for w.messages < len(w.user.Messages) && w.user.Messages[w.messages].At > 0 {
+		w.messages++
+	}
+	if w.messages == len(w.user.Messages) {
+		w.over = !w.followUp(*e.Outcome)
 		return
 	}
 	next := &w.user.Messages[w.messages]
+	if w.over = w.bounded || e.Outcome.Stop.EndState() != loop.Done && !next.AfterAny; w.over {
+		return
+	}
 	w.messages++
-	w.queue.push(loop.Input{At: w.now + next.After, Kind: loop.UserMessage, Text: next.Text})
+	w.queue.push(loop.Input{At: w.now + next.Wait, Kind: loop.UserMessage, Text: next.Text})
 }
 
 // Next returns the next input: the earlier of the world's next one and the

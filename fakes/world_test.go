@@ -47,7 +47,7 @@ func TestTheTickComesFirst(t *testing.T) {
 
 // After a good end comes the next message, after any other nothing.
 func TestFollowUps(t *testing.T) {
-	script := &Script{User: User{Messages: []UserMessage{{Text: "And the next one?"}, {Text: "Thanks.", After: 10 * sec}}}}
+	script := &Script{User: User{Messages: []UserMessage{{Text: "And the next one?"}, {Text: "Thanks.", Wait: 10 * sec}}}}
 	w := NewWorld(script, 1)
 	do(w, sec, halt(loop.StopDone))
 	first := loop.Input{At: sec, Kind: loop.UserMessage, Text: "And the next one?"}
@@ -181,7 +181,7 @@ func TestCeilingOfTime(t *testing.T) {
 	// Nobody runs away between two runs; a run that begins too late ends at once.
 	t.Run("a message after it", func(t *testing.T) {
 		script := model(Step{})
-		script.User.Messages = []UserMessage{{After: 30 * time.Hour}}
+		script.User.Messages = []UserMessage{{Wait: 30 * time.Hour}}
 		w := NewWorld(script, 1)
 		do(w, 0, halt(loop.StopDone))
 		in := next(t, w)

@@ -180,7 +180,10 @@ func (m *maker) user() {
 		return
 	}
 	for range m.below(3) {
-		u.Messages = append(u.Messages, fakes.UserMessage{Text: pick(m.dice, "And the next one?", "Thanks.", m.hostile()), After: m.moment()})
+		u.Messages = append(u.Messages, fakes.UserMessage{Text: pick(m.dice, "And the next one?", "Thanks.", m.hostile()), Wait: m.moment(), AfterAny: m.one(3)})
+		if m.one(4) {
+			u.Messages = append(u.Messages, fakes.UserMessage{Text: "One more thing.", At: 1 + m.moment()})
+		}
 	}
 	m.permissions()
 	if m.one(3) {

@@ -91,7 +91,7 @@ func scaled(c *Case, k scale) *Case {
 	u.Permissions = append(u.Permissions, fakes.PermissionAnswer{After: k.span(fakes.Span{}, fakes.DefaultToolLatency)})
 	u.Replies = append(u.Replies, fakes.Reply{Deny: true, After: k.span(fakes.Span{}, fakes.DefaultToolLatency)})
 	for i := range u.Messages {
-		u.Messages[i].After = k.of(u.Messages[i].After)
+		u.Messages[i].Wait, u.Messages[i].At = k.of(u.Messages[i].Wait), k.of(u.Messages[i].At)
 	}
 	if u.Cancel != nil {
 		u.Cancel.At = k.of(u.Cancel.At)

@@ -134,7 +134,7 @@ func (w *walk) merge() {
 	steps := reflect.ValueOf(w.Script).Elem().FieldByName("Model")
 	for i := 0; i+1 < steps.Len(); {
 		a, b := w.Script.Model[i], w.Script.Model[i+1]
-		if a.When != b.When || a.State != b.State {
+		if a.When != b.When || a.State != b.State || !reflect.DeepEqual(a.Result, b.Result) {
 			i++
 			continue
 		}

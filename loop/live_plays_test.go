@@ -68,7 +68,7 @@ func plays() map[string]play {
 					{ToolSpec: loop.ToolSpec{Name: "gone"}, IgnoresCancel: true, Answers: []fakes.Answer{{Hang: true}}},
 				},
 				Model: []fakes.Step{calls("deaf", "gone"), {Text: "Two did not answer."}, {Text: "Still not.", Latency: fakes.Span{Min: time.Minute}}},
-				User:  fakes.User{Messages: []fakes.UserMessage{{Text: "And now?", After: 5 * time.Second}}},
+				User:  fakes.User{Messages: []fakes.UserMessage{{Text: "And now?", Wait: 5 * time.Second}}},
 			},
 			config: loop.Default(),
 		},

@@ -266,5 +266,5 @@ func (s *stage) followUp(ctx context.Context, last loop.Outcome) (string, bool) 
 	}
 	next := s.script.User.Messages[s.messages]
 	s.messages++
-	return next.Text, pause(ctx, next.After) == nil
+	return next.Text, pause(ctx, next.Wait) == nil
 }

@@ -76,7 +76,7 @@ func (a *answerEntry) answer() fakes.Answer {
 }
 
 func (e *stepEntry) step() fakes.Step {
-	out := fakes.Step{When: fakes.When(e.When), Repeat: int(e.Repeat), State: e.State, Optional: e.Optional, Next: e.Next, Text: e.Text, Finish: e.Finish,
+	out := fakes.Step{When: fakes.When(e.When.word), Result: e.When.is(), Repeat: int(e.Repeat), State: e.State, Optional: e.Optional, Next: e.Next, Text: e.Text, Finish: e.Finish,
 		TokensIn: e.TokensIn, TokensOut: e.TokensOut, Cost: int64(e.CostUSD), Latency: fakes.Span(e.Latency),
 		Chunks: e.Chunks, FirstToken: e.FirstToken, FailForever: e.FailForever, Wire: fakes.Wire(e.Wire)}
 	for _, c := range e.Calls {
@@ -99,7 +99,7 @@ func (u *userEntry) user() fakes.User {
 		out.Replies = append(out.Replies, fakes.Reply{Text: r.Text, Deny: r.Answer == deny, Times: r.Times, After: fakes.Span(r.After), Hang: r.Hang})
 	}
 	for _, m := range u.Messages {
-		out.Messages = append(out.Messages, fakes.UserMessage(m))
+		out.Messages = append(out.Messages, fakes.UserMessage{Text: m.Text, At: m.At, Wait: m.Wait, AfterAny: m.After == afterAny})
 	}
 	if u.Cancel != nil {
 		out.Cancel = &fakes.CancelAt{At: u.Cancel.At, Call: u.Cancel.Call}

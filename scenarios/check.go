@@ -138,6 +138,7 @@ func (s *source) checkUser(f *scenarioFile) {
 		s.oneKey(at, "an entry of permissions", "answer", "hang")
 	}
 	s.checkReplies(f.User.Replies)
+	s.checkMessages(f.User.Messages)
 	if f.User.Cancel != nil {
 		s.oneKey("user.cancel", "cancel", "at", "call")
 	}
@@ -175,13 +176,27 @@ func (s *source) checkExpect(f *scenarioFile, cfg *loop.Config) {
 		s.checkEnd(fmt.Sprintf("expect[%d]", i), &runs[i], cfg)
 	}
 	if runs != nil {
-		s.checkRuns(runs, 1+len(f.User.Messages))
+		s.checkRuns(runs, f.User.Messages)
 	}
 }
 
-// checkRuns refuses expectations of runs that cannot happen: each message starts one
-// run, and no run follows one that did not end as DONE.
-func (s *source) checkRuns(runs []expectEntry, most int) {
+// checkMessages refuses a message during a run that is also a follow-up.
+func (s *source) checkMessages(messages []messageEntry) {
+	for i := range messages {
+		at := fmt.Sprintf("user.messages[%d]", i)
+		s.notBoth(at, "at", "after", "wait")
+		if s.has(at, "at") != "" && messages[i].At == 0 {
+			s.failAt(at+".at", "at must be later than the task", "the task is the message at 0s")
+		}
+	}
+}
+
+// checkRuns refuses expectations of runs that cannot happen: the task and each follow-up
+// message start one run, and no run follows one that did not end as the message after it
+// asks.
+func (s *source) checkRuns(runs []expectEntry, messages []messageEntry) {
+	messages = slices.DeleteFunc(slices.Clone(messages), func(m messageEntry) bool { return m.At > 0 })
+	most := 1 + len(messages)
 	if len(runs) == 0 {
 		s.failAt("expect", "expect must not be empty", "a list has one entry for each run; {} expects nothing")
 	}
@@ -195,8 +210,8 @@ func (s *source) checkRuns(runs []expectEntry, most int) {
 		if end == "" && runs[i].Stop != "" {
 			end = loop.Stop(runs[i].Stop).EndState()
 		}
-		if i < len(runs)-1 && end != "" && end != loop.Done {
-			s.failAt(at, fmt.Sprintf("run %d never begins: run %d ends as %s", i+2, i+1, end), "the user's next message comes only after DONE")
+		if i < len(runs)-1 && end != "" && end != loop.Done && i < len(messages) && messages[i].After != afterAny {
+			s.failAt(at, fmt.Sprintf("run %d never begins: run %d ends as %s", i+2, i+1, end), "the user's next message comes only after DONE, unless it has after: any")
 			return
 		}
 	}

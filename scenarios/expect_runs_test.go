@@ -15,7 +15,7 @@ import (
 // trips: 5 turns of 2 s and 4 calls of 200 ms, 10.8 s.
 const stuckLater = `tools: [{name: read, answers: [{result: same}]}]
 model: [{calls: [{read: {path: a}}]}, {text: one}, {calls: [{read: {path: b}}], repeat: forever}]
-user: {messages: [{text: and now?, after: 1m}]}
+user: {messages: [{text: and now?, wait: 1m}]}
 `
 
 func TestExpectOfEachRun(t *testing.T) {
@@ -124,7 +124,7 @@ func TestRunsAreWritten(t *testing.T) {
 	if d := cmp.Diff([]Expect{{EndState: loop.Done}, {}}, all[0].Runs); d != "" {
 		t.Error(d)
 	}
-	if all[0].Script.User.Messages[0].After != time.Minute {
+	if all[0].Script.User.Messages[0].Wait != time.Minute {
 		t.Error("the message comes at another time")
 	}
 }

@@ -159,7 +159,7 @@ type failureEntry struct {
 type stepEntry struct {
 	// When restricts the entry to requests that come right after an event. Such an
 	// entry takes precedence over entries without when.
-	When whenWord `yaml:"when"`
+	When whenEntry `yaml:"when"`
 	// Repeat is the number of requests that it answers, or forever; 1 by default.
 	Repeat repeat `yaml:"repeat"`
 	// State makes it an entry of that state. After the entries without a state, the
@@ -198,6 +198,25 @@ type stepEntry struct {
 	Wire stepWireWord `yaml:"wire"`
 }
 
+// A whenEntry is a word, or {result: …} with a condition on the last result.
+type whenEntry struct {
+	word   whenWord
+	result resultEntry
+}
+
+// A resultEntry is a condition on the last result that the model has read: contains,
+// matches, or path and is.
+type resultEntry struct {
+	// Contains is a text that the result contains.
+	Contains string `yaml:"contains"`
+	// Matches is a regular expression that the result matches.
+	Matches string `yaml:"matches"`
+	// Path leads to a field of a JSON result, such as job.state or items.0.id.
+	Path string `yaml:"path"`
+	// Is is the value of that field.
+	Is *jsonValue `yaml:"is"`
+}
+
 // A modelFailureEntry is how one try of a request fails. Without status and hang the
 // connection is lost.
 type modelFailureEntry struct {
@@ -225,7 +244,8 @@ type userEntry struct {
 	// Replies answer the loop's questions, one after another. Where none is left, the
 	// user does not go on.
 	Replies []replyEntry `yaml:"replies"`
-	// Messages are the user's next messages, each sent after the previous run was done.
+	// Messages are the user's next messages: follow-ups, each sent after the run before,
+	// and those that are said during a run.
 	Messages []messageEntry `yaml:"messages"`
 	// Cancel is when the user gives up.
 	Cancel *cancelEntry `yaml:"cancel"`
@@ -249,11 +269,17 @@ type permissionEntry struct {
 	Hang bool `yaml:"hang"`
 }
 
-// A messageEntry is a follow-up message, or its text alone.
+// A messageEntry is a further message, or its text alone.
 type messageEntry struct {
 	Text string `yaml:"text" jsonschema:"required"`
-	// After is how long the user waits before sending it.
-	After time.Duration `yaml:"after"`
+	// After is the end of the run before after which it is sent: done (the default), or
+	// any.
+	After afterWord `yaml:"after"`
+	// Wait is how long the user waits after that end.
+	Wait time.Duration `yaml:"wait"`
+	// At is the instant at which the user says it while a run is under way. The model
+	// reads it with its next request.
+	At time.Duration `yaml:"at"`
 }
 
 func (m *messageEntry) decode(s *source, n ast.Node, what string) {

@@ -269,7 +269,7 @@ model:
   - {text: two, tokens_in: 30, tokens_out: 3}
 user:
   permissions: [{tool: rm, answer: deny}]
-  messages: [{text: and now?, after: 5s}]
+  messages: [{text: and now?, wait: 5s}]
 `)
 	got := judged(s, "")
 	// read: 200 ms, 1 s of backoff, 200 ms. gone: 200 ms. The gate: 200 ms.

@@ -125,7 +125,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"more runs than messages", "expect:\n  end_state: DONE", "user: {messages: [more]}\nexpect:\n  - {turns: 1}\n  - {turns: 1}\n  - {turns: 1}",
 			`17:5: there is no run 3: the script has 2 (a run begins with the task, and with each of user.messages)`},
 		{"run after one that does not go well", "expect:\n  end_state: DONE", "user: {messages: [more]}\nexpect: [{stop: turn-limit}, {turns: 1}]",
-			`14:10: run 2 never begins: run 1 ends as BUDGET_EXCEEDED (the user's next message comes only after DONE)`},
+			`14:10: run 2 never begins: run 1 ends as BUDGET_EXCEEDED (the user's next message comes only after DONE, unless it has after: any)`},
 		{"event", "end_state: DONE", "events: {must_not: [abandonned]}", `14:23: there is no event "abandonned" (did you mean abandoned?)`},
 		{"condition", "{text: hello}", "{text: hello, when: veto}", `12:25: there is no when "veto" (did you mean vetoed?)`},
 		{"code", "{result: other}", "{error: Timeot}", `10:17: there is no error "Timeot" (did you mean Timeout?)`},

@@ -55,7 +55,7 @@ model:
 user:
   permissions: [{tool: read, when: {n: 1}, times: 1, answer: deny, text: no, after: 3s}, {hang: true}]
   replies: [{times: 2, answer: deny, text: no, after: 1s}, {times: 1, hang: true}, go on]
-  messages: [more, {text: thanks, after: 10s}]
+  messages: [more, {text: thanks, wait: 10s}]
   cancel: {call: 3}
 expect:
   end_state: CANCELLED
@@ -100,7 +100,7 @@ expect:
 			User: fakes.User{
 				Permissions: []fakes.PermissionAnswer{{Tool: "read", When: all[0].Script.User.Permissions[0].When, Times: 1, Deny: true, Text: "no", After: fakes.Span{Min: 3 * time.Second, Max: 3 * time.Second}}, {Hang: true}},
 				Replies:     []fakes.Reply{{Times: 2, Deny: true, Text: "no", After: fakes.Span{Min: time.Second, Max: time.Second}}, {Times: 1, Hang: true}, {Text: "go on"}},
-				Messages:    []fakes.UserMessage{{Text: "more"}, {Text: "thanks", After: 10 * time.Second}},
+				Messages:    []fakes.UserMessage{{Text: "more"}, {Text: "thanks", Wait: 10 * time.Second}},
 				Cancel:      &fakes.CancelAt{Call: 3},
 			}},
 		Expect: Expect{EndState: loop.WasCancelled, Stop: loop.StopCancelled, Turns: &Range{3, 5}, Time: &TimeRange{time.Second, time.Minute},

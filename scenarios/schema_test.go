@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/detect"
 	generator "github.com/invopop/jsonschema"
@@ -133,6 +134,10 @@ func schemaOf(t reflect.Type) *generator.Schema {
 		return &generator.Schema{Type: "object", MinProperties: ptr(uint64(1)), AdditionalProperties: weight}
 	case reflect.TypeFor[callEntry]():
 		return callSchema()
+	case reflect.TypeFor[whenEntry]():
+		return whenSchema()
+	case reflect.TypeFor[jsonValue]():
+		return &generator.Schema{}
 	case reflect.TypeFor[messageEntry]():
 		return messageSchema()
 	case reflect.TypeFor[replyEntry]():
@@ -164,10 +169,27 @@ func callSchema() *generator.Schema {
 	}}
 }
 
+// whenSchema is a word, or a condition on the last result.
+func whenSchema() *generator.Schema {
+	r := &generator.Reflector{FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, DoNotReference: true, ExpandedStruct: true, Mapper: schemaOf}
+	result := r.Reflect(&resultEntry{})
+	result.Version, result.ID = "", ""
+	one := func(required ...string) *generator.Schema { return &generator.Schema{Required: required} }
+	result.OneOf = []*generator.Schema{one("contains"), one("matches"), one("path", "is")}
+	keys := generator.NewProperties()
+	keys.Set(string(fakes.WhenResult), result)
+	return &generator.Schema{AnyOf: []*generator.Schema{
+		schemaOf(reflect.TypeFor[whenWord]()),
+		{Type: "object", Properties: keys, Required: []string{string(fakes.WhenResult)}, AdditionalProperties: generator.FalseSchema},
+	}}
+}
+
 func messageSchema() *generator.Schema {
 	keys := generator.NewProperties()
 	keys.Set("text", &generator.Schema{Type: "string"})
-	keys.Set("after", schemaOf(reflect.TypeFor[time.Duration]()))
+	keys.Set("after", schemaOf(reflect.TypeFor[afterWord]()))
+	keys.Set("wait", schemaOf(reflect.TypeFor[time.Duration]()))
+	keys.Set("at", schemaOf(reflect.TypeFor[time.Duration]()))
 	return &generator.Schema{AnyOf: []*generator.Schema{
 		{Type: "string"},
 		{Type: "object", Properties: keys, Required: []string{"text"}, AdditionalProperties: generator.FalseSchema},
@@ -201,6 +223,8 @@ func vocabulary(t reflect.Type) []string {
 		return words(planners())
 	case reflect.TypeFor[criticWord]():
 		return words(critics())
+	case reflect.TypeFor[afterWord]():
+		return []string{string(afterDone), string(afterAny)}
 	case reflect.TypeFor[allowWord]():
 		return []string{string(allow), string(deny)}
 	case reflect.TypeFor[endStateWord]():

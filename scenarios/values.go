@@ -83,6 +83,43 @@ func whens() []whenWord {
 
 func (w *whenWord) decode(s *source, n ast.Node, what string) { decodeWord(s, n, what, w, whens()) }
 
+func (w *whenEntry) decode(s *source, n ast.Node, what string) {
+	m, ok := n.(*ast.MappingNode)
+	if !ok {
+		w.word.decode(s, n, what)
+		return
+	}
+	w.word = whenWord(fakes.WhenResult)
+	if len(m.Values) != 1 || m.Values[0].Key.GetToken().Value != string(fakes.WhenResult) {
+		s.fail(n, what+" must be a word, or {result: …}", "such as nudged, or {result: {contains: running}}")
+		return
+	}
+	at := m.Values[0].Value
+	s.decode(at, reflectValue(&w.result), "result")
+	set := 0
+	for _, text := range []string{w.result.Contains, w.result.Matches, w.result.Path} {
+		if text != "" {
+			set++
+		}
+	}
+	switch {
+	case at.Type() != ast.MappingType:
+	case set != 1:
+		s.fail(at, "result needs exactly one of contains, matches and path", "such as {contains: running}, {matches: 'state: (queued|running)'} or {path: job.state, is: running}")
+	case (w.result.Path == "") != (w.result.Is == nil):
+		s.fail(at, "path and is go together", "such as {path: job.state, is: running}")
+	}
+}
+
+// is returns the condition as a script has it.
+func (w *whenEntry) is() fakes.ResultIs {
+	r := fakes.ResultIs{Contains: w.result.Contains, Matches: w.result.Matches, Path: w.result.Path}
+	if w.result.Is != nil {
+		r.Is = w.result.Is.value
+	}
+	return r
+}
+
 // The words for how a step or a failure looks on the wire.
 type (
 	stepWireWord    fakes.Wire
@@ -176,6 +213,24 @@ const (
 
 func (w *allowWord) decode(s *source, n ast.Node, what string) {
 	decodeWord(s, n, what, w, []allowWord{allow, deny})
+}
+
+// An afterWord says after which end of a run the user's next message is sent.
+type afterWord string
+
+const (
+	afterDone afterWord = "done"
+	afterAny  afterWord = "any"
+)
+
+func (w *afterWord) decode(s *source, n ast.Node, what string) {
+	if text, ok := s.text(n, what); ok {
+		if _, problem := parseDuration(text); problem == "" {
+			s.fail(n, fmt.Sprintf("%s must be %s or %s, not %s", what, afterDone, afterAny, text), "how long the user waits is wait: "+text)
+			return
+		}
+		decodeWord(s, n, what, w, []afterWord{afterDone, afterAny})
+	}
 }
 
 type goldenWord goldens.Mode
@@ -347,6 +402,17 @@ func (v *jsonValues) decode(s *source, n ast.Node, what string) {
 	d := json.NewDecoder(strings.NewReader(string(o)))
 	d.UseNumber() // a number stays as it is written
 	if err := d.Decode((*map[string]any)(v)); err != nil {
+		s.fail(n, fmt.Sprintf("%s cannot be written as JSON: %v", what, err), "")
+	}
+}
+
+// A jsonValue is any value, as JSON has it.
+type jsonValue struct{ value any }
+
+func (v *jsonValue) decode(s *source, n ast.Node, what string) {
+	d := json.NewDecoder(bytes.NewReader(s.appendJSON(nil, n)))
+	d.UseNumber() // a number stays as it is written
+	if err := d.Decode(&v.value); err != nil {
 		s.fail(n, fmt.Sprintf("%s cannot be written as JSON: %v", what, err), "")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -62,7 +63,7 @@ func TestWordsAreComplete(t *testing.T) {
 		{"../loop", "Stop", stops(), string(loop.StopRecordingEnded)},
 		{"../loop", "EndState", words(endStates()), string(loop.RecordingEnded)},
 		{"../loop", "Permission", words(permissions()), ""},
-		{"../fakes", "When", words(whens()), ""},
+		{"../fakes", "When", words(whens()), string(fakes.WhenResult)},
 	}
 	for _, tt := range tests {
 		for _, word := range constants(t, tt.dir, tt.typeName) {

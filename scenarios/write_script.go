@@ -124,11 +124,27 @@ func whenYAML(when map[string]any) (m mapping) {
 	return m
 }
 
+// resultYAML writes a condition on a result.
+func resultYAML(r *fakes.ResultIs) (m mapping) {
+	m.put("contains", r.Contains)
+	m.put("matches", r.Matches)
+	if m.put("path", r.Path); r.Path != "" {
+		if text, err := json.Marshal(r.Is); err == nil {
+			m.must("is", treeOf(text))
+		}
+	}
+	return m
+}
+
 func modelYAML(steps []fakes.Step) (out list) {
 	for i := range steps {
 		s := &steps[i]
 		var m mapping
-		m.put("when", string(s.When))
+		if s.When == fakes.WhenResult {
+			m.must("when", mapping{{string(s.When), resultYAML(&s.Result)}})
+		} else {
+			m.put("when", string(s.When))
+		}
 		m.put("state", s.State)
 		m.put("optional", s.Optional)
 		if s.Text != "" || len(s.Calls) == 0 {
@@ -233,7 +249,11 @@ func userYAML(u *fakes.User) (m mapping) {
 	}
 	for _, msg := range u.Messages {
 		e := mapping{{"text", msg.Text}}
-		e.put("after", duration(msg.After))
+		if msg.AfterAny {
+			e.must("after", string(afterAny))
+		}
+		e.put("wait", duration(msg.Wait))
+		e.put("at", duration(msg.At))
 		messages = append(messages, e)
 	}
 	m.put("permissions", permissions)

@@ -202,7 +202,9 @@ func look(history []loop.Message) fakes.Before {
 	}
 	for ; i >= 0 && history[i].Role == loop.ToolRole; i-- {
 		m := &history[i]
-		b.Results = true
+		if !b.Results {
+			b.Results, b.Result = true, m.Text
+		}
 		b.Denied = b.Denied || denied(m.Text)
 		b.Vetoed = b.Vetoed || vetoed(m.Text)
 		b.Failed = b.Failed || m.Failed || failedText(m.Text)

@@ -36,7 +36,7 @@ func twenty() *fakes.Script {
 			{Text: "I look.", Calls: []fakes.StepCall{read, read}, Repeat: 19, Chunks: 2, Latency: fakes.Span{Min: time.Second, Max: 3 * time.Second}},
 			{Text: "Done.", Repeat: 2},
 		},
-		User: fakes.User{Messages: []fakes.UserMessage{{Text: "and now?", After: time.Minute}}},
+		User: fakes.User{Messages: []fakes.UserMessage{{Text: "and now?", Wait: time.Minute}}},
 	}
 }
 

@@ -60,8 +60,14 @@ func User(s *fakes.Script) []string {
 	lines := []string{"asks: " + quote(s.Task)}
 	for _, m := range s.User.Messages {
 		line := "then, when that is done"
-		if m.After > 0 {
-			line += " and " + m.After.String() + " later"
+		switch {
+		case m.At > 0:
+			line = "at " + m.At.String() + ", if a run is under way"
+		case m.AfterAny:
+			line = "then, however that ends"
+		}
+		if m.Wait > 0 {
+			line += " and " + m.Wait.String() + " later"
 		}
 		lines = append(lines, line+": "+quote(m.Text))
 	}

@@ -2,6 +2,7 @@ package describe
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -17,6 +18,9 @@ func Model(steps []fakes.Step) []string {
 	for i := range steps {
 		s := &steps[i]
 		when := cmp.Or(conditions[s.When], "when "+string(s.When))
+		if s.When == fakes.WhenResult {
+			when = "right after " + result(&s.Result)
+		}
 		if s.State != "" {
 			when = "in the state " + text.Line(s.State) + times(max(0, s.Repeat))
 		} else if s.When == fakes.WhenAlways {
@@ -31,6 +35,18 @@ func Model(steps []fakes.Step) []string {
 		lines = append(lines, when+": "+step(s)+follows(s.Next))
 	}
 	return lines
+}
+
+// result names the results that fulfil a condition.
+func result(r *fakes.ResultIs) string {
+	switch {
+	case r.Contains != "":
+		return "a result with " + text.Quote(r.Contains, 60)
+	case r.Matches != "":
+		return "a result that matches " + text.Quote(r.Matches, 60)
+	}
+	is, _ := json.Marshal(r.Is) // a loaded script has only values of JSON
+	return "a result whose " + text.Line(r.Path) + " is " + text.Clip(text.Line(string(is)), 60)
 }
 
 // follows names the states that may come next, each with its share in percent.
