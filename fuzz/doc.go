@@ -41,6 +41,9 @@
 // blocked: denied, vetoed, refused and unknown calls never execute, and every result
 // matches its tries.
 //
+// at-most-once: for one decision of the model, nothing runs again once a tool with
+// idempotent: false may have taken effect. It counts the effects of each call.
+//
 // bounds: no run exceeds the time, turns, calls, calls per turn, tries, tokens and
 // cost of its config, no call its retries, and no request its own. Plain sums over
 // the trace check it.

@@ -54,6 +54,7 @@ func (m *maker) config(o Options) {
 	if !m.mild && m.one(2) {
 		m.detectors()
 	}
+	m.Config.Policy.Fallbacks = m.Config.Policy.Fallbacks || !m.mild && !m.plain && m.one(2)
 	if m.Config.Validate() != nil {
 		m.Config = base
 	}

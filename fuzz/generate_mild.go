@@ -69,15 +69,18 @@ func (m *maker) spendTime(d time.Duration) bool {
 
 // mildFault makes the first tries of a call fail, at most as often as the config
 // retries it.
-func (m *maker) mildFault(a *fakes.Answer) {
+func (m *maker) mildFault(t *fakes.Tool, a *fakes.Answer) {
 	r := &m.Config.Retry
 	if len(r.Codes) == 0 || r.Base > 2*time.Second {
 		return
 	}
 	for range m.below(min(r.Max, 2) + 1) {
 		code := pick(m.dice, r.Codes...)
-		if code == loop.Timeout && !r.Timeouts {
+		if code == loop.Timeout && !r.Timeouts || code == loop.ConnectionLost && t.Idempotent != loop.Idempotent {
 			continue
+		}
+		if t.Idempotent == loop.NotIdempotent && code != loop.RateLimited && code != loop.NotSent {
+			continue // it may have taken effect, and is not tried again
 		}
 		if m.spendTime(40 * (200*time.Millisecond + longest(r.Base, len(a.Failures)+1))) {
 			a.Failures = append(a.Failures, fakes.Failure{Error: code, Text: "503"})
@@ -86,10 +89,10 @@ func (m *maker) mildFault(a *fakes.Answer) {
 }
 
 // mildDelay makes an answer late, or lets its first try hang.
-func (m *maker) mildDelay(a *fakes.Answer) {
+func (m *maker) mildDelay(t *fakes.Tool, a *fakes.Answer) {
 	r, limit := &m.Config.Retry, m.Config.Time.Tool
 	heard := m.Config.Time.Grace > 0 // else the try is abandoned at once, and only idempotent calls are tried again
-	if limit > 0 && heard && len(a.Failures) < r.Max && r.Timeouts && slices.Contains(r.Codes, loop.Timeout) && m.one(2) && m.spendHang() {
+	if limit > 0 && heard && t.Idempotent != loop.NotIdempotent && len(a.Failures) < r.Max && r.Timeouts && slices.Contains(r.Codes, loop.Timeout) && m.one(2) && m.spendHang() {
 		a.Failures = append(a.Failures, fakes.Failure{Hang: true})
 		return
 	}

@@ -106,10 +106,10 @@ func (m *maker) answer(t *fakes.Tool) fakes.Answer {
 		m.payload(&a)
 	}
 	if m.has(ToolFault) && m.one(2) {
-		m.fault(&a)
+		m.fault(t, &a)
 	}
 	if m.has(ToolHang) {
-		m.delay(&a)
+		m.delay(t, &a)
 	}
 	if !m.plain && m.one(6) {
 		a.TokensIn, a.TokensOut, a.Cost, a.Used = int64(10*m.below(4)), int64(5*m.below(3)), int64(500*m.below(5)), m.below(3)
@@ -155,9 +155,9 @@ func (m *maker) payload(a *fakes.Answer) {
 }
 
 // fault makes the first tries of an answer fail, or every try.
-func (m *maker) fault(a *fakes.Answer) {
+func (m *maker) fault(t *fakes.Tool, a *fakes.Answer) {
 	if m.mild {
-		m.mildFault(a)
+		m.mildFault(t, a)
 		return
 	}
 	for range m.below(4) {
@@ -175,14 +175,14 @@ func (m *maker) fault(a *fakes.Answer) {
 
 func (m *maker) code() loop.Code {
 	return pick(m.dice, loop.Timeout, loop.RateLimited, loop.RetryableServer, loop.RetryableServer, loop.InvalidInput, loop.NotFound, loop.NotFound,
-		loop.Unauthorized, loop.Forbidden, loop.ToolBug, loop.OutputSchemaMismatch, loop.NoResults, loop.Cancelled)
+		loop.Unauthorized, loop.Forbidden, loop.ToolBug, loop.OutputSchemaMismatch, loop.NoResults, loop.Cancelled, loop.ConnectionLost, loop.NotSent)
 }
 
 // delay makes an answer late, or makes it hang.
-func (m *maker) delay(a *fakes.Answer) {
+func (m *maker) delay(t *fakes.Tool, a *fakes.Answer) {
 	switch {
 	case m.mild:
-		m.mildDelay(a)
+		m.mildDelay(t, a)
 	case m.one(5):
 		*a = fakes.Answer{Hang: true}
 	case m.one(3):

@@ -23,6 +23,7 @@ const (
 	OneResult  Invariant = "one-result"
 	AfterStop  Invariant = "after-stop"
 	Blocked    Invariant = "blocked"
+	AtMostOnce Invariant = "at-most-once"
 	Payloads   Invariant = "payloads"
 	SameTrace  Invariant = "same-trace"
 	RoundTrip  Invariant = "round-trip"
@@ -57,6 +58,7 @@ var checkers = []checker{
 	{OneResult, checkOneResult},
 	{AfterStop, checkAfterStop},
 	{Blocked, checkBlocked},
+	{AtMostOnce, checkOnce},
 	{Bounds, checkBounds},
 	{Payloads, checkPayloads},
 	{Breaker, checkBreaker},

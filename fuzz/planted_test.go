@@ -56,6 +56,8 @@ var plantedBugs = []planted{
 	{"a repetition in time must be sooner", "detect/count.go", "later-sooner <= w.Within", "later-sooner < w.Within"},
 	{"within counts from the first repetition", "detect/count.go", "first, lastTurn, lastAt = false, s.turn, s.at", "first, lastTurn = false, s.turn"},
 	{"a tool that waits is counted", "detect/watcher.go", "len(w.Tools.Only) == 0 && c.Waits ||", ""},
+	{"a payment is retried after a failure of the server", "batch.go", "\tcase NotSent, RateLimited,", "\tcase NotSent, RateLimited, RetryableServer,"},
+	{"a payment that may have been made goes to the fallback", "contracts.go", "!once && m.mayFallBack(c)", "m.mayFallBack(c)"},
 	{"a failed call resets the error count", "batch.go", "if failed == considered || failed > 0 &&", "if failed == considered && considered > 1 || failed > 0 &&"},
 }
 

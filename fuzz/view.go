@@ -58,10 +58,12 @@ type callView struct {
 }
 
 type tryView struct {
-	rec  int
-	at   time.Duration
-	try  int
-	name string
+	rec       int
+	at        time.Duration
+	try       int
+	name      string
+	cancelled bool        // before its result
+	result    *loop.Input // nil if it has none
 }
 
 type putView struct {
@@ -133,6 +135,9 @@ func (r *reading) input(i int, in *loop.Input) {
 		if c := r.call(in.Ref.N); c != nil {
 			c.last = in
 		}
+		if t := r.try(in.Ref); t != nil {
+			t.result = in
+		}
 	}
 }
 
@@ -156,6 +161,15 @@ func (r *reading) call(n int) *callView {
 		return nil
 	}
 	return r.calls[n-1]
+}
+
+// try returns the try with that reference, or nil if it has not started.
+func (r *reading) try(ref loop.Ref) *tryView {
+	c := r.call(ref.N)
+	if c == nil || ref.Kind != loop.RefCall || len(c.tries) == 0 || c.tries[len(c.tries)-1].try != ref.Try {
+		return nil
+	}
+	return &c.tries[len(c.tries)-1]
 }
 
 // planned returns the call with that number. If it is the next number, the call
@@ -188,7 +202,11 @@ func (r *reading) effect(i int, at time.Duration, e *loop.Effect) {
 		r.run.asked = true
 	case loop.CallTool:
 		if c := r.planned(e.Ref.N); c != nil {
-			c.tries = append(c.tries, tryView{i, at, e.Ref.Try, e.Name})
+			c.tries = append(c.tries, tryView{rec: i, at: at, try: e.Ref.Try, name: e.Name})
+		}
+	case loop.CancelTool:
+		if t := r.try(e.Ref); t != nil {
+			t.cancelled = true
 		}
 	case loop.Put:
 		if e.Ref.Kind != loop.RefCall {

@@ -295,8 +295,24 @@ func (m *Machine) mayRetry(c *call) bool {
 	if c.spec.Retries != 0 {
 		limit = max(0, c.spec.Retries)
 	}
-	return !m.draining && c.try-c.tried <= limit && slices.Contains(r.Codes, c.code) &&
-		(!c.timedOut || r.Timeouts) && (!c.abandoned || c.spec.Idempotent == Idempotent)
+	code := c.code
+	if (code == ConnectionLost || code == NotSent) && !slices.Contains(r.Codes, code) {
+		code = RetryableServer
+	}
+	lost := c.abandoned || c.code == ConnectionLost
+	return !m.draining && c.try-c.tried <= limit && slices.Contains(r.Codes, code) &&
+		(!c.timedOut || r.Timeouts) && (!lost || c.spec.Idempotent == Idempotent)
+}
+
+// mayHaveActed reports whether a failed try may have taken effect. It has not if the
+// request was never sent, or if the tool refused it; a tool that was cancelled may say
+// anything.
+func (c *call) mayHaveActed() bool {
+	switch c.code {
+	case NotSent, RateLimited, InvalidInput, NotFound, Unauthorized, Forbidden:
+		return false
+	}
+	return true
 }
 
 // callTimer handles the first call in request order whose timer is due.

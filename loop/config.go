@@ -189,7 +189,9 @@ type Retry struct {
 	// Timeouts allows a retry after a try that ran out of time, unless the tool is
 	// [NotIdempotent]. After an abandoned try it must be [Idempotent].
 	Timeouts bool `yaml:"timeouts"`
-	// Codes lists the codes that are retried.
+	// Codes lists the codes that are retried; RetryableServer stands for
+	// [ConnectionLost] and [NotSent] too. A call of a [NotIdempotent] tool is
+	// retried only after a try that took no effect.
 	Codes []Code `yaml:"codes"`
 }
 

@@ -371,13 +371,11 @@ func (m *Machine) resolve(c *call) Resolution {
 // whatFailed returns the row and the columns of the policy table for a call.
 func (m *Machine) whatFailed(c *call) Failing {
 	p := &m.cfg.Policy
-	// Neither a resumed session nor one that cancelled the try knows whether the call
-	// took effect.
-	lost := c.why == Executed && (c.code == Cancelled || c.timedOut) && c.spec.Idempotent == NotIdempotent
+	once := c.why == Executed && c.spec.Idempotent == NotIdempotent && c.mayHaveActed()
 	return Failing{
 		Code:        c.code,
-		RetriesLeft: c.why == Executed && !lost && m.mayRetry(c),
-		Fallback:    !lost && m.mayFallBack(c),
+		RetriesLeft: c.why == Executed && !once && m.mayRetry(c),
+		Fallback:    !once && m.mayFallBack(c),
 		Missing:     p.AskMissing && len(c.missing) > 0,
 	}
 }

@@ -240,8 +240,9 @@
 //   - Stops: a transient failure of a tool from costing the model a turn.
 //   - Counts: tries of one call.
 //   - Resets: with each call, and when its fallback takes over.
-//   - Must not fire: on an error that a retry cannot mend, such as NotFound, or
-//     on an abandoned try of a tool that is not [Idempotent].
+//   - Must not fire: on an error that a retry cannot mend, such as NotFound, on
+//     an abandoned try or a lost connection of a tool that is not [Idempotent], or
+//     on a try of a [NotIdempotent] tool that may have taken effect.
 //
 // Try timeout (time.tool) and time.grace:
 //   - Stops: a tool that hangs, and one that ignores its cancel.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -285,7 +286,26 @@ func toolFailure(ctx context.Context, err error) (code Code, text string) {
 	case late:
 		return Timeout, err.Error()
 	}
-	return ToolBug, err.Error()
+	return networkFailure(err), err.Error()
+}
+
+// networkFailure returns the code of an error that has no code of its own: it tells
+// what was never sent from what may have arrived.
+func networkFailure(err error) Code {
+	var op *net.OpError
+	var dns *net.DNSError
+	var network net.Error
+	switch {
+	case errors.As(err, &op) && op.Op == "dial", errors.As(err, &dns):
+		return NotSent
+	case errors.As(err, &network) && network.Timeout():
+		return Timeout
+	case op != nil, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		return ConnectionLost
+	case network != nil && errors.Is(err, io.EOF): // a *url.Error: the server hung up instead of answering
+		return ConnectionLost
+	}
+	return ToolBug
 }
 
 // close closes what is answered or given up: nothing that comes for it counts

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
+	"net/url"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -211,6 +214,15 @@ func TestLiveToolErrors(t *testing.T) {
 		{errors.New("index out of step"), loop.ToolBug, "index out of step"},
 		{context.DeadlineExceeded, loop.Timeout, "context deadline exceeded"}, // its own: nobody cancelled it
 		{context.Canceled, loop.ToolBug, "context canceled"},
+		{&url.Error{Op: "Post", URL: "http://x", Err: &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}},
+			loop.NotSent, `Post "http://x": dial tcp: connection refused`},
+		{&net.DNSError{Err: "no such host", Name: "x", IsNotFound: true}, loop.NotSent, "lookup x: no such host"},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}, loop.NotSent, "dial tcp: i/o timeout"}, // no connection, no request
+		{&net.OpError{Op: "read", Net: "tcp", Err: errors.New("connection reset by peer")}, loop.ConnectionLost, "read tcp: connection reset by peer"},
+		{&net.OpError{Op: "read", Net: "tcp", Err: os.ErrDeadlineExceeded}, loop.Timeout, "read tcp: i/o timeout"},
+		{&url.Error{Op: "Post", URL: "http://x", Err: io.EOF}, loop.ConnectionLost, `Post "http://x": EOF`},
+		{fmt.Errorf("read the answer: %w", io.ErrUnexpectedEOF), loop.ConnectionLost, "read the answer: unexpected EOF"},
+		{io.EOF, loop.ToolBug, "EOF"}, // of any file
 		{none, loop.ToolBug, "panic: runtime error: invalid memory address or nil pointer dereference"},
 	}
 	for _, tt := range tests {

@@ -141,9 +141,10 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestRetryCodes: by default only transient failures are retried.
+// TestRetryCodes: by default only transient failures are retried, and of them not a
+// lost connection, after which nobody knows whether the call took effect.
 func TestRetryCodes(t *testing.T) {
-	transient := []Code{Timeout, RateLimited, RetryableServer}
+	transient := []Code{Timeout, RateLimited, RetryableServer, NotSent}
 	for _, code := range append(Codes(), "Nonsense") {
 		cfg := Off()
 		cfg.Retry.Max = 1

@@ -65,16 +65,18 @@ type Idempotence string
 
 // The three values. The zero value means unknown.
 const (
-	// IdempotenceUnset: an abandoned try is not retried. A resumed session runs a
-	// call without a result again.
+	// IdempotenceUnset: a try that was abandoned or ended as [ConnectionLost] is not
+	// retried. A resumed session runs a call without a result again.
 	IdempotenceUnset Idempotence = ""
-	// Idempotent: an abandoned try may be retried, and a resumed session runs a
-	// call without a result again.
+	// Idempotent: such tries may be retried too, and a resumed session runs a call
+	// without a result again.
 	Idempotent Idempotence = "true"
-	// NotIdempotent: a try that timed out is not retried, whether the tool
-	// acknowledged the cancel or was abandoned. A resumed session never runs the
-	// call again, but ends it with [Cancelled]. After neither does the fallback
-	// run. See [github.com/agentbench-go/agentbench/loop/session].
+	// NotIdempotent: a try that may have taken effect is not retried, and no
+	// fallback runs after it. That is every failed try, unless it ended by itself
+	// and its code says that the tool did nothing: [NotSent], [RateLimited],
+	// [InvalidInput], [NotFound], [Unauthorized] or [Forbidden]. A resumed session
+	// never runs the call again, but ends it with [Cancelled]. See
+	// [github.com/agentbench-go/agentbench/loop/session].
 	NotIdempotent Idempotence = "false"
 )
 

@@ -141,7 +141,7 @@ func Observe(tool string, code Code, text string) Observation {
 		o.Affordances = append(o.Affordances, "change_the_query")
 	case code.Failed():
 		o.Summary = fmt.Sprintf("%s failed (%s): %s", tool, code, capText(text, maxSummary))
-		if code == Timeout || code == RateLimited || code == RetryableServer {
+		if code == Timeout || code == RateLimited || code == RetryableServer || code == ConnectionLost || code == NotSent {
 			o.Affordances = append(o.Affordances, "retry_later")
 		}
 		return o

@@ -27,6 +27,7 @@ type Failing struct {
 //	code                                  retries left  fallback  missing  else
 //	None, NoResults                       model         model     model    model
 //	Timeout, RateLimited, RetryableServer retry         fallback  stop     stop
+//	ConnectionLost, NotSent               retry         fallback  stop     stop
 //	InvalidInput                          stop          stop      ask      stop
 //	NotFound                              model         fallback  ask      model
 //	OutputSchemaMismatch, ToolBug         stop          fallback  stop     stop
@@ -39,7 +40,7 @@ func (f Failing) Resolve() Resolution {
 	switch f.Code {
 	case None, NoResults:
 		return ResolveModel
-	case Timeout, RateLimited, RetryableServer:
+	case Timeout, RateLimited, RetryableServer, ConnectionLost, NotSent:
 		if f.RetriesLeft {
 			return ResolveRetry
 		}

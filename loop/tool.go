@@ -28,16 +28,19 @@ type Tool interface {
 	//
 	// The text is the result. After an error the model reads the error's text
 	// instead. A [*ToolError] says how the call failed. The error of the
-	// cancelled ctx counts as [Cancelled], a [context.DeadlineExceeded] from
-	// elsewhere as [Timeout], and any other error or panic as [ToolBug].
+	// cancelled ctx counts as [Cancelled], and a [context.DeadlineExceeded] from
+	// elsewhere as [Timeout]. Of the errors of package net, one of dialling counts
+	// as [NotSent] and any other as [ConnectionLost], as does an
+	// [io.ErrUnexpectedEOF]. Any other error or panic counts as [ToolBug].
 	//
 	// A tool that runs another loop, for example by [RunLive] with this ctx, must
 	// pass the outcome to [RollUp].
 	Call(ctx context.Context, args string) (string, error)
 }
 
-// A Code says how a call ended. There are eleven codes for results and errors, and
-// Cancelled.
+// A Code says how a call ended. There are thirteen codes for results and errors, and
+// Cancelled. [ConnectionLost] and [NotSent] are kinds of RetryableServer: wherever
+// that one is retried, so are they, as far as the tool's [Idempotence] allows.
 type Code string
 
 // The codes.
@@ -53,13 +56,15 @@ const (
 	ToolBug              Code = "ToolBug"              // the tool crashed
 	OutputSchemaMismatch Code = "OutputSchemaMismatch" // the result does not match its schema
 	NoResults            Code = "NoResults"            // nothing found, which is not an error
+	ConnectionLost       Code = "ConnectionLost"       // the connection broke once the request was sent, so the call may have taken effect
+	NotSent              Code = "NotSent"              // the request was never sent, so the call took no effect: connection refused, unknown host
 	Cancelled            Code = "Cancelled"            // the try was cancelled
 )
 
 // Codes returns every code, in the order above.
 func Codes() []Code {
 	return []Code{None, Timeout, RateLimited, RetryableServer, InvalidInput, NotFound, Unauthorized,
-		Forbidden, ToolBug, OutputSchemaMismatch, NoResults, Cancelled}
+		Forbidden, ToolBug, OutputSchemaMismatch, NoResults, ConnectionLost, NotSent, Cancelled}
 }
 
 // Failed reports whether the code is an error. NoResults is not.

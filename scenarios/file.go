@@ -74,8 +74,10 @@ type toolEntry struct {
 	// default), once per batch, or for each call.
 	Permission permissionWord `yaml:"permission"`
 	// Idempotent says whether running a call twice does the same as running it
-	// once. true: an abandoned try may be retried. false: a try that timed out is
-	// not retried, and a resumed session never runs the call again.
+	// once. true: any try may be retried. false: a try that may have taken effect
+	// (a timeout, a lost connection, a failure of the server) is not retried, and a
+	// resumed session never runs the call again. Unset: a try that was abandoned or
+	// lost its connection is not retried.
 	Idempotent *bool `yaml:"idempotent"`
 	// Waits says that it sleeps, or polls with a delay. Repetition rules leave it out
 	// unless their tools.only names it.

@@ -100,17 +100,17 @@ func (b *book) toolRetry(c *call, n int) retry {
 		return retry{}
 	}
 	var r retry
-	transient := slices.Contains(cfg.Codes, loop.Timeout)
+	transient := b.retriesCode(loop.Timeout)
 	switch {
 	case b.timedOut(t):
 		r.may = transient && cfg.Timeouts && (!t.abandoned || t.spec.Idempotent == loop.Idempotent) && !b.lost(t, loop.Timeout)
 		r.must = r.may
 	case t.in != nil:
 		_, code := b.result(t)
-		r.may = code.Failed() && slices.Contains(cfg.Codes, code) && !b.lost(t, code)
+		r.may = code.Failed() && b.retriesCode(code) && !b.lost(t, code) && (code != loop.ConnectionLost || t.spec.Idempotent == loop.Idempotent)
 		r.must = r.may && (code != loop.Timeout || cfg.Timeouts)
-		if b.cfg.Policy.OnFailure == loop.FailureTable && code != loop.Timeout && code != loop.RateLimited && code != loop.RetryableServer {
-			return retry{} // the table retries only these three
+		if b.cfg.Policy.OnFailure == loop.FailureTable && !slices.Contains(passing, code) {
+			return retry{} // the table retries only these
 		}
 	}
 	before := time.Duration(-1)
@@ -240,16 +240,29 @@ func (b *book) replaceable(t *try) bool {
 		return false
 	}
 	if b.cfg.Policy.OnFailure == loop.FailureTable {
-		return slices.Contains([]loop.Code{loop.Timeout, loop.RateLimited, loop.RetryableServer, loop.OutputSchemaMismatch, loop.ToolBug, loop.NotFound}, code)
+		return slices.Contains(passing, code) || slices.Contains([]loop.Code{loop.OutputSchemaMismatch, loop.ToolBug, loop.NotFound}, code)
 	}
 	return code.Failed() && code != loop.InvalidInput
 }
 
-// lost reports whether a try of a tool that is not idempotent was cancelled, by its
-// own timeout or with the process, so that it may have taken effect. Then nothing may
-// run it again.
+// passing lists the codes of failures that may pass.
+var passing = []loop.Code{loop.Timeout, loop.RateLimited, loop.RetryableServer, loop.ConnectionLost, loop.NotSent}
+
+// harmless lists the codes that say that the call took no effect.
+var harmless = []loop.Code{loop.NotSent, loop.RateLimited, loop.InvalidInput, loop.NotFound, loop.Unauthorized, loop.Forbidden}
+
+// retriesCode reports whether the config retries a code. RetryableServer in its list
+// stands for the two codes of connections too.
+func (b *book) retriesCode(code loop.Code) bool {
+	list := b.cfg.Retry.Codes
+	return slices.Contains(list, code) ||
+		(code == loop.ConnectionLost || code == loop.NotSent) && slices.Contains(list, loop.RetryableServer)
+}
+
+// lost reports whether a try of a tool that is not idempotent may have taken effect: it
+// was cancelled, or its code does not deny it. Then nothing may run the call again.
 func (b *book) lost(t *try, code loop.Code) bool {
-	return (code == loop.Cancelled || b.timedOut(t)) && t.spec.Idempotent == loop.NotIdempotent
+	return t.spec.Idempotent == loop.NotIdempotent && (b.timedOut(t) || !slices.Contains(harmless, code))
 }
 
 // result returns the text of a try, repaired for the tool's schema, and its code.
