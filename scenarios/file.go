@@ -21,6 +21,9 @@ type scenarioFile struct {
 	Label labelWord `yaml:"label" jsonschema:"required"`
 	// Source is the public report or document that the scenario comes from.
 	Source string `yaml:"source"`
+	// HeldBack says that no setting is chosen by looking at the scenario. It is kept to
+	// check choices that were made on others.
+	HeldBack bool `yaml:"held_back"`
 	// Variant is the safety config that the scenario is meant for: a preset, or the
 	// path of a file in the project, relative to this one. The default is hpd-agent.
 	Variant string `yaml:"variant"`

@@ -192,7 +192,7 @@ func (l *loader) scenario(s *source, suite string) {
 	s.decode(s.root, reflectValue(&file), "a scenario")
 	s.check(&file)
 	sc := &Scenario{Suite: suite, Name: file.Name, Description: file.Description, Label: Label(file.Label),
-		Source: file.Source, Script: file.script(), Expect: file.Expect.session.expect(), Runs: file.Expect.eachRun(), Golden: s.golden(file.Golden),
+		Source: file.Source, HeldBack: file.HeldBack, Script: file.script(), Expect: file.Expect.session.expect(), Runs: file.Expect.eachRun(), Golden: s.golden(file.Golden),
 		content: s.content, File: s.file, Line: position(find(s.root, "name")).Line}
 	sc.Script.Name = sc.ID()
 	if file.Cassette != "" {

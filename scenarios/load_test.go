@@ -22,6 +22,7 @@ name: all-keys
 description: every key once
 label: runaway
 source: https://example.org/1
+held_back: true
 variant: none
 config: {limits: {turns: 9, cost_usd: 0.5}, model_retry: {statuses: [429, 5xx]}}
 task: |
@@ -76,7 +77,7 @@ expect:
 	cfg := base.Config
 	cfg.Limits.Turns, cfg.Limits.CostUSD = 9, 0.5
 	empty := ""
-	want := &Scenario{Suite: "suite", Name: "all-keys", Description: "every key once", Label: Runaway, Source: "https://example.org/1",
+	want := &Scenario{Suite: "suite", Name: "all-keys", Description: "every key once", Label: Runaway, Source: "https://example.org/1", HeldBack: true,
 		Variant: base, Config: cfg, File: filepath.ToSlash(file), Line: 2,
 		Script: fakes.Script{Name: "suite/all-keys", Task: "Do\nit\n",
 			Tools: []fakes.Tool{{

@@ -18,8 +18,8 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v", s.ID(), err)
 			continue
 		}
-		if got.Suite != "suite" || got.Name != s.Name || cmp.Diff(s.Config, got.Config) != "" {
-			t.Errorf("%s: %s has another config: %s", s.ID(), got.ID(), cmp.Diff(s.Config, got.Config))
+		if got.Suite != "suite" || got.Name != s.Name || got.HeldBack != s.HeldBack || cmp.Diff(s.Config, got.Config) != "" {
+			t.Errorf("%s: %s has another name, mark or config: %s", s.ID(), got.ID(), cmp.Diff(s.Config, got.Config))
 		}
 		if diff := cmp.Diff(s.Script.Faults, got.Script.Faults); diff != "" {
 			t.Errorf("%s has other faults: %s", s.ID(), diff)

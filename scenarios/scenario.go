@@ -16,6 +16,7 @@ type Scenario struct {
 	Description string // one sentence: the failure that it shows
 	Label       Label
 	Source      string         // the public report or document it comes from, "" = none
+	HeldBack    bool           // no setting is chosen by looking at it; it checks choices made on others
 	Variant     Variant        // the safety config it is meant for
 	Config      loop.Config    // the config of Variant with the scenario's own changes
 	Script      fakes.Script   // its Name is the scenario's ID, so that its draws are its own

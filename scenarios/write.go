@@ -23,6 +23,7 @@ func (s *Scenario) YAML(comment string) []byte {
 	m.must("description", s.Description)
 	m.must("label", word(s.Label))
 	m.put("source", s.Source)
+	m.put("held_back", s.HeldBack)
 	m.must("variant", word("none"))
 	m.put("config", configYAML(s.Config))
 	m.must("task", s.Script.Task)

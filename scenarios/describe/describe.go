@@ -24,6 +24,9 @@ func Scenario(b *strings.Builder, s *scenarios.Scenario) {
 	if s.Source != "" {
 		fmt.Fprintf(b, "source: %s\n", text.Line(s.Source))
 	}
+	if s.HeldBack {
+		b.WriteString("held back: no setting is chosen by looking at it\n")
+	}
 	Section(b, "The user", User(&s.Script))
 	Section(b, "The tools", Tools(s.Script.Tools))
 	if s.Cassette != "" {

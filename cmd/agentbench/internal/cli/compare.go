@@ -157,8 +157,8 @@ func (f *compareFlags) compareFiles(cmd *cobra.Command, paths []string) error {
 			return misuse("make results of the scenarios first: agentbench compare … -o results.jsonl", "%s is not a results file, but others are", path)
 		}
 	}
-	if len(f.suites) > 0 || f.filter != "" {
-		return misuse("select when you make the results", "--suite and --filter select scenarios, not results")
+	if len(f.suites) > 0 || f.filter != "" || f.heldBack != withHeldBack {
+		return misuse("select when you make the results", "--suite, --filter and --held-back select scenarios, not results")
 	}
 	return f.reportFiles(cmd, paths, f.variants)
 }

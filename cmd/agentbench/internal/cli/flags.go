@@ -216,7 +216,31 @@ func asArgument(f *pflag.Flag) bool {
 type selectFlags struct {
 	suites    []string
 	filter    string
+	heldBack  heldBack
 	scenarios []string // paths to use if no argument names any
+}
+
+// heldBack says what happens to the scenarios that are held back. The zero value
+// selects them like the others.
+type heldBack string
+
+const (
+	withHeldBack    heldBack = "with"
+	withoutHeldBack heldBack = "without"
+	onlyHeldBack    heldBack = "only"
+)
+
+// of returns the scenarios that it selects.
+func (h heldBack) of(all []*scenarios.Scenario) []*scenarios.Scenario {
+	return slices.DeleteFunc(all, func(s *scenarios.Scenario) bool {
+		return h == withoutHeldBack && s.HeldBack || h == onlyHeldBack && !s.HeldBack
+	})
+}
+
+// addHeldBack adds the flag that chooses scenarios by whether they are held back.
+func (f *selectFlags) addHeldBack(cmd *cobra.Command) {
+	f.heldBack = withHeldBack
+	addChoice(cmd, &f.heldBack, "held-back", "the scenarios that are held back (no setting is chosen on them): with, without or only", withHeldBack, withoutHeldBack, onlyHeldBack)
 }
 
 func (f *selectFlags) add(cmd *cobra.Command) {
@@ -241,12 +265,14 @@ func (f *selectFlags) load(paths []string) ([]*scenarios.Scenario, error) {
 		return nil, badInput(err)
 	}
 	chosen, err := scenarios.Select(all, f.suites, f.filter)
-	return chosen, badInput(err)
+	return f.heldBack.of(chosen), badInput(err)
 }
 
 // nothingSelected returns the error for an empty selection.
 func (f *selectFlags) nothingSelected(paths []string) error {
 	switch {
+	case f.heldBack != withHeldBack:
+		return misuse("--allow-empty lets an empty selection pass", "no scenario is selected with --held-back %s", f.heldBack)
 	case f.filter != "":
 		return misuse("agentbench list scenarios shows the names; --allow-empty lets an empty selection pass", "no scenario matches --filter %s", shellWords([]string{f.filter}))
 	case len(f.suites) > 0 || len(paths) == 0:

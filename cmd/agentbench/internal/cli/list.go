@@ -90,6 +90,7 @@ func newListScenarios() *cobra.Command {
 		},
 	}
 	chosen.add(cmd)
+	chosen.addHeldBack(cmd)
 	addNamesOnly(cmd, &quiet)
 	return cmd
 }

@@ -88,6 +88,7 @@ agentbench golden --help.`,
 // addTrials adds the flags that choose the trials and how they run.
 func (f *runFlags) addTrials(cmd *cobra.Command) {
 	f.selectFlags.add(cmd)
+	f.addHeldBack(cmd)
 	cmd.Flags().BoolVar(&f.allowEmpty, "allow-empty", false, "pass if no scenario is selected")
 	cmd.Flags().Var(&f.seeds, "seeds", "run each scenario that draws random numbers under `N` seeds")
 	cmd.Flags().Var(&f.seed, "seed", "the first seed")
