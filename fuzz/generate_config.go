@@ -203,6 +203,11 @@ func (m *maker) detector() detect.Detector {
 	if m.one(3) {
 		d.Within = pick(m.dice, tenths(m.dice, 1, 60), fakes.DefaultModelLatency+fakes.DefaultToolLatency)
 	}
+	if m.one(4) {
+		d.Do = append(d.Do, detect.Rung{At: d.Do[0].At + m.between(1, 2), Act: detect.Stop})
+		d.Do[0].Act = pick(m.dice, detect.Nudge, detect.Veto)
+		return d
+	}
 	if m.one(2) {
 		return d
 	}

@@ -170,6 +170,7 @@ var detectorBoundaries = []boundary{
 
 	{"vetoed", "other", "same", "do[0].act: veto", "a a a .", "put c3 why=vetoed"},
 	{"vetoed", "other", "not-recorded", "ends: next; do[0].act: veto", "a a a .", "put c3 why=vetoed"},
+	{"vetoed", "other", "", "do[0].act: veto; do[1].at: 3; do[1].act: stop", "a a a .", "stop=twice"},
 	{"vetoed", "not-recorded", "same", "do[0].act: veto; do[1].at: 3; do[1].act: stop", "a a a .", "stop=twice"},
 
 	{"do[0].at", "3", "2", "", "a a .", "stop=twice"},

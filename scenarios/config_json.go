@@ -11,8 +11,15 @@ import (
 )
 
 // JSON returns the variant's config as a JSON object with the keys of a variant's file,
-// in their order. Durations are texts such as 5m.
-func (v *Variant) JSON() json.RawMessage { return appendConfig(nil, reflect.ValueOf(v.Config)) }
+// in their order. Durations are texts such as 5m. The key faithful comes first, if a
+// file needs it.
+func (v *Variant) JSON() json.RawMessage {
+	b := appendConfig(nil, reflect.ValueOf(v.Config))
+	if v.Config.NeverActs() == nil {
+		return b
+	}
+	return append([]byte(`{"faithful":true,`), b[1:]...)
+}
 
 // appendConfig appends a value of a config as JSON.
 func appendConfig(b []byte, v reflect.Value) []byte {

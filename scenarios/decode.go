@@ -323,14 +323,20 @@ func parseDuration(text string) (d time.Duration, problem string) {
 // find returns the node at a path such as model[2].when, or the last node on the path
 // that exists.
 func find(n ast.Node, path string) ast.Node {
+	n, _ = lookup(n, path)
+	return n
+}
+
+// lookup is find, and reports whether the whole path exists.
+func lookup(n ast.Node, path string) (last ast.Node, whole bool) {
 	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
 		next := child(n, step)
 		if next == nil {
-			return n
+			return n, false
 		}
 		n = next
 	}
-	return n
+	return n, true
 }
 
 // child returns the node at a key or an index of a node, or nil.

@@ -202,8 +202,10 @@ func (l *loader) scenario(s *source, suite string) {
 	if v := l.variant(s, file.Variant); v != nil {
 		sc.Variant, sc.Config = *v, v.Config
 		if file.Config.node != nil {
-			s.decode(file.Config.node, reflectValue(&sc.Config), "config")
-			s.fields("config", sc.Config.Validate())
+			own := configFile{Config: sc.Config}
+			s.decode(file.Config.node, reflectValue(&own), "config")
+			s.checkSettings("config", &own)
+			sc.Config = own.Config
 		}
 		s.checkExpect(&file, &sc.Config)
 	}

@@ -53,6 +53,8 @@ func generate(t *testing.T) []byte {
 	for _, part := range []any{&loop.Config{}, &expectEntry{}} {
 		maps.Copy(out.Definitions, r.Reflect(part).Definitions)
 	}
+	out.Definitions["Config"].Properties.Set("faithful", &generator.Schema{Type: "boolean",
+		Description: "faithful keeps settings that can never act, for the config of a system that has this fault. Without it they are mistakes."})
 	// The one list of texts whose entries may look like numbers.
 	statuses, _ := out.Definitions["ModelRetry"].Properties.Get("statuses")
 	statuses.Items = &generator.Schema{AnyOf: []*generator.Schema{{Type: "string"}, {Type: "integer"}}}

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -82,8 +83,43 @@ func preset(name string, below []string) (Variant, error) {
 type variantFile struct {
 	// Extends is the variant that this one changes: a preset, or the path of a file in
 	// the project, relative to this one. The default is none, where everything is off.
-	Extends     string `yaml:"extends"`
+	Extends    string `yaml:"extends"`
+	configFile `yaml:",inline"`
+}
+
+// A configFile is a config as a file has it.
+type configFile struct {
+	// Faithful keeps settings that can never act, for the config of a system that has
+	// this fault. Without it they are mistakes.
+	Faithful    bool `yaml:"faithful"`
 	loop.Config `yaml:",inline"`
+}
+
+// checkSettings reports values that are not valid, or that can never act if the file
+// itself has them. at is the path of the settings, "" for the whole file.
+func (s *source) checkSettings(at string, c *configFile) {
+	err := c.Validate()
+	s.fields(at, err)
+	if err != nil || c.Faithful {
+		return
+	}
+	never, _ := c.NeverActs().(interface{ Unwrap() []error })
+	if never == nil {
+		return
+	}
+	hint := "change it, or keep it with faithful: true at the top of the file"
+	if at != "" {
+		hint = "change it, or keep it with faithful: true under " + at
+	}
+	for _, err := range never.Unwrap() {
+		var f *loop.FieldError
+		if !errors.As(err, &f) {
+			continue
+		}
+		if node, own := lookup(s.root, at+"."+f.Field); own {
+			s.fail(node, f.Field[strings.LastIndexByte(f.Field, '.')+1:]+" "+f.Problem, hint)
+		}
+	}
 }
 
 func readVariant(s *source, below []string) (loop.Config, error) {
@@ -93,7 +129,7 @@ func readVariant(s *source, below []string) (loop.Config, error) {
 		f.Config, known = s.base(append(below, s.file))
 		s.decode(s.root, reflectValue(&f), "a variant")
 		if known {
-			s.fields("", f.Config.Validate())
+			s.checkSettings("", &f.configFile)
 		}
 		s.distinct()
 	}

@@ -57,6 +57,52 @@ func TestPresets(t *testing.T) {
 	}
 }
 
+// A setting that can never act is a mistake where the file itself has it.
+func TestSettingsThatNeverAct(t *testing.T) {
+	const ladder = "detectors: [{name: d, vetoed: other, do: [{at: 3, act: veto}, {at: 6, act: stop}]}]\n"
+	const unreached = "1:68: at 6 can never be reached: from 3 on the calls are vetoed, and a vetoed call does not count (vetoed: other): use vetoed: same"
+	const hint = "change it, or keep it with faithful: true at the top of the file"
+	dir := t.TempDir()
+	write(t, dir, "faithful.yaml", ladder+"faithful: true\n")
+	for _, c := range []struct{ text, want string }{
+		{ladder, unreached},
+		{ladder + "faithful: true\n", ""},
+		{strings.Replace(ladder, "vetoed: other, ", "", 1), ""},
+		{"extends: ./faithful.yaml\n", ""},                                               // it is not its own
+		{"extends: ./faithful.yaml\nlimits: {turns: 5}\n" + ladder, "3" + unreached[1:]}, // it is again
+		{"policy: {ask_missing: true}\n", "1:23: ask_missing never acts without contracts.input, which finds what is missing"},
+		{"policy: {ask_missing: true}\ncontracts: {input: true}\n", ""},
+		{"extends: recommended\nlimits: {turns: 0, calls: 0}\n", ""}, // at_limit is that of recommended
+		{"limits: {at_limit: ask, turns: -1}\n", "1:32: turns must be 0 (off) or more, not -1"},
+	} {
+		_, err := LoadVariant(write(t, dir, "v.yaml", c.text))
+		got := ""
+		var ms Mistakes
+		if errors.As(err, &ms) {
+			got = fmt.Sprintf("%d:%d: %s", ms[0].Line, ms[0].Column, ms[0].Problem)
+			if strings.Contains(c.want, "never") && ms[0].Hint != hint {
+				t.Errorf("%s: the hint is %q", c.text, ms[0].Hint)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.text, got, c.want)
+		}
+	}
+
+	// In a scenario it stands under config. What is written for one can be read.
+	const policy = "policy: {ask_missing: true}"
+	if _, err := load(t, valid+"config: {"+policy+"}\n"); err == nil || !strings.Contains(err.Error(), "keep it with faithful: true under config") {
+		t.Errorf("got %v", err)
+	}
+	all, err := load(t, valid+"config: {faithful: true, "+policy+"}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(all[0].YAML("")); !strings.Contains(text, "config: {faithful: true, ") || strings.Contains(text, "within") {
+		t.Errorf("written is\n%s", text)
+	}
+}
+
 // presetText is the file of a preset.
 func presetText(name string) string {
 	text, _ := embedded.ReadFile(presetFile(name)) // cannot fail for one of Presets

@@ -27,8 +27,16 @@ func (b *book) checkDetectors(r *reply, n *counts) {
 	n.before = append(n.before[:0], n.streaks...)
 	for i := range b.cfg.Detectors {
 		d := &b.cfg.Detectors[i]
-		count := n.streaks[i].count(d, r, false)
-		if !slices.ContainsFunc(d.Do, func(g detect.Rung) bool { return count >= g.At }) {
+		stops := false
+		n.streaks[i].count(d, r, false, func(c *call, count int) {
+			switch actAt(d, count) {
+			case detect.Veto:
+				c.stop(loop.Vetoed, "detector")
+			case detect.Stop:
+				stops = true
+			}
+		})
+		if !stops {
 			continue
 		}
 		r.run.decide(loop.Stop(d.Name), rankDetectors, r.rec, r.rec)
@@ -38,13 +46,37 @@ func (b *book) checkDetectors(r *reply, n *counts) {
 	}
 }
 
+// actAt returns the act at a count, "" below the lowest rung.
+func actAt(d *detect.Detector, count int) (act detect.Act) {
+	highest := 0
+	for _, g := range d.Do {
+		if g.At <= count && g.At >= highest {
+			highest, act = g.At, g.Act
+		}
+	}
+	return act
+}
+
+// climbs reports whether a detector counts a call that it vetoes: it has a rung above a
+// veto, unless it says otherwise.
+func climbs(d *detect.Detector) bool {
+	for _, low := range d.Do {
+		for _, high := range d.Do {
+			if low.Act == detect.Veto && high.At > low.At {
+				return d.Vetoed == "" || d.Vetoed == detect.AsSame
+			}
+		}
+	}
+	return d.Vetoed == detect.AsSame
+}
+
 // forgetVetoed counts a turn anew without the calls that a detector or a hook vetoed.
 // Those are not equal to any other call.
 func (b *book) forgetVetoed(r *reply, n *counts) {
 	if slices.ContainsFunc(r.calls, (*call).vetoed) {
 		copy(n.streaks, n.before)
 		for i := range n.streaks {
-			n.streaks[i].count(&b.cfg.Detectors[i], r, true)
+			n.streaks[i].count(&b.cfg.Detectors[i], r, true, func(*call, int) {})
 		}
 	}
 }
@@ -62,9 +94,10 @@ type streakCount struct {
 	then  time.Duration // of the reply with the last call
 }
 
-// count adds the calls of a turn, and returns the longest streak of one of them. If
-// veto is true, a call that a detector or a hook vetoed equals no other. It replaces the map and does not change the old one.
-func (s *streakCount) count(d *detect.Detector, r *reply, veto bool) (longest int) {
+// count adds the calls of a turn, and shows each with its count. If veto is true, a call
+// that a detector or a hook vetoed equals no other, unless the detector counts it. It
+// replaces the map and does not change the old one.
+func (s *streakCount) count(d *detect.Detector, r *reply, veto bool, show func(*call, int)) {
 	turns := map[string]int{}
 	soon := func(from time.Duration) bool { return d.Within == 0 || r.at-from <= d.Within }
 	byTurn := soon(s.at)
@@ -72,7 +105,7 @@ func (s *streakCount) count(d *detect.Detector, r *reply, veto bool) (longest in
 		switch {
 		case !watched(d, c):
 			continue
-		case veto && c.vetoed():
+		case veto && c.vetoed() && !climbs(d):
 			s.last, s.times = "", 0
 			continue
 		}
@@ -86,13 +119,12 @@ func (s *streakCount) count(d *detect.Detector, r *reply, veto bool) (longest in
 		s.times++
 		s.then = r.at
 		if d.Ends == detect.EndsNext {
-			longest = max(longest, s.times)
+			show(c, s.times)
 		} else {
-			longest = max(longest, turns[c.same])
+			show(c, turns[c.same])
 		}
 	}
 	s.turns, s.at = turns, r.at
-	return longest
 }
 
 // watched reports whether a detector looks at a call, by its tool.
@@ -104,11 +136,21 @@ func watched(d *detect.Detector, c *call) bool {
 	return slices.Contains(d.Tools.Only, c.name) || len(d.Tools.Only) == 0 && !waits
 }
 
+// allCount reports whether every detector only counts identical calls in a row. If one
+// vetoes, they all count vetoed calls, so that none changes the count of another.
+func allCount(all []detect.Detector) bool {
+	vetoes := false
+	for i := range all {
+		vetoes = vetoes || slices.ContainsFunc(all[i].Do, func(g detect.Rung) bool { return g.Act == detect.Veto })
+	}
+	return !slices.ContainsFunc(all, func(d detect.Detector) bool { return !onlyCounts(d) || vetoes && !climbs(&d) })
+}
+
 // onlyCounts reports whether a detector only counts identical calls in a row, by turns
-// or by calls, and stops the run.
+// or by calls, and nudges, vetoes, or stops the run.
 func onlyCounts(d detect.Detector) bool {
 	for _, g := range d.Do {
-		if g.Act != detect.Stop {
+		if g.Act != detect.Stop && g.Act != detect.Veto && g.Act != detect.Nudge {
 			return false
 		}
 	}
@@ -116,7 +158,7 @@ func onlyCounts(d detect.Detector) bool {
 	ends := cmp.Or(d.Ends, detect.EndsTurn)
 	return key && (ends == detect.EndsTurn || ends == detect.EndsNext) &&
 		cmp.Or(d.Record, detect.PerCall) == detect.PerCall && cmp.Or(d.Match, detect.Streak) == detect.Streak &&
-		cmp.Or(d.Acts, detect.BeforeCall) == detect.BeforeCall && cmp.Or(d.Vetoed, detect.AsOther) == detect.AsOther &&
+		cmp.Or(d.Acts, detect.BeforeCall) == detect.BeforeCall && d.Vetoed != detect.NotRecorded &&
 		cmp.Or(d.AfterFiring, detect.Keep) == detect.Keep &&
 		!slices.ContainsFunc(d.Counts, func(c detect.Class) bool { return c != detect.All }) &&
 		d.Memory == 0 && d.DistinctArgs == 0 && !d.Full && !d.OncePerTurn && !d.PriorOnly &&

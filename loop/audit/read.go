@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // This file reads a trace without judging it. The rules check it afterwards.
@@ -15,7 +14,7 @@ import (
 func read(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace) *book {
 	b := &book{storage: storages.Get().(*storage), cfg: cfg, task: task, trace: trace,
 		tools: map[string]*loop.ToolSpec{}, requests: map[int]*request{}, gates: map[int]*gate{}, asks: map[int]*pause{}, schemas: map[string]loop.Schema{}, states: map[string]*toolState{}}
-	b.plain = !slices.ContainsFunc(cfg.Detectors, func(d detect.Detector) bool { return !onlyCounts(d) })
+	b.plain = allCount(cfg.Detectors)
 	for i := range tools {
 		b.tools[tools[i].Name] = &tools[i]
 	}

@@ -22,7 +22,7 @@ func (w *watcher) count(i int) (n int, key uint64) {
 }
 
 // alone reports whether the record differs from every other one.
-func (w *watcher) alone(s *record) bool { return s.class.has(vetoed) && w.Vetoed != AsSame }
+func (w *watcher) alone(s *record) bool { return s.class.has(vetoed) && w.vetoed != AsSame }
 
 // same reports whether two records have the same key. late is used as the late
 // part of cur's key.

@@ -5,7 +5,9 @@
 package detect
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,7 +74,9 @@ type Detector struct {
 	PriorOnly bool `yaml:"prior_only"`
 	// Reset lists what resets the count in addition to the scope.
 	Reset []Reset `yaml:"reset"`
-	// Vetoed says how later counts treat a vetoed call.
+	// Vetoed says how later counts treat a vetoed call. It applies to PerCall. The
+	// zero value is AsSame if a rung that vetoes is below a higher one, so that the
+	// higher one is reached, else AsOther.
 	Vetoed VetoedAs `yaml:"vetoed"`
 	// Do lists the counts and their acts. The highest rung that the count reaches
 	// acts. A nudge acts once per rung and streak, every other act at each record
@@ -112,6 +116,31 @@ func (d *Detector) validateFields(v *validation) {
 	}
 	oneOf(v, "vetoed", d.Vetoed, "", AsOther, AsSame, NotRecorded)
 	oneOf(v, "after_firing", d.AfterFiring, "", Keep, Clear)
+}
+
+// perCall reports whether each call is a record.
+func (d *Detector) perCall() bool { return d.Record == "" || d.Record == PerCall }
+
+// rungs returns Do sorted by the counts.
+func (d *Detector) rungs() []Rung {
+	rungs := slices.Clone(d.Do)
+	slices.SortStableFunc(rungs, func(a, b Rung) int { return cmp.Compare(a.At, b.At) })
+	return rungs
+}
+
+// VetoedAs returns Vetoed, or what its zero value means.
+func (d *Detector) VetoedAs() VetoedAs {
+	if d.Vetoed != "" {
+		return d.Vetoed
+	}
+	if rungs := d.rungs(); len(d.Firings) == 0 {
+		for _, r := range rungs {
+			if d.vetoes(r.Act) && r.At < rungs[len(rungs)-1].At {
+				return AsSame
+			}
+		}
+	}
+	return AsOther
 }
 
 // maxWithin is the longest Within, that of the durations of a config.
@@ -220,7 +249,7 @@ const (
 // VetoedAs says how later counts treat a vetoed call.
 type VetoedAs string
 
-// The choices. The zero value is AsOther.
+// The choices.
 const (
 	AsOther     VetoedAs = "other"        // a record that equals no other
 	AsSame      VetoedAs = "same"         // a record like any other

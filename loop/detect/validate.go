@@ -104,7 +104,7 @@ func (d *Detector) validateUse(v *validation) {
 			v.add(field, "changes nothing without %s", needs)
 		}
 	}
-	perCall := d.Record == "" || d.Record == PerCall
+	perCall := d.perCall()
 	streak := d.Match == "" || d.Match == Streak
 	useless("ends", d.Ends != "" && d.Ends != EndsTurn, streak, "match: streak")
 	useless("once_per_turn", d.OncePerTurn, streak, "match: streak")

@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -10,7 +9,8 @@ import (
 // A watcher is a detector with the log of its records.
 type watcher struct {
 	*Detector
-	rungs []Rung // Do, sorted by At
+	rungs  []Rung   // Do, sorted by At
+	vetoed VetoedAs // Vetoed, never empty
 
 	counted class // the union of Counts
 	all     bool  // every record counts
@@ -69,8 +69,7 @@ func (c class) has(some class) bool { return c&some == some }
 
 func (w *watcher) init(d *Detector) {
 	w.Detector = d
-	w.rungs = slices.Clone(d.Do)
-	slices.SortStableFunc(w.rungs, func(a, b Rung) int { return cmp.Compare(a.At, b.At) })
+	w.rungs, w.vetoed = d.rungs(), d.VetoedAs()
 	w.all = len(d.Counts) == 0
 	for _, c := range d.Counts {
 		w.counted |= classOf[c]
@@ -95,8 +94,6 @@ func (w *watcher) begin(anew bool) {
 	}
 }
 
-func (w *watcher) perCall() bool { return w.Record == "" || w.Record == PerCall }
-
 // parts returns the parts of the key.
 func (w *watcher) parts() []Part {
 	if len(w.Key) == 0 {
@@ -109,7 +106,7 @@ var defaultKey = []Part{Tool, Args}
 
 // counts reports whether the record counts.
 func (w *watcher) counts(s *record) bool {
-	if s.class.has(hidden) || s.class.has(vetoed) && w.Vetoed == NotRecorded {
+	if s.class.has(hidden) || s.class.has(vetoed) && w.vetoed == NotRecorded {
 		return false
 	}
 	return w.all || s.class&w.counted != 0

@@ -18,7 +18,7 @@ func Changes(from, to loop.Config) []string {
 	before, after := settings(from), settings(to)
 	for _, key := range slices.Sorted(maps.Keys(after)) {
 		switch {
-		case bytes.Equal(before[key], after[key]):
+		case bytes.Equal(before[key], after[key]), key == "faithful":
 		case key == "detectors":
 			list = append(list, detectors(to.Detectors)...)
 		default:

@@ -44,8 +44,8 @@ func detector(d *detect.Detector) string {
 	for _, r := range d.Reset {
 		parts = append(parts, "starts anew at "+cmp.Or(resetWords[r], string(r)))
 	}
-	add(d.Vetoed == detect.AsSame, "a vetoed call counts as well")
-	add(d.Vetoed == detect.NotRecorded, "a vetoed call is not there")
+	add(d.VetoedAs() == detect.AsSame, "a vetoed call counts as well")
+	add(d.VetoedAs() == detect.NotRecorded, "a vetoed call is not there")
 	parts = append(parts, rungsOf(d))
 	add(d.AfterFiring == detect.Clear, "then the count starts anew")
 	return strings.Join(append(parts, undescribed(d)...), "; ")

@@ -1,0 +1,77 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentbench-go/agentbench/loop/detect"
+)
+
+// NeverActs reports the settings of a valid config that can never act: those of a
+// mechanism that is off, those that another setting hides, and rungs of a detector that
+// an endless repetition cannot reach. Its error joins a [FieldError] for each, and is
+// nil if there is none. [New] accepts such a config; whoever reads one from a file
+// should refuse what the file itself says.
+func (c *Config) NeverActs() error {
+	var v validation
+	for _, r := range neverActs {
+		if r.set(c) && !r.acts(c) {
+			v.add(r.field, "%s", r.why)
+		}
+	}
+	v.hidden("time.tool", c.Time.Tool, c.Time.Run, "time.run", !c.Time.PauseForUser)
+	v.hidden("time.model", c.Time.Model, c.Time.Run, "time.run", !c.Time.PauseForUser)
+	v.hidden("time.first_token", c.Time.FirstToken, c.Time.Model, "time.model", true)
+	v.hidden("time.chunk", c.Time.Chunk, c.Time.Model, "time.model", true)
+	for i := range c.Detectors {
+		at := fmt.Sprintf("detectors[%d]", i)
+		for _, m := range c.Detectors[i].NeverActs() {
+			v.add(at+"."+m.Field, "%s", m.Text)
+		}
+		if j := slices.Index(c.Detectors[i].Reset, detect.OnUserMessage); j >= 0 && c.Scope != ScopeSession {
+			v.add(fmt.Sprintf("%s.reset[%d]", at, j), "changes nothing under scope: run, where each user message starts all counts anew")
+		}
+	}
+	return errors.Join(v.errs...)
+}
+
+// hidden reports a deadline above another one that ends the same wait before.
+func (v *validation) hidden(field string, d, other time.Duration, name string, before bool) {
+	if before && other > 0 && d > other {
+		v.add(field, "never acts: %s of %v ends the wait before", name, other)
+	}
+}
+
+// neverActs lists settings with what they need to act.
+var neverActs = []struct {
+	field     string
+	set, acts func(*Config) bool
+	why       string
+}{
+	{"limits.at_limit", func(c *Config) bool { return c.Limits.AtLimit != "" && c.Limits.AtLimit != LimitStop },
+		func(c *Config) bool { return c.Limits.Turns > 0 || c.Limits.Calls > 0 || c.Limits.Steps > 0 },
+		"never acts without limits.turns, limits.calls or limits.steps"},
+	{"limits.near", func(c *Config) bool { return c.Limits.Near > 0 },
+		func(c *Config) bool { return c.Limits.Turns > 0 || c.Limits.Calls > 0 }, "never acts without limits.turns or limits.calls"},
+	{"time.summary", func(c *Config) bool { return c.Time.Summary > 0 }, compacts, "never acts without history.compact_at or history.compact_tokens"},
+	{"time.pause_for_user", func(c *Config) bool { return c.Time.PauseForUser },
+		func(c *Config) bool { return c.Time.Run > 0 }, "never acts without time.run"},
+	{"errors.max_consecutive", countsErrors, func(c *Config) bool { return len(c.Errors.Kinds) > 0 }, "is never reached: errors.kinds is empty, so no error counts"},
+	{"errors.trip", func(c *Config) bool { return c.Errors.Trip == TripExceeded }, countsErrors, "never acts without errors.max_consecutive"},
+	{"errors.batch", func(c *Config) bool { return c.Errors.Batch == BatchAny }, countsErrors, "never acts without errors.max_consecutive"},
+	{"retry.max", func(c *Config) bool { return c.Retry.Max > 0 }, func(c *Config) bool { return len(c.Retry.Codes) > 0 }, "never acts: retry.codes is empty"},
+	{"model_retry.max", func(c *Config) bool { return c.ModelRetry.Max > 0 },
+		func(c *Config) bool { return len(c.ModelRetry.Statuses) > 0 }, "never acts: model_retry.statuses is empty"},
+	{"history.keep_last", func(c *Config) bool { return c.History.KeepLast > 0 },
+		func(c *Config) bool { return c.History.MaxMessages > 0 || compacts(c) }, "never acts without history.max_messages, compact_at or compact_tokens"},
+	{"contracts.repair", func(c *Config) bool { return c.Contracts.Repair > 0 },
+		func(c *Config) bool { return c.Contracts.Input || c.Contracts.Output }, "never acts without contracts.input or contracts.output"},
+	{"policy.ask_missing", func(c *Config) bool { return c.Policy.AskMissing },
+		func(c *Config) bool { return c.Contracts.Input }, "never acts without contracts.input, which finds what is missing"},
+}
+
+func compacts(c *Config) bool { return c.History.CompactAt > 0 || c.History.CompactTokens > 0 }
+
+func countsErrors(c *Config) bool { return c.Errors.MaxConsecutive > 0 }
