@@ -137,6 +137,10 @@ var settings = []setting{
 		c.ModelRetry.Statuses = pick(d, nil, []string{"429"}, []string{"5xx"}, []string{"4xx", "503"})
 	},
 	func(d dice, c *loop.Config) { c.ModelRetry.EmptyReplies = d.below(3) },
+	func(d dice, c *loop.Config) { c.ModelRetry.SameDeadline = d.below(4) },
+	func(d dice, c *loop.Config) {
+		c.ModelRetry.SameDeadline, c.ModelRetry.Max, c.Time.Model = 2, 4, tenths(d, 10, 30)
+	},
 	func(d dice, c *loop.Config) { c.History.MaxMessages = d.below(8) },
 }
 

@@ -53,6 +53,7 @@ var plantedBugs = []planted{
 	{"counters go on into the next run", "machine.go", "\tif m.cfg.Scope != ScopeSession {\n\t\tm.spent", "\tif m.cfg.Scope == \"\" {\n\t\tm.spent"},
 	{"waiting for the user counts", "ending.go", "if m.cfg.Time.PauseForUser && m.deadline != never {", "if m.cfg.Time.PauseForUser && m.deadline == never {"},
 	{"an empty reply stays", "request.go", "\tif blank {\n\t\tm.emit(Effect{Kind: Drop, Ref: ref})\n\t}", "\tif blank && text == \"\" {\n\t\tm.emit(Effect{Kind: Drop, Ref: ref})\n\t}"},
+	{"the same deadline once more", "request.go", "slices.Max(r.ran[:]) < cfg.SameDeadline", "slices.Max(r.ran[:]) <= cfg.SameDeadline"},
 	{"a veto ends its own ladder", "detect/detector.go", "\t\t\t\treturn AsSame\n", "\t\t\t\treturn AsOther\n"},
 	{"a ladder begins at its top", "detect/watcher.go", "w.rungs[rung].At > n {\n\t\trung--", "w.rungs[rung].At > n+1 {\n\t\trung--"},
 	{"a repetition in time must be sooner", "detect/count.go", "later-sooner <= w.Within", "later-sooner < w.Within"},

@@ -58,6 +58,8 @@ var bounds = []bound{
 		func(c *loop.Config) { c.Retry.Max++ }},
 	{"model_retry.max", func(c *loop.Config) bool { return c.ModelRetry.Max > 0 }, func(p *play, u *used) bool { return u.modelTries > p.Config.ModelRetry.Max },
 		func(c *loop.Config) { c.ModelRetry.Max++ }},
+	{"model_retry.same_deadline", func(c *loop.Config) bool { return c.ModelRetry.SameDeadline > 0 }, func(p *play, u *used) bool { return u.modelTries >= p.Config.ModelRetry.SameDeadline },
+		func(c *loop.Config) { c.ModelRetry.SameDeadline++ }},
 	{"model_retry.empty_replies", func(c *loop.Config) bool { return c.ModelRetry.EmptyReplies > 0 }, func(p *play, u *used) bool { return u.unusable > p.Config.ModelRetry.EmptyReplies },
 		func(c *loop.Config) { c.ModelRetry.EmptyReplies++ }},
 	{"parallel.max", func(c *loop.Config) bool { return c.Parallel.Max > 0 }, func(p *play, u *used) bool { return u.batch > p.Config.Parallel.Max },

@@ -211,6 +211,10 @@ type ModelRetry struct {
 	// Statuses lists the HTTP statuses that are retried, each a number or a class
 	// such as 5xx. A timeout, a broken stream and a lost connection count as 5xx.
 	Statuses []string `yaml:"statuses"`
+	// SameDeadline is how often one request may run into the same deadline
+	// (time.model or time.summary, time.first_token, or time.chunk): after that it
+	// is not tried again. 0 means no bound but Max. Each request starts at 0.
+	SameDeadline int `yaml:"same_deadline"`
 	// EmptyReplies is how many replies in a row may be unusable (empty, cut off by
 	// the length limit, or not an action of the planner) before the run stops.
 	// After each of them the model is asked again. 0 stops at the first.
@@ -343,6 +347,7 @@ func (c *Config) Validate() error {
 			v.add(fmt.Sprintf("model_retry.statuses[%d]", i), "must be an HTTP status such as 429 or a class such as 5xx, not %q", s)
 		}
 	}
+	v.count("model_retry.same_deadline", c.ModelRetry.SameDeadline)
 	v.count("model_retry.empty_replies", c.ModelRetry.EmptyReplies)
 	v.count("parallel.max", c.Parallel.Max)
 	v.count("history.max_messages", c.History.MaxMessages)

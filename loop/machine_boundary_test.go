@@ -85,6 +85,7 @@ var boundaries = []boundary{
 	{"model_retry.cap", "1.999999999s", "2s", "model_retry.max: 2", "!!.", "   5.000s tick\n          > ask m1#3"},
 	{"model_retry.max_wait", "1s", "999.999999ms", "model_retry.max: 1", "!.", "event=gave-up"},
 	{"model_retry.statuses", "502, 4xx", "503", "model_retry.max: 1", "!.", "> ask m1#2"},
+	{"model_retry.same_deadline", "3", "2", "model_retry.max: 5; time.first_token: 500ms", ".", "incomplete model_calls=2 "},
 	{"model_retry.empty_replies", "2", "1", "", "_ _ .", "stop=empty-reply"},
 	{"model_retry.empty_replies", "2", "1", "", "~ ~ .", "stop=truncated-reply"},
 	{"model_retry.empty_replies", "1", "0", "", "_ .", "stop=empty-reply"},

@@ -64,6 +64,12 @@ var neverActs = []struct {
 	{"retry.max", func(c *Config) bool { return c.Retry.Max > 0 }, func(c *Config) bool { return len(c.Retry.Codes) > 0 }, "never acts: retry.codes is empty"},
 	{"model_retry.max", func(c *Config) bool { return c.ModelRetry.Max > 0 },
 		func(c *Config) bool { return len(c.ModelRetry.Statuses) > 0 }, "never acts: model_retry.statuses is empty"},
+	{"model_retry.same_deadline", func(c *Config) bool { return c.ModelRetry.SameDeadline > 0 },
+		func(c *Config) bool { return c.ModelRetry.SameDeadline <= c.ModelRetry.Max }, "never acts: model_retry.max ends the tries before"},
+	{"model_retry.same_deadline", func(c *Config) bool {
+		return c.ModelRetry.SameDeadline > 0 && c.ModelRetry.SameDeadline <= c.ModelRetry.Max
+	},
+		func(c *Config) bool { return c.Time.Model+c.Time.Summary+c.Time.FirstToken+c.Time.Chunk > 0 }, "never acts without time.model, time.summary, time.first_token or time.chunk"},
 	{"history.keep_last", func(c *Config) bool { return c.History.KeepLast > 0 },
 		func(c *Config) bool { return c.History.MaxMessages > 0 || compacts(c) }, "never acts without history.max_messages, compact_at or compact_tokens"},
 	{"contracts.repair", func(c *Config) bool { return c.Contracts.Repair > 0 },

@@ -261,6 +261,7 @@ func TestNeverActs(t *testing.T) {
 		{"errors.trip", "exceeded", "errors.max_consecutive: 3"},
 		{"errors.batch", "any", "errors.max_consecutive: 3"},
 		{"history.keep_last", "2", "history.max_messages: 9"},
+		{"model_retry.same_deadline", "2", "model_retry.max: 2; time.chunk: 1s"},
 		{"history.keep_last", "2", "history.compact_at: 9"},
 		{"contracts.repair", "1", "contracts.input: true"},
 		{"contracts.repair", "1", "contracts.output: true"},
@@ -271,14 +272,18 @@ func TestNeverActs(t *testing.T) {
 		if got := never(t, &cfg); got != c.field {
 			t.Errorf("%s: %s: got %q", c.field, c.value, got)
 		}
-		field, value, _ := strings.Cut(c.with, ": ")
-		set(t, &cfg, field, value)
+		for _, line := range strings.Split(c.with, "; ") {
+			field, value, _ := strings.Cut(line, ": ")
+			set(t, &cfg, field, value)
+		}
 		if got := never(t, &cfg); got != "" {
 			t.Errorf("%s: %s with %s: got %q", c.field, c.value, c.with, got)
 		}
 	}
 	for _, c := range []struct{ settings, want string }{
 		{"errors.max_consecutive: 3; errors.kinds: ", "errors.max_consecutive"},
+		{"model_retry.same_deadline: 3; model_retry.max: 2; time.chunk: 1s", "model_retry.same_deadline"},
+		{"model_retry.same_deadline: 2; model_retry.max: 2", "model_retry.same_deadline"},
 		{"retry.max: 3; retry.codes: ", "retry.max"},
 		{"model_retry.max: 3; model_retry.statuses: ", "model_retry.max"},
 		{"time.run: 1m; time.tool: 1m", ""},

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -15,6 +16,7 @@ type request struct {
 	whole    time.Duration // when time.model or time.summary runs out
 	idle     time.Duration // when time.first_token or time.chunk runs out
 	retry    time.Duration // when the next try begins
+	ran      [3]int        // how often it ran into time.model or time.summary, time.first_token, time.chunk
 }
 
 // timer returns the instant of the request's next timer, or never.
@@ -76,16 +78,17 @@ func (m *Machine) requestTimer(at time.Duration) {
 		m.sendRequest()
 		return
 	}
-	limit, what := m.cfg.Time.Model, textModelTimeout
+	limit, what, which := m.cfg.Time.Model, textModelTimeout, 0
 	if r.purpose == ForSummary && m.cfg.Time.Summary > 0 {
 		limit = m.cfg.Time.Summary
 	}
 	if r.whole > at {
-		limit, what = m.cfg.Time.FirstToken, textFirstToken
+		limit, what, which = m.cfg.Time.FirstToken, textFirstToken, 1
 		if r.streamed {
-			limit, what = m.cfg.Time.Chunk, textChunk
+			limit, what, which = m.cfg.Time.Chunk, textChunk, 2
 		}
 	}
+	r.ran[which]++
 	m.emit(Effect{Kind: CancelModel, Ref: r.ref, Text: what})
 	m.requestFailed(0, 0, StopModelDeadline, reasonModelDeadline(what, limit))
 }
@@ -112,7 +115,8 @@ func (m *Machine) requestFailed(status int, retryAfter time.Duration, stop Stop,
 	if r.streamed {
 		m.note(r.ref, EventBrokenStream, "")
 	}
-	if r.ref.Try <= cfg.Max && cfg.retries(status) {
+	again := cfg.SameDeadline == 0 || slices.Max(r.ran[:]) < cfg.SameDeadline
+	if r.ref.Try <= cfg.Max && again && cfg.retries(status) {
 		wait := min(retryAfter, maxDuration)
 		if wait <= 0 {
 			wait = cfg.Backoff.wait(cfg.Base, cfg.Cap, r.ref.Try, func(k int) float64 { return m.draw(r.ref.whole(), k) })

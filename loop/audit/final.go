@@ -140,6 +140,9 @@ func (b *book) modelRetry(q *request, n int) retry {
 	if a.how != askFailed && a.how != askGivenUp || q.run.broken(a.ended.rec) || n > cfg.Max {
 		return retry{}
 	}
+	if cfg.SameDeadline > 0 && b.sameDeadlines(q, n) >= cfg.SameDeadline {
+		return retry{}
+	}
 	status, wait := 0, time.Duration(0)
 	if a.in != nil {
 		status, wait = a.in.Status, a.in.RetryAfter
@@ -162,6 +165,20 @@ func (b *book) modelRetry(q *request, n int) retry {
 	}
 	r.lo, r.hi = r.lo+a.ended.at, r.hi+a.ended.at
 	return r
+}
+
+// sameDeadlines returns how many of the first n tries of a model request were given up
+// for the commonest reason.
+func (b *book) sameDeadlines(q *request, n int) (most int) {
+	times := map[string]int{}
+	for _, a := range q.tries[:n] {
+		if a.how == askGivenUp {
+			why := b.trace[a.ended.rec].Effects[a.ended.line-b.lines[a.ended.rec]-1].Text
+			times[why]++
+			most = max(most, times[why])
+		}
+	}
+	return most
 }
 
 // waitBefore returns the wait before the n-th try of a model request, or -1 if the
