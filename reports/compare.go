@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/text"
@@ -151,7 +150,7 @@ func PValue(p Figure) string {
 	if p < 0.01 || p >= 0.045 && p < 0.05 { // .049 is not .05
 		digits = 3
 	}
-	s := strconv.FormatFloat(float64(p), 'f', digits, 64)
+	s := decimal(float64(p), digits)
 	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	return "p = " + strings.TrimPrefix(cmp.Or(s, "0"), "0")
 }
@@ -165,5 +164,5 @@ func Amount(x float64) string {
 	case x > 0 && x < 0.05:
 		return "< 0.1"
 	}
-	return strconv.FormatFloat(x, 'f', 1, 64)
+	return decimal(x, 1)
 }

@@ -41,7 +41,7 @@ func (f *Fold) difference(name string) (Difference, bool) {
 		if u.bad != nil {
 			shown = u.bad
 		}
-		d.Cells = append(d.Cells, Cell{Variant: v, Share: share, Trials: u.judged, Ending: shown.ending, Calls: shown.calls, Bad: isBadShare(label, share)})
+		d.Cells = append(d.Cells, Cell{Variant: v, Share: tidy(share), Trials: u.judged, Ending: shown.ending, Calls: shown.calls, Bad: isBadShare(label, share)})
 	}
 	if len(d.Cells) < 2 || d.spread() == 0 {
 		return d, false

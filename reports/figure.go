@@ -3,9 +3,11 @@ package reports
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 )
 
-// A Figure is a number that may be unknown: then it is NaN, and null in JSON.
+// A Figure is a number that may be unknown: then it is NaN, and null in JSON. Its JSON
+// has at most 12 significant digits.
 type Figure float64
 
 // Unknown returns the unknown figure.
@@ -19,7 +21,7 @@ func (f Figure) MarshalJSON() ([]byte, error) {
 	if !f.Known() {
 		return []byte("null"), nil
 	}
-	return json.Marshal(float64(f))
+	return json.Marshal(rounded(float64(f)))
 }
 
 // UnmarshalJSON reads a number or null.
@@ -33,4 +35,17 @@ func (f *Figure) UnmarshalJSON(b []byte) error {
 		*f = Figure(*v)
 	}
 	return nil
+}
+
+// rounded returns x with 12 significant digits. The last ones of a float64 differ between
+// platforms, some of which fuse a multiplication with an addition; what is rounded before
+// it is shown is the same on all of them.
+func rounded(x float64) float64 {
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 12, 64), 64) // what FormatFloat writes is valid
+	return y
+}
+
+// decimal writes x with a number of digits after the point.
+func decimal(x float64, digits int) string {
+	return strconv.FormatFloat(rounded(x), 'f', digits, 64)
 }

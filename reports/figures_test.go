@@ -159,20 +159,24 @@ func spending(i, calls int) *scenarios.Result {
 
 // Two lines that have codes of their tools and one that does not: 10 calls, 8 without
 // an error (NoResults is not one), 9 that kept their schema, 14 tries: 4/10 retries a
-// call. Of 20 calls 19 are within the bucket of 200 ms, so that the 95th percentile is
-// there.
+// call. Of 60 calls 57 are within the bucket of 200 ms, so that the 95th percentile is
+// there; of 59 there is none.
 func TestTools(t *testing.T) {
 	a := endedIn("s/a", "v", scenarios.Healthy, 1, loop.Done, 6)
 	a.Tries, a.SchemaOK, a.Repairs, a.RepairsOK = 9, 5, 4, 3
-	a.Codes, a.ToolMS = map[string]int{"None": 3, "NoResults": 2, "Timeout": 1}, []scenarios.Latency{{UpperMS: 100, N: 10}, {UpperMS: 200, N: 5}}
+	a.Codes, a.ToolMS = map[string]int{"None": 3, "NoResults": 2, "Timeout": 1}, []scenarios.Latency{{UpperMS: 100, N: 40}, {UpperMS: 200, N: 13}}
 	b := endedIn("s/b", "v", scenarios.Healthy, 1, loop.Done, 4)
 	b.Tries, b.SchemaOK = 5, 4
-	b.Codes, b.ToolMS = map[string]int{"None": 3, "NotFound": 1}, []scenarios.Latency{{UpperMS: 200, N: 4}, {UpperMS: 9000, N: 1}}
+	b.Codes, b.ToolMS = map[string]int{"None": 3, "NotFound": 1}, []scenarios.Latency{{UpperMS: 200, N: 4}, {UpperMS: 9000, N: 3}}
 	c := endedIn("s/c", "v", scenarios.Healthy, 1, loop.Done, 100)
 	want := []Tools{{Variant: "v", Calls: 110, StepSuccess: 0.8, SchemaOK: 0.9, Repairs: 4, RepairSuccess: 0.75, MeanRetries: 0.4, P95MS: 200,
 		Codes: map[string]int{"Timeout": 1, "NotFound": 1}}}
 	if diff := cmp.Diff(want, folded(t, &Fold{}, a, b, c).Tools); diff != "" {
 		t.Error(diff)
+	}
+	a.ToolMS[0].N--
+	if got := folded(t, &Fold{}, a, b, c).Tools[0].P95MS; got.Known() {
+		t.Errorf("p95 of 59 calls: %v", got)
 	}
 	none := folded(t, &Fold{}, endedIn("s/c", "v", scenarios.Healthy, 1, loop.Done, 100)).Tools[0]
 	if none.Calls != 100 || none.StepSuccess.Known() || none.P95MS.Known() || none.RepairSuccess.Known() {

@@ -173,12 +173,16 @@ func (j *judge) latency() Rule {
 			}
 		}
 	}
-	p95 := quantile(took, 0.95)
-	if !p95.Known() {
+	latency, calls := p95(took)
+	switch {
+	case calls == 0:
 		r.Verdict, r.Measured = scenarios.Inconclusive, "there is no latency of real tools (results of record or replay)"
 		return r
+	case !latency.Known():
+		r.Verdict, r.Measured = scenarios.Inconclusive, fmt.Sprintf("%s: a 95th percentile needs %d", text.Count(calls, "call"), fewForP95)
+		return r
 	}
-	measured := time.Duration(float64(p95) * float64(time.Millisecond))
+	measured := time.Duration(float64(latency) * float64(time.Millisecond))
 	r.Verdict, r.Measured = verdictIf(measured <= j.P95Tool, scenarios.Fail), text.Duration(measured)
 	return r
 }

@@ -63,11 +63,11 @@ func TestGateRules(t *testing.T) {
 		r.Golden = golden
 		return r
 	}
-	slow := func(kind string, ms float64) func(*Fold) {
+	slow := func(kind string, ms float64, calls int) func(*Fold) {
 		return func(f *Fold) {
 			f.Header(&scenarios.Header{Kind: kind})
 			r := judged("s/slow", "v", scenarios.Healthy, loop.Done, 1)
-			r.ToolMS = []scenarios.Latency{{UpperMS: ms, N: 20}, {UpperMS: 60000, N: 1}}
+			r.ToolMS = []scenarios.Latency{{UpperMS: ms, N: calls - 3}, {UpperMS: 60000, N: 3}}
 			f.Add(r)
 		}
 	}
@@ -114,10 +114,11 @@ func TestGateRules(t *testing.T) {
 		{"95 of 100 survive", fuzz(Fuzz{Kind: "a", Runs: 100, Survived: 100}, Fuzz{Kind: "all", Runs: 60, Survived: 60}, Fuzz{Kind: "all", Runs: 40, Survived: 35}), func(l *Limits) { l.MinTrials = 0 }, "fuzz survival", scenarios.Pass, scenarios.Pass, "95 of 100 runs survived (95 %)"},
 		{"94 of 100 survive", fuzz(Fuzz{Kind: "a", Runs: 100, Survived: 100}, Fuzz{Kind: "all", Runs: 100, Survived: 94}), func(l *Limits) { l.MinTrials = 0 }, "fuzz survival", scenarios.Fail, scenarios.Fail, "94 of 100"},
 		{"all survive, but 9 of 10 are done", fuzz(Fuzz{Kind: "all", Runs: 100, Survived: 100, Recoverable: 10, Done: 9}), func(l *Limits) { l.MinTrials = 0 }, "fuzz survival", scenarios.Fail, scenarios.Fail, "9 of 10 recoverable ones"},
-		{"tools in time: 20 of 21 are 95 % and more", slow("record", 800), func(l *Limits) { l.P95Tool = 800 * time.Millisecond }, "p95 tool latency", scenarios.Pass, scenarios.Pass, "800ms"},
-		{"tools too slow", slow("record", 900), func(l *Limits) { l.P95Tool = 800 * time.Millisecond }, "p95 tool latency", scenarios.Fail, scenarios.Fail, "900ms"},
-		{"scripted tools prove nothing", slow("run", 900), func(l *Limits) { l.P95Tool = 800 * time.Millisecond }, "p95 tool latency", scenarios.Inconclusive, scenarios.Inconclusive, "no latency of real tools"},
-		{"nobody asked", slow("record", 900), nil, "p95 tool latency", scenarios.Unjudged, scenarios.Pass, "no limit is set"},
+		{"tools in time: 60 of 63 are 95 % and more", slow("record", 800, 63), func(l *Limits) { l.P95Tool = 800 * time.Millisecond }, "p95 tool latency", scenarios.Pass, scenarios.Pass, "800ms"},
+		{"tools too slow", slow("record", 900, 63), func(l *Limits) { l.P95Tool = 800 * time.Millisecond }, "p95 tool latency", scenarios.Fail, scenarios.Fail, "900ms"},
+		{"few calls have no p95", slow("record", 800, 59), func(l *Limits) { l.P95Tool = 800 * time.Millisecond }, "p95 tool latency", scenarios.Inconclusive, scenarios.Inconclusive, "59 calls: a 95th percentile needs 60"},
+		{"scripted tools prove nothing", slow("run", 900, 63), func(l *Limits) { l.P95Tool = 800 * time.Millisecond }, "p95 tool latency", scenarios.Inconclusive, scenarios.Inconclusive, "no latency of real tools"},
+		{"nobody asked", slow("record", 900, 63), nil, "p95 tool latency", scenarios.Unjudged, scenarios.Pass, "no limit is set"},
 		{"nothing was judged", add(endedIn("s/a", "v", scenarios.Healthy, 1, loop.Done, 1)), nil, "measured", scenarios.Inconclusive, scenarios.Inconclusive, "no rule had anything to check"},
 		{"a shard is missing", func(f *Fold) { f.Header(&scenarios.Header{Shard: "1/2", Trials: 1}); f.Add(ok) }, nil, "whole", scenarios.Inconclusive, scenarios.Inconclusive, "missing shards 2/2"},
 		{"a run was broken off", func(f *Fold) { f.Header(&scenarios.Header{Trials: 9}); f.Add(ok) }, nil, "whole", scenarios.Inconclusive, scenarios.Inconclusive, "1 of 9 trials"},

@@ -91,7 +91,7 @@ func (c *choice) card(s *standing) card {
 }
 
 func (c *choice) bar(r *Rate, verb string, good bool) bar {
-	width := func(f Figure) string { return fmt.Sprintf("%.1f", 100*float64(f)) }
+	width := func(f Figure) string { return decimal(100*float64(f), 1) }
 	return bar{Words: r.words() + " " + runsOf(r.Label, c.report.replay()) + "s " + verb, Value: percent(r.Rate) + " %", Interval: Percents(r.Lower, r.Upper),
 		Rate: width(r.Rate), Lower: width(r.Lower), Width: width(r.Upper - r.Lower), Good: good}
 }

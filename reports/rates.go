@@ -73,12 +73,13 @@ func (g *group) rate(m Metric) Rate {
 	return r
 }
 
-// tidy removes rounding errors from a sum of shares that should be a whole number.
+// tidy removes rounding errors from a sum of shares: it is a whole number if it is nearly
+// one, else it has 12 significant digits.
 func tidy(x float64) float64 {
 	if whole := math.Round(x); math.Abs(x-whole) < 1e-9 {
 		return whole
 	}
-	return x
+	return rounded(x)
 }
 
 // stops counts how the runs of a group ended, the most frequent first.
@@ -110,8 +111,8 @@ const (
 	drawSeed = 1
 )
 
-// fewForP95 is how many units a 95th percentile needs: of fewer than 59 none lies
-// beyond it with a chance above 5 % (.95⁵⁸ = .051, .95⁵⁹ = .048), so that the
+// fewForP95 is how many units, or calls, a 95th percentile needs: of fewer than 59 none
+// lies beyond it with a chance above 5 % (.95⁵⁸ = .051, .95⁵⁹ = .048), so that the
 // largest value is not an upper limit with 95 % confidence.
 const fewForP95 = 60
 
@@ -138,18 +139,20 @@ func (g *group) spent() []Spent {
 	return out
 }
 
-// quantile returns the smallest value with at least the share p of the counts at or
-// below it.
-func quantile(counts map[float64]int, p float64) Figure {
-	all := 0
+// p95 returns the smallest value with at least 95 % of the counts at or below it, and
+// the number of counts. The value is unknown for fewer than fewForP95.
+func p95(counts map[float64]int) (value Figure, all int) {
 	for _, n := range counts {
 		all += n
 	}
-	need := int(math.Ceil(p*float64(all) - 1e-9))
+	if all < fewForP95 {
+		return Unknown(), all
+	}
+	need := (all*95 + 99) / 100
 	for _, value := range slices.Sorted(maps.Keys(counts)) {
 		if need -= counts[value]; counts[value] > 0 && need <= 0 {
-			return Figure(value)
+			return Figure(value), all
 		}
 	}
-	return Unknown()
+	return Unknown(), all
 }

@@ -238,7 +238,7 @@ type Tools struct {
 	Repairs       int            `json:"repairs"`        // attempts
 	RepairSuccess Figure         `json:"repair_success"` // share of them that worked
 	MeanRetries   Figure         `json:"mean_retries"`   // tries after the first, a call
-	P95MS         Figure         `json:"p95_ms"`         // latency, at most 5 % too high
+	P95MS         Figure         `json:"p95_ms"`         // latency, at most 5 % too high; unknown for fewer than 60 calls
 	Codes         map[string]int `json:"codes"`          // errors by their final code
 }
 

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -128,9 +127,9 @@ func Percents(lower, upper Figure) string {
 func percent(f Figure) string {
 	x := 100 * float64(f)
 	if x != 0 && x < 1 || x > 99 && x != 100 {
-		return strconv.FormatFloat(x, 'f', 1, 64)
+		return decimal(x, 1)
 	}
-	return strconv.FormatFloat(x, 'f', 0, 64)
+	return decimal(x, 0)
 }
 
 // aliveTable returns a table with a row for each variant and its curves at a few
@@ -241,7 +240,7 @@ func spentWords(metric string, f Figure) string {
 	case metric == SpentTime:
 		return text.Duration(time.Duration(f) * time.Millisecond)
 	case metric == SpentCost:
-		return "$" + strconv.FormatFloat(float64(f), 'f', 4, 64)
+		return "$" + decimal(float64(f), 4)
 	}
 	return Amount(float64(f))
 }
@@ -268,5 +267,5 @@ func decimals(f Figure) string {
 	if !f.Known() {
 		return none
 	}
-	return fmt.Sprintf("%.2f", float64(f))
+	return decimal(float64(f), 2)
 }

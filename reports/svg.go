@@ -3,7 +3,6 @@ package reports
 import (
 	_ "embed"
 	"encoding/xml"
-	"strconv"
 	"strings"
 )
 
@@ -72,7 +71,7 @@ func (d *drawing) svg(width, height float64, class, name, about string, draw fun
 
 // coordinate writes a position to a tenth of a pixel.
 func coordinate(x float64) string {
-	s := strings.TrimSuffix(strconv.FormatFloat(x, 'f', 1, 64), ".0")
+	s := strings.TrimSuffix(decimal(x, 1), ".0")
 	if s == "-0" {
 		return "0"
 	}

@@ -36,6 +36,20 @@ func (h *histogram) quantile(percent int) time.Duration {
 	return 0
 }
 
+// The 95th percentile needs this many values, and the 99th: of fewer none lies beyond it
+// with a chance above 5 % (.95⁵⁹ = .048, .99²⁹⁹ = .0495).
+const (
+	leastP95 = 60
+	leastP99 = 300
+)
+
 func (h *histogram) quantiles() Quantiles {
-	return Quantiles{h.quantile(50), h.quantile(95), h.quantile(99)}
+	q := Quantiles{P50: h.quantile(50)}
+	if h.n >= leastP95 {
+		q.P95 = h.quantile(95)
+	}
+	if h.n >= leastP99 {
+		q.P99 = h.quantile(99)
+	}
+	return q
 }

@@ -62,7 +62,8 @@ func (p *Report) Growth() (bytes, each float64, known bool) {
 // Passed reports whether the run has no problems.
 func (p *Report) Passed() bool { return len(p.Problems) == 0 }
 
-// Quantiles are quantiles of durations, exact to one per cent.
+// Quantiles are quantiles of durations, exact to one per cent. P95 is 0 for fewer than 60
+// durations, P99 for fewer than 300.
 type Quantiles struct {
 	P50 time.Duration `json:"p50_ns"`
 	P95 time.Duration `json:"p95_ns"`

@@ -160,8 +160,8 @@ func showSoak(w io.Writer, r *soak.Report) {
 	fmt.Fprintf(w, "over %s: %s at once, %s in all, %s\n", r.Over, text.Count(r.Conversations, "conversation"), number(r.Ended), took(r.Elapsed))
 	fmt.Fprintf(w, "  throughput    %s conversations, %s turns and %s requests a second\n",
 		number(int(float64(r.Ended)/seconds)), number(int(float64(r.Turns)/seconds)), number(int(float64(r.Requests)/seconds)))
-	fmt.Fprintf(w, "  conversation  p50 %s, p95 %s, p99 %s\n", took(r.Conversation.P50), took(r.Conversation.P95), took(r.Conversation.P99))
-	fmt.Fprintf(w, "  request       p50 %s, p95 %s, p99 %s\n", took(r.Request.P50), took(r.Request.P95), took(r.Request.P99))
+	fmt.Fprintf(w, "  conversation  %s\n", quantiles(r.Conversation))
+	fmt.Fprintf(w, "  request       %s\n", quantiles(r.Request))
 	slope := "no slope (too few samples under a steady load)"
 	if r.Samples >= soak.LeastSamples {
 		slope = fmt.Sprintf("slope %+.0f bytes a conversation (%d samples)", r.Slope, r.Samples)
@@ -194,6 +194,18 @@ func showSoak(w io.Writer, r *soak.Report) {
 	for _, p := range r.Problems {
 		fmt.Fprintf(w, "  FAILED        %s\n", text.Line(p))
 	}
+}
+
+// quantiles writes the quantiles that are known.
+func quantiles(q soak.Quantiles) string {
+	words := "p50 " + took(q.P50)
+	if q.P95 > 0 {
+		words += ", p95 " + took(q.P95)
+	}
+	if q.P99 > 0 {
+		words += ", p99 " + took(q.P99)
+	}
+	return words
 }
 
 // took formats a duration with about three digits.
