@@ -12,9 +12,9 @@ import (
 // maxAnnotations is how many annotations of one level GitHub shows for a step.
 const maxAnnotations = 10
 
-// WriteAnnotations writes the findings and the failed rules of a gate as commands of
-// GitHub Actions, which shows them at the scenario's line. It writes at most ten errors
-// and ten warnings.
+// WriteAnnotations writes the findings, the failed rules of a gate, and that results are
+// incomplete as commands of GitHub Actions, which shows findings at the scenario's line.
+// It writes at most ten errors and ten warnings.
 func WriteAnnotations(w io.Writer, r *Report) error {
 	left := map[string]int{"error": maxAnnotations, "warning": maxAnnotations}
 	var b strings.Builder
@@ -22,6 +22,9 @@ func WriteAnnotations(w io.Writer, r *Report) error {
 		if left[level]--; left[level] >= 0 {
 			fmt.Fprintf(&b, "::%s %s::%s\n", level, properties, annotationText(text))
 		}
+	}
+	if len(r.Incomplete) > 0 && r.Gate == nil { // a gate has a rule for it
+		write("warning", "title=incomplete", strings.Join(r.Incomplete, "\n"))
 	}
 	if r.Gate != nil {
 		for i := range r.Gate.Rules {

@@ -75,11 +75,14 @@ func (f *Fold) fuzzed() Fuzz {
 // tool returns the versions that wrote the results.
 func (f *Fold) tool() string { return strings.Join(f.files.tools, ", ") }
 
-// verdict returns the verdict over all trials.
+// verdict returns the verdict over all trials. Incomplete results do not pass.
 func (f *Fold) verdict() scenarios.Verdict {
 	all := scenarios.Unjudged
 	for v := range f.verdicts {
 		all = worse(all, v)
+	}
+	if all == scenarios.Pass && len(f.missing()) > 0 {
+		return scenarios.Inconclusive
 	}
 	return all
 }
@@ -172,6 +175,9 @@ func (f *Fold) warnings() []string {
 	}
 	if len(f.files.faults) > 0 {
 		out = append(out, "every world had "+faultsOf(f.files.faults)+": trials are judged by their label")
+	}
+	if f.files.skipped > 0 {
+		out = append(out, "recorded runs, or their labels, are missing: "+text.Count(f.files.skipped, "problem")+" when they were read")
 	}
 	if f.unclear > 0 {
 		out = append(out, text.Count(f.unclear, "trial")+" could not be judged and count in no rate")

@@ -142,12 +142,7 @@ func (c *choice) betterThan(s *standing) string {
 func (c *choice) comparable() bool { return len(c.ranked) > 1 }
 
 // best returns the variant to choose, "" if there is no choice.
-func (c *choice) best() string {
-	if !c.comparable() {
-		return ""
-	}
-	return c.ranked[0].variant
-}
+func (c *choice) best() string { return c.ruling().best }
 
 // paint assigns colours to the highlighted variants: all of them if there are enough
 // colours, else the best, the reference, those on the front, and the next best.

@@ -97,3 +97,69 @@ func TestAdviceWithoutHealthyRuns(t *testing.T) {
 		t.Errorf("advice on one variant: %q", one)
 	}
 }
+
+// A headline names a variant only with evidence: both labels, whole results, and a
+// variant that is ahead. A tie says that it is one.
+func TestRuling(t *testing.T) {
+	cut := func(f *Fold) { f.Header(&scenarios.Header{Trials: 1000}) }
+	for _, c := range []struct {
+		name    string
+		fold    func(*Fold)
+		results [][]*scenarios.Result
+		want    ruling
+		advice  string // among the sentences
+		heading string // of the page
+		place   string // of the first card
+	}{
+		{"a difference", nil, [][]*scenarios.Result{tried("a", 4, 1, 5, 4, 0), tried("b", 4, 3, 5, 4, 0)}, ruling{best: "b"},
+			"It catches 3 of 4 runaways", "<h1>Choose b</h1>", "choose this"},
+		{"the reference is ahead: the next shows by how much", nil, [][]*scenarios.Result{tried("a", 4, 3, 5, 4, 0), tried("b", 4, 1, 5, 4, 0)}, ruling{best: "a"},
+			"Compared with the reference a b catches 2 fewer runaways (p = .5), stops the same healthy runs. That may be chance", "<h1>Choose a</h1>", "choose this"},
+		{"no healthy run", nil, [][]*scenarios.Result{tried("a", 4, 1, 5, 0, 0), tried("b", 4, 3, 5, 0, 0)},
+			ruling{undecided: "No choice: no healthy run was tried", why: "No healthy run was tried, so the effect of these limits on healthy work is unknown."},
+			"So far b catches 3 of 4 runaways", "<h1>No choice: no healthy run was tried</h1>", "ahead so far"},
+		{"no runaway", nil, [][]*scenarios.Result{tried("a", 0, 0, 5, 4, 1), tried("b", 0, 0, 5, 4, 2)},
+			ruling{undecided: "No choice: no runaway was tried", why: "No runaway was tried, so it is unknown whether these limits stop anything that should be stopped."},
+			"So far a stops 1 of 4 healthy runs", "<h1>No choice: no runaway was tried</h1>", "ahead so far"},
+		{"a tie and no healthy run", nil, [][]*scenarios.Result{tried("a", 4, 4, 5, 0, 0), tried("b", 4, 4, 5, 0, 0)},
+			ruling{undecided: "No choice: no healthy run was tried", why: "No healthy run was tried, so the effect of these limits on healthy work is unknown."}, "", "<h1>No choice: ", "tied: as good as b"},
+		{"incomplete", cut, [][]*scenarios.Result{tried("a", 4, 1, 5, 4, 0), tried("b", 4, 3, 5, 4, 0)},
+			ruling{undecided: "No choice: the results are incomplete", why: "The results are incomplete: what is missing may change which variant is ahead."},
+			"So far b catches 3 of 4 runaways", "<h1>No choice: the results are incomplete</h1>", "ahead so far"},
+		// 3/4 − 0 and 4/4 − 1/4
+		{"a tie in the balance", nil, [][]*scenarios.Result{tried("a", 4, 3, 5, 4, 0), tried("b", 4, 4, 9, 4, 1), tried("c", 4, 2, 1, 4, 0)},
+			ruling{undecided: "A tie: a, b", why: "A tie: a, b have the same balance of both, the share of runaways caught minus the share of healthy runs stopped, 75 points. They differ in how soon runs end that should: half of those of a within 5 calls, of b within 9 calls."},
+			"If letting no runaway through matters most: b catches 4 of 4", "<h1>A tie: a, b</h1>", "tied: as good as b"},
+		{"a tie in everything", nil, [][]*scenarios.Result{tried("a", 4, 3, 5, 4, 0), tried("b", 4, 3, 5, 4, 0)},
+			ruling{undecided: "A tie: a, b", why: "A tie: a, b have the same balance of both, the share of runaways caught minus the share of healthy runs stopped, 75 points."},
+			"", "<h1>A tie: a, b</h1>", "tied: as good as b"},
+		{"one variant", nil, [][]*scenarios.Result{tried("a", 4, 1, 5, 4, 0)}, ruling{}, "", "<h1>8 scenarios under 1 variant in 8 trials</h1>", ""},
+		{"one variant, incomplete", cut, [][]*scenarios.Result{tried("a", 4, 1, 5, 4, 0)}, ruling{}, "", "<h1>Incomplete results</h1>", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &Fold{}
+			if c.fold != nil {
+				c.fold(f)
+			}
+			r := folded(t, f, slices.Concat(c.results...)...)
+			choice := newChoice(r)
+			if got := choice.ruling(); got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+			if got := strings.Join(choice.advice(), "\n"); !strings.Contains(got, c.advice) || c.want.best == "" && !strings.Contains(got, c.want.why) {
+				t.Errorf("the advice has no %q:\n%s", c.advice, got)
+			}
+			if got := choice.place(&choice.ranked[0]); got != c.place {
+				t.Errorf("the first is %q, want %q", got, c.place)
+			}
+			page := written(t, func(b *strings.Builder) error { return WriteHTML(b, r) })
+			if !strings.Contains(page, c.heading) || c.want.best == "" && (strings.Contains(page, ">Choose ") || strings.Contains(page, "choose this")) {
+				t.Errorf("the page has no %s:\n%.1500s", c.heading, page[strings.Index(page, "<h1>"):])
+			}
+			title := written(t, func(b *strings.Builder) error { return WriteMarkdown(b, r) })
+			if strings.Contains(title, "## agentbench: incomplete results, ") != (c.fold != nil) {
+				t.Errorf("%.200s", title)
+			}
+		})
+	}
+}

@@ -3,50 +3,42 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// advice returns sentences that say which variant to choose and why. It is empty if
-// there is nothing to choose from.
+// advice returns sentences that say which variant to choose and why, or why there is
+// none. It is empty if there is nothing to choose from.
 func (c *choice) advice() []string {
 	if !c.comparable() {
 		return nil
 	}
-	best := &c.ranked[0]
-	lines := []string{"It " + c.does(best) + ".", c.why(best)}
-	if beside := c.beside(best); beside != "" {
-		lines = append(lines, beside)
+	best, ruling := &c.ranked[0], c.ruling()
+	var lines []string
+	if ruling.best == "" {
+		lines = append(lines, ruling.why)
+		if len(c.ties()) == 1 {
+			lines = append(lines, fmt.Sprintf("So far %s %s.", text.Line(best.variant), c.does(best)), c.ahead(text.Line(best.variant), best))
+		}
+	} else {
+		lines = append(lines, "It "+c.does(best)+".", c.ahead("it", best))
+		if beside := c.beside(best); beside != "" {
+			lines = append(lines, beside)
+		}
 	}
 	lines = append(lines, c.otherwise()...)
-	switch {
-	case best.stopped == nil:
-		lines = append(lines, "No "+runsOf(scenarios.Healthy, c.report.replay())+" was tried, so the effect of these limits on healthy work is unknown.")
-	case best.caught == nil:
-		lines = append(lines, "No "+runsOf(scenarios.Runaway, c.report.replay())+" was tried, so it is unknown whether these limits stop anything that should be stopped.")
-	}
 	if len(c.apart) > 0 {
 		lines = append(lines, "Not ranked, because they were tried on other scenarios: "+someOf(clean(c.apart))+".")
 	}
 	return lines
 }
 
-// why says how far the best variant is ahead of the next.
-func (c *choice) why(best *standing) string {
-	var equal []string
-	for _, s := range c.ranked[1:] {
-		if s.balance() == best.balance() {
-			equal = append(equal, text.Line(s.variant))
-		}
-	}
-	measure := c.measure(best)
-	if len(equal) > 0 {
-		return fmt.Sprintf("No variant is ahead of it in the %s. Equally good in that: %s. It comes first because half of its runs that should stop did so within %s.",
-			measure, someOf(equal), calls50(best.calls))
-	}
+// ahead says how far the best variant, which it calls name, is ahead of the next.
+func (c *choice) ahead(name string, best *standing) string {
 	next := &c.ranked[1]
-	return fmt.Sprintf("No variant is ahead of it in the %s: %s against %s for the next, %s.", measure, points(best.balance()), points(next.balance()), text.Line(next.variant))
+	return fmt.Sprintf("No variant is ahead of %s in the %s: %s against %s for the next, %s.", name, c.measure(best), points(best.balance()), points(next.balance()), text.Line(next.variant))
 }
 
 // measure names the value by which variants are ranked.
@@ -87,15 +79,19 @@ func points(x float64) string {
 // beside compares the best with the reference, and says whether the difference could be
 // chance.
 func (c *choice) beside(best *standing) string {
-	if best.variant == c.report.Reference {
-		return "It is the reference with which the others are compared."
+	other, subject := best.variant, "it"
+	words := ""
+	if best.variant == c.report.Reference { // the next shows how sure its place is
+		words = "It is the reference with which the others are compared. "
+		other = c.ranked[1].variant
+		subject = text.Line(other)
 	}
-	pairs := c.comparison(best.variant)
+	pairs := c.comparison(other)
 	if pairs == nil {
-		return ""
+		return strings.TrimSpace(words)
 	}
 	sure := slices.ContainsFunc(pairs.Pairs, func(p Pair) bool { return p.PAdjusted < 0.05 })
-	words := "Compared with the reference " + text.Line(c.report.Reference) + " it " + pairs.Verdict + "."
+	words += "Compared with the reference " + text.Line(c.report.Reference) + " " + subject + " " + pairs.Verdict + "."
 	if !sure {
 		words += " That may be chance: to distinguish the two takes more scenarios, not more seeds."
 	}
@@ -138,6 +134,10 @@ func (c *choice) place(s *standing) string {
 		return ""
 	case s.variant == c.best():
 		return "choose this"
+	case len(c.ties()) > 1 && slices.Contains(c.ties(), text.Line(s.variant)):
+		return "tied: as good as " + someOf(slices.DeleteFunc(c.ties(), func(v string) bool { return v == text.Line(s.variant) }))
+	case s.variant == c.ranked[0].variant:
+		return "ahead so far"
 	case s.beaten != "":
 		return text.Line(s.beaten) + " is better in one rate and not worse in the other"
 	}

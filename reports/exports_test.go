@@ -273,3 +273,57 @@ func TestFuzzLines(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// What the results lack is said by each form in its own way, and is never a pass.
+func TestIncompleteIsSaid(t *testing.T) {
+	const lacks = "the results are incomplete: they hold 1 of 2 trials"
+	f := &Fold{Keep: true}
+	f.Header(&scenarios.Header{Trials: 2})
+	passed := endedIn("s/fine", "v", scenarios.Healthy, 1, loop.Done, 2)
+	passed.Verdict = scenarios.Pass
+	r := folded(t, f, passed)
+	if r.Verdict != scenarios.Inconclusive || !slices.Equal(r.Incomplete, []string{lacks}) || !slices.Contains(r.Warnings, lacks) {
+		t.Errorf("%s, incomplete %q, warnings %q", r.Verdict, r.Incomplete, r.Warnings)
+	}
+	for form, c := range map[string]struct {
+		write func(*bytes.Buffer) error
+		want  string
+	}{
+		"JSON":        {func(b *bytes.Buffer) error { return WriteJSON(b, r) }, `"verdict": "inconclusive"`},
+		"Markdown":    {func(b *bytes.Buffer) error { return WriteMarkdown(b, r) }, "## agentbench: incomplete results, inconclusive, 1 scenario"},
+		"HTML":        {func(b *bytes.Buffer) error { return WriteHTML(b, r) }, "<h1>Incomplete results</h1>"},
+		"JUnit":       {func(b *bytes.Buffer) error { return WriteJUnit(b, r) }, `<error message="` + lacks + `" type="incomplete">`},
+		"SARIF":       {func(b *bytes.Buffer) error { return WriteSARIF(b, r) }, `"executionSuccessful": false`},
+		"CSV":         {func(b *bytes.Buffer) error { return WriteCSV(b, r) }, "\nincomplete,,,,,inconclusive,"},
+		"SVG":         {func(b *bytes.Buffer) error { return WriteSVG(b, r) }, ">" + lacks + "</text>"},
+		"annotations": {func(b *bytes.Buffer) error { return WriteAnnotations(b, r) }, "::warning title=incomplete::" + lacks},
+		"terminal":    {func(b *bytes.Buffer) error { return Terminal{}.Write(b, r) }, "warning: " + lacks},
+	} {
+		if text := export(t, c.write); !strings.Contains(text, c.want) {
+			t.Errorf("%s has no %q:\n%.2000s", form, c.want, text)
+		}
+	}
+	failed := endedIn("s/bad", "v", scenarios.Healthy, 1, loop.ErrorLimit, 2)
+	failed.Verdict = scenarios.Fail
+	more := &Fold{}
+	more.Header(&scenarios.Header{Trials: 3})
+	if r := folded(t, more, failed); r.Verdict != scenarios.Fail {
+		t.Errorf("a fail stays one: %s", r.Verdict)
+	}
+}
+
+// Recorded runs that could not be read are missing from every figure of a replay.
+func TestSkippedRunsAreSaid(t *testing.T) {
+	f := &Fold{}
+	f.Header(&scenarios.Header{Kind: KindReplay, Skipped: 3})
+	r := folded(t, f, endedIn("a.json/1", "v", scenarios.Healthy, 0, loop.Done, 1))
+	const want = "recorded runs, or their labels, are missing: 3 problems when they were read"
+	if !slices.Equal(r.Warnings, []string{want}) {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+	if text := export(t, func(b *bytes.Buffer) error { return WriteSARIF(b, r) }); !strings.Contains(text, `"level": "warning",
+              "message": {
+                "text": "`+want) {
+		t.Errorf("SARIF:\n%s", text)
+	}
+}

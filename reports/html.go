@@ -33,13 +33,15 @@ type page struct {
 	Line     string
 	Tool     string
 	Warnings []string
+	Part     bool // the results are incomplete
 
-	Replay   bool   // of recorded runs
-	Best     string // the variant to choose
-	Advice   []string
-	Unranked string // why there is no variant to choose
-	Cards    []card
-	More     []card // those that readers must open
+	Replay    bool   // of recorded runs
+	Best      string // the variant to choose
+	Undecided string // the headline if there is none to choose among several
+	Advice    []string
+	Unranked  string // why variants are not ranked
+	Cards     []card
+	More      []card // those that readers must open
 
 	Gate        *view
 	Scatter     *figureView
@@ -85,7 +87,7 @@ func WriteHTML(w io.Writer, r *Report) error {
 
 func newPage(r *Report) (*page, error) {
 	order := newChoice(r)
-	p := &page{Title: "agentbench: " + r.headline(), Line: r.Line(), Tool: text.Line(r.Tool), Verdict: r.Verdict, Warnings: clean(r.Warnings), Replay: r.replay()}
+	p := &page{Title: "agentbench: " + r.headline(), Line: r.Line(), Tool: text.Line(r.Tool), Verdict: r.Verdict, Warnings: clean(r.Warnings), Part: len(r.Incomplete) > 0, Replay: r.replay()}
 	if r.Verdict == scenarios.Unjudged && r.Gate == nil {
 		p.Verdict = ""
 	}

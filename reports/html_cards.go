@@ -39,8 +39,9 @@ const cardsShown = 8
 // choose sets the variant to choose, and a card for each variant.
 func (p *page) choose(c *choice) {
 	r := c.report
-	p.Best, p.Advice = text.Line(c.best()), c.advice()
-	if p.Best == "" && len(r.Variants) > 1 {
+	ruling := c.ruling()
+	p.Best, p.Undecided, p.Advice = text.Line(ruling.best), ruling.undecided, c.advice()
+	if !c.comparable() && len(r.Variants) > 1 {
 		p.Unranked = "The variants were not tried on the same scenarios, so they are not ranked: look at each by itself."
 	}
 	shown := map[string]bool{}

@@ -48,12 +48,17 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 	return err
 }
 
-// headline returns the verdict, if there is one, and [Report.Line].
+// headline returns the verdict, if there is one, and [Report.Line]. It says first that
+// results are incomplete.
 func (r *Report) headline() string {
-	if r.Gate == nil && r.Verdict == scenarios.Unjudged {
-		return r.Line()
+	words := r.Line()
+	if r.Gate != nil || r.Verdict != scenarios.Unjudged {
+		words = string(r.Verdict) + ", " + words
 	}
-	return string(r.Verdict) + ", " + r.Line()
+	if len(r.Incomplete) > 0 {
+		words = "incomplete results, " + words
+	}
+	return words
 }
 
 type markdown struct{ b strings.Builder }

@@ -27,8 +27,9 @@ type Report struct {
 	Faults    []string `json:"faults,omitempty"` // laid over the world of every trial
 
 	// Verdict is the verdict over all trials: fail beats inconclusive, which beats
-	// pass. It is unjudged if no trial was judged. In a report of a gate it is the
-	// gate's verdict.
+	// pass. It is unjudged if no trial was judged, and inconclusive where it would be
+	// pass but the results are incomplete. In a report of a gate it is the gate's
+	// verdict.
 	Verdict    scenarios.Verdict `json:"verdict"`
 	Verdicts   Verdicts          `json:"verdicts"`             // trials by their verdict
 	Warnings   []string          `json:"warnings"`             // what a reader should know first, such as missing shards or trials left out

@@ -85,7 +85,8 @@ type sarifProperties struct {
 
 // WriteSARIF writes the findings as SARIF 2.1.0: a result for each finding, at the
 // scenario's line. Findings of inconclusive trials are warnings. Results that are not
-// whole come from an invocation that was not successful.
+// whole come from an invocation that was not successful; its notifications say why, and
+// have the warnings of the report.
 func WriteSARIF(w io.Writer, r *Report) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "agentbench", Version: text.Line(r.Tool), Rules: sarifRules(r)}}, Invocations: []sarifInvocation{sarifInvoked(r)}, Results: []sarifResult{}}
 	for i := range r.Findings {
@@ -98,6 +99,11 @@ func sarifInvoked(r *Report) sarifInvocation {
 	all := sarifInvocation{Successful: len(r.Incomplete) == 0}
 	for _, words := range r.Incomplete {
 		all.Notifications = append(all.Notifications, sarifNotification{"error", sarifMessage{text.Line(words)}})
+	}
+	for _, words := range r.Warnings {
+		if !slices.Contains(r.Incomplete, words) {
+			all.Notifications = append(all.Notifications, sarifNotification{"warning", sarifMessage{text.Line(words)}})
+		}
 	}
 	return all
 }
