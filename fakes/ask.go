@@ -10,6 +10,7 @@ import (
 // heard keeps what the loop reported and a history does not show.
 type heard struct {
 	whys       map[int]loop.Why // why calls were not executed, by number
+	repeats    int              // calls that repeat another one: the history does not have them
 	cutReply   int              // the last request whose reply was cut off
 	cutMessage int              // the user message that says so
 	nudge      int              // the last request whose calls made a detector nudge the model
@@ -21,6 +22,8 @@ func (w *World) hear(e *loop.Effect) {
 	switch {
 	case e.Kind == loop.Note && e.Event == loop.EventSteered:
 		w.steered++
+	case e.Kind == loop.Note && e.Event == loop.EventRepeatedCall:
+		w.heard.repeats++
 	case e.Kind == loop.Note && e.Event == loop.EventCutReply:
 		w.heard.cutReply = e.Ref.N
 	case e.Kind == loop.Note && e.Event == loop.EventNudged:
@@ -120,7 +123,7 @@ func (w *World) ask(e *loop.Effect) {
 		w.fail(&DryError{e.Ref, fmt.Sprintf("no model step for request m%d (the script has %d)", e.Ref.N, w.covered)})
 		return
 	}
-	said, err := w.say(s, &Request{Ref: e.Ref, Calls: w.asked, History: e.History}, &w.scratch, false)
+	said, err := w.say(s, &Request{Ref: e.Ref, Calls: w.asked - w.heard.repeats, History: e.History}, &w.scratch, false)
 	if err != nil {
 		w.fail(err)
 		return

@@ -106,7 +106,7 @@ func (b *Before) holds(c When, result *resultIs) bool {
 // A Request is one try of a model request.
 type Request struct {
 	Ref     loop.Ref       // m3#2: the number of the request and the try
-	Calls   int            // the number of calls in the replies before it
+	Calls   int            // the number of calls in the replies before it, without those that repeat another one
 	History []loop.Message // supplies the ${result:…} values
 }
 

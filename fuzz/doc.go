@@ -42,7 +42,9 @@
 // matches its tries.
 //
 // at-most-once: for one decision of the model, nothing runs again once a tool with
-// idempotent: false may have taken effect. It counts the effects of each call.
+// idempotent: false may have taken effect. It counts the effects of each call. A call
+// that has the id, name and arguments of another one of its reply, or after a broken
+// stream of the turn before, does not run at all.
 //
 // bounds: no run exceeds the time, turns, calls, calls per turn, tries, tokens and
 // cost of its config, no call its retries, and no request its own. Plain sums over

@@ -3,6 +3,7 @@ package fuzz
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,11 +142,33 @@ func (m *maker) malformed() fakes.Step {
 	case 5:
 		s := m.asks()
 		for i := range s.Calls {
-			s.Calls[i].ID = pick(m.dice, nil, new(""), new("same"), new("call_1"), new("call_2_"), new(m.hostile()))
+			s.Calls[i].ID = pick(m.dice, nil, new(""), new("same"), new("same"), new("call_1"), new("call_2_"), new(m.hostile()))
 		}
 		return s
+	case 6:
+		if again, ok := m.sentAgain(); ok {
+			return again
+		}
 	}
 	return fakes.Step{Text: m.hostile()}
+}
+
+// sentAgain returns the last reply once more, after a stream that broke. It gives the
+// calls of both ids.
+func (m *maker) sentAgain() (fakes.Step, bool) {
+	n := len(m.Script.Model)
+	if n == 0 || len(m.Script.Model[n-1].Calls) == 0 || m.Config.ModelRetry.Max == 0 {
+		return fakes.Step{}, false
+	}
+	last := &m.Script.Model[n-1]
+	for i := range last.Calls {
+		last.Calls[i].ID = new(pick(m.dice, "same", "one", "two"))
+	}
+	again := fakes.Step{Text: last.Text, Calls: slices.Clone(last.Calls), Failures: []fakes.ModelFailure{{Chunks: 1 + m.below(2), Latency: m.exactly(time.Second)}}}
+	if m.one(2) {
+		again.Calls = append(again.Calls, m.call())
+	}
+	return again, true
 }
 
 // asks draws a reply with calls.

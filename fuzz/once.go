@@ -7,7 +7,8 @@ import (
 )
 
 // checkOnce: for one decision of the model nothing runs again once a tool that must
-// not run twice may have taken effect. It counts the tries of each call that may have.
+// not run twice may have taken effect, and a call that a provider sends once more does
+// not run. It counts the tries of each call that may have taken effect.
 func checkOnce(p *play) (string, bool) {
 	once := map[string]bool{}
 	for i := range p.Script.Tools {
@@ -15,8 +16,12 @@ func checkOnce(p *play) (string, bool) {
 			once[t.Name] = true
 		}
 	}
+	repeats := false
 	for _, c := range p.view().calls {
 		effects := 0
+		if repeats = repeats || c.repeats > 0; c.repeats > 0 && len(c.tries)+len(c.puts) > 0 {
+			return fmt.Sprintf("the call c%d is c%d once more, and runs or has a result of its own", c.n, c.repeats), true
+		}
 		for _, t := range c.tries {
 			if effects > 0 {
 				return fmt.Sprintf("the call c%d may have taken effect, and %s runs again as try %d", c.n, t.name, t.try), true
@@ -26,7 +31,7 @@ func checkOnce(p *play) (string, bool) {
 			}
 		}
 	}
-	return "", len(once) > 0
+	return "", len(once) > 0 || repeats
 }
 
 // mayHaveActed reports whether a try may have taken effect. Only the tool's own word

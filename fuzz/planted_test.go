@@ -61,6 +61,8 @@ var plantedBugs = []planted{
 	{"a tool that waits is counted", "detect/watcher.go", "len(w.Tools.Only) == 0 && c.Waits ||", ""},
 	{"a payment is retried after a failure of the server", "batch.go", "\tcase NotSent, RateLimited,", "\tcase NotSent, RateLimited, RetryableServer,"},
 	{"a payment that may have been made goes to the fallback", "contracts.go", "!once && m.mayFallBack(c)", "m.mayFallBack(c)"},
+	{"a repeated id runs twice", "batch.go", "first := seen.find(m, &c); first > 0", "first := seen.find(m, &c); first > m.numbers.call"},
+	{"a call that is sent once more runs again", "batch.go", "if m.req.broke {", "if m.req.broke && m.req.ref.N < 0 {"},
 	{"a failed call resets the error count", "batch.go", "if failed == considered || failed > 0 &&", "if failed == considered && considered > 1 || failed > 0 &&"},
 }
 

@@ -44,17 +44,19 @@ type replyView struct {
 // answer.
 func (r *replyView) turn() bool {
 	blank := strings.TrimSpace(r.in.Text) == ""
-	return r.to == loop.ForReply && (len(r.in.Calls) > 0 || !blank && r.in.Finish != loop.FinishLength)
+	return r.to == loop.ForReply && (len(r.calls) > 0 || len(r.in.Calls) == 0 && !blank && r.in.Finish != loop.FinishLength)
 }
 
 type callView struct {
-	n      int
-	name   string
-	args   string
-	denied bool
-	tries  []tryView
-	puts   []putView
-	last   *loop.Input // the last result of a try, as changed by a hook
+	n       int
+	id      string // the model's own
+	name    string
+	args    string
+	repeats int // the number of the call that it repeats; 0 = none
+	denied  bool
+	tries   []tryView
+	puts    []putView
+	last    *loop.Input // the last result of a try, as changed by a hook
 }
 
 type tryView struct {
@@ -75,7 +77,7 @@ type putView struct {
 // readTrace reads a trace.
 func readTrace(t loop.Trace) *view {
 	v := &view{}
-	r := reading{view: v, asks: map[loop.Ref]loop.Purpose{}, gates: map[int]int{}, shown: map[int]int{}, opened: map[loop.Ref]time.Duration{}}
+	r := reading{view: v, asks: map[loop.Ref]loop.Purpose{}, gates: map[int]int{}, shown: map[int]int{}, opened: map[loop.Ref]time.Duration{}, streamed: map[loop.Ref]bool{}, broken: map[int]bool{}}
 	for i := range t {
 		r.record(i, &t[i])
 	}
@@ -84,12 +86,14 @@ func readTrace(t loop.Trace) *view {
 
 type reading struct {
 	*view
-	run    *runView
-	asks   map[loop.Ref]loop.Purpose // the purposes of requests
-	gates  map[int]int               // permission gate → call
-	shown  map[int]int               // gate of the hook after a call → call
-	seq    int
-	opened map[loop.Ref]time.Duration
+	run      *runView
+	asks     map[loop.Ref]loop.Purpose // the purposes of requests
+	gates    map[int]int               // permission gate → call
+	shown    map[int]int               // gate of the hook after a call → call
+	streamed map[loop.Ref]bool         // tries of requests of which a delta has come
+	broken   map[int]bool              // requests of which a stream broke
+	seq      int
+	opened   map[loop.Ref]time.Duration
 }
 
 // ignored reports whether the loop ignored a record's input.
@@ -116,6 +120,10 @@ func (r *reading) input(i int, in *loop.Input) {
 	case loop.Started, loop.UserMessage:
 		r.run = &runView{begin: i, end: -1, beganAt: in.At}
 		r.runs = append(r.runs, r.run)
+	case loop.ModelDelta:
+		r.streamed[tryOf(in.Ref)] = true
+	case loop.ModelFailure:
+		r.broken[in.Ref.N] = r.broken[in.Ref.N] || r.streamed[tryOf(in.Ref)]
 	case loop.ModelReply:
 		r.reply(i, in)
 	case loop.GateAnswer, loop.UserReply:
@@ -141,17 +149,54 @@ func (r *reading) input(i int, in *loop.Input) {
 	}
 }
 
+// tryOf returns the reference of a try of a request. Inputs leave out the first try.
+func tryOf(ref loop.Ref) loop.Ref {
+	ref.Try = max(ref.Try, 1)
+	return ref
+}
+
 func (r *reading) reply(i int, in *loop.Input) {
 	reply := &replyView{rec: i, in: in, to: r.asks[in.Ref]}
 	if reply.to == loop.ForSummary {
 		in = &loop.Input{} // calls in a summary are ignored, and have no number
 	}
+	var before []*callView
+	if n := len(r.run.replies); n > 0 && r.broken[in.Ref.N] {
+		before = r.lastTurn()
+	}
 	for _, asked := range in.Calls {
-		c := &callView{n: len(r.calls) + 1, name: strings.TrimSpace(asked.Name), args: asked.Args}
+		c := &callView{n: len(r.calls) + 1, id: asked.ID, name: strings.TrimSpace(asked.Name), args: asked.Args}
 		r.calls = append(r.calls, c)
-		reply.calls = append(reply.calls, c)
+		if c.repeats = c.repeated(before) + c.repeated(reply.calls); c.repeats == 0 {
+			reply.calls = append(reply.calls, c)
+		}
 	}
 	r.run.replies = append(r.run.replies, reply)
+}
+
+// repeated returns the number of the call of a list that has the id, name and
+// arguments of c, or 0.
+func (c *callView) repeated(list []*callView) int {
+	for _, d := range list {
+		if c.id == "" || c.id != d.id || c.name != d.name {
+			continue
+		}
+		x, _ := identity(c.args)
+		if y, _ := identity(d.args); x == y {
+			return d.n
+		}
+	}
+	return 0
+}
+
+// lastTurn returns the calls of the last turn of the run.
+func (r *reading) lastTurn() []*callView {
+	for i := len(r.run.replies) - 1; i >= 0; i-- {
+		if r.run.replies[i].turn() {
+			return r.run.replies[i].calls
+		}
+	}
+	return nil
 }
 
 // call returns the call with that number, or nil if there is none yet. A planner's
@@ -204,6 +249,8 @@ func (r *reading) effect(i int, at time.Duration, e *loop.Effect) {
 		if c := r.planned(e.Ref.N); c != nil {
 			c.tries = append(c.tries, tryView{rec: i, at: at, try: e.Ref.Try, name: e.Name})
 		}
+	case loop.CancelModel:
+		r.broken[e.Ref.N] = r.broken[e.Ref.N] || r.streamed[tryOf(e.Ref)]
 	case loop.CancelTool:
 		if t := r.try(e.Ref); t != nil {
 			t.cancelled = true

@@ -3,6 +3,7 @@ package loop
 import (
 	"encoding/binary"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 // A call is one call of the current batch.
 type call struct {
 	Call
+	asked    string // the model's own id
 	spec     *tool  // nil for an unknown tool
 	broken   error  // set if the arguments are not a JSON object
 	argsHash uint64 // of the arguments; set only if there are detectors
@@ -59,10 +61,9 @@ func (c *call) block(why Why, text string) {
 	}
 }
 
-// openBatch handles a reply with calls: it runs checks 4 to 9 of the package
-// comment in their order, then opens the first gate.
+// openBatch handles a reply with calls, which are in the batch: it runs checks 4 to 9
+// of the package comment in their order, then opens the first gate.
 func (m *Machine) openBatch(in *Input, cut bool) {
-	m.readBatch(in)
 	m.appendReply(in.Text, m.batchCalls())
 	m.checkCut(cut)
 	m.checkBudget()
@@ -80,18 +81,28 @@ func (m *Machine) openBatch(in *Input, cut bool) {
 }
 
 // readBatch fills the batch with the calls of a reply: it numbers them, trims
-// their names, and makes their ids unique.
-func (m *Machine) readBatch(in *Input) {
+// their names, leaves out those that repeat another one, and makes their ids unique.
+// If all of them do, the batch stays that of the turn before and readBatch returns
+// false.
+func (m *Machine) readBatch(in *Input) (fresh bool) {
+	seen, before := repeats{}, m.batch
+	if m.req.broke {
+		seen.add(m, before)
+	}
 	m.batch = m.batch[:0]
 	for _, asked := range in.Calls {
 		m.numbers.call++
-		c := call{Call: Call{N: m.numbers.call, ID: asked.ID, Name: asked.Name, Args: asked.Args}, toolArgs: asked.Args, timer: never}
+		c := call{Call: Call{N: m.numbers.call, ID: asked.ID, Name: asked.Name, Args: asked.Args}, asked: asked.ID, toolArgs: asked.Args, timer: never}
 		if strings.TrimSpace(asked.Args) == "" {
 			c.toolArgs = "{}"
 		}
 		if name := strings.TrimSpace(c.Name); name != c.Name {
 			c.Name = name
 			m.note(c.ref(), EventTrimmedName, name)
+		}
+		if first := seen.find(m, &c); first > 0 {
+			m.note(c.ref(), EventRepeatedCall, Ref{Kind: RefCall, N: first}.String())
+			continue
 		}
 		if _, used := m.ids[c.ID]; used || c.ID == "" {
 			c.ID = m.freshID(c.N)
@@ -102,6 +113,49 @@ func (m *Machine) readBatch(in *Input) {
 		m.out.Asked++
 		m.batch = append(m.batch, c)
 	}
+	if len(in.Calls) > 0 && len(m.batch) == 0 {
+		m.batch = before
+		return false
+	}
+	return true
+}
+
+// A repeats finds the calls of a reply that repeat another one: with the model's own
+// id, the name and the arguments of an earlier call of the reply, or, after a broken
+// stream, of the turn before. Such a call is that other call. It reads the earlier
+// calls only once a reply has an id that was used before.
+type repeats struct {
+	read  int // how many calls of the batch it has read
+	calls map[repeat]int
+}
+
+type repeat struct {
+	id  string
+	sig detect.Signature
+}
+
+// add reads calls.
+func (r *repeats) add(m *Machine, calls []call) {
+	for i := range calls {
+		if c := &calls[i]; c.asked != "" {
+			if r.calls == nil {
+				r.calls = map[repeat]int{}
+			}
+			sig, _ := m.canon.Signature(c.Name, c.Args)
+			r.calls[repeat{c.asked, sig}] = c.N
+		}
+	}
+}
+
+// find returns the number of the call that c repeats, or 0.
+func (r *repeats) find(m *Machine, c *call) int {
+	if _, used := m.ids[c.asked]; !used || c.asked == "" || len(m.batch) == 0 && r.calls == nil {
+		return 0
+	}
+	r.add(m, m.batch[r.read:])
+	r.read = len(m.batch)
+	sig, _ := m.canon.Signature(c.Name, c.Args)
+	return r.calls[repeat{c.asked, sig}]
 }
 
 // freshID returns an id that the session has not used.
@@ -250,8 +304,8 @@ func (m *Machine) openCall(ref Ref) *call {
 	if m.phase != executing || ref.Kind != RefCall || len(m.batch) == 0 {
 		return nil
 	}
-	i := ref.N - m.batch[0].N
-	if i < 0 || i >= len(m.batch) {
+	i := sort.Search(len(m.batch), func(i int) bool { return m.batch[i].N >= ref.N })
+	if i == len(m.batch) || m.batch[i].N != ref.N {
 		return nil
 	}
 	c := &m.batch[i]

@@ -121,7 +121,8 @@
 // enough to rebuild it:
 //   - started and message append a user message (u1, u2 …). So does the answer to
 //     a question if it allows and has a text.
-//   - A reply to an open request appends an assistant message (m1 …).
+//   - A reply to an open request appends an assistant message (m1 …), without the
+//     calls that repeat another one (event repeated-call).
 //   - put appends a result (c1 …) or a user message of the loop's own (u…). With
 //     to=N it inserts the message at place N.
 //   - drop removes a message.
@@ -168,7 +169,11 @@
 //     are invalid if they are not a JSON object, or break the tool's schema after
 //     repair (contracts.input). Empty arguments mean {}. White space around a name
 //     is cut (event trimmed-name), and a missing, empty or used id is replaced
-//     (event replaced-id).
+//     (event replaced-id). But a call with the id, the name and the arguments of
+//     another call of its reply is that call: it takes a number, and nothing else
+//     happens to it (event repeated-call). So is, after a broken stream of the
+//     request, one that repeats a call of the turn before; a reply of which nothing
+//     else is left counts as an empty one.
 //  8. Detectors that act before a call, over the whole batch before any of it
 //     runs. They see every call, also those of 6 and 7, with the model's own
 //     arguments. A stop or final answer vetoes every call of the batch that is not

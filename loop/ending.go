@@ -91,9 +91,8 @@ func (m *Machine) resumeClock() {
 // lastReply handles the last reply of a run: its text is the answer, and its
 // calls are refused.
 func (m *Machine) lastReply(in *Input, blank bool) {
-	switch {
-	case len(in.Calls) > 0:
-		m.readBatch(in)
+	switch fresh := m.readBatch(in); {
+	case fresh && len(m.batch) > 0:
 		m.appendReply(in.Text, m.batchCalls())
 		m.blockAll(Refused, m.out.Reason)
 		for i := range m.batch {

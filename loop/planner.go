@@ -86,6 +86,7 @@ func (m *Machine) plan(in *Input) {
 	}
 	m.spent.turns++
 	m.out.Turns++
+	m.batch = m.batch[:0]
 	if a.Action != ActionCall {
 		m.lookAtText(in.Text)
 		m.step(a.Action != ActionStop)
@@ -93,6 +94,7 @@ func (m *Machine) plan(in *Input) {
 	switch a.Action {
 	case ActionCall:
 		in.Calls = []AskedCall{{Name: a.Name, Args: string(a.Args)}}
+		m.readBatch(in)
 		m.openBatch(in, false)
 		return
 	case ActionAsk:

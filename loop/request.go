@@ -13,6 +13,7 @@ type request struct {
 	purpose  Purpose
 	open     bool
 	streamed bool          // a delta has come
+	broke    bool          // the stream of an earlier try broke
 	whole    time.Duration // when time.model or time.summary runs out
 	idle     time.Duration // when time.first_token or time.chunk runs out
 	retry    time.Duration // when the next try begins
@@ -114,6 +115,7 @@ func (m *Machine) requestFailed(status int, retryAfter time.Duration, stop Stop,
 	r.open, r.retry = false, never
 	if r.streamed {
 		m.note(r.ref, EventBrokenStream, "")
+		r.broke = true
 	}
 	again := cfg.SameDeadline == 0 || slices.Max(r.ran[:]) < cfg.SameDeadline
 	if r.ref.Try <= cfg.Max && again && cfg.retries(status) {
@@ -163,6 +165,10 @@ func (m *Machine) replied(in *Input) {
 	}
 	if m.task.Planner == PlannerJSON && len(in.Calls) == 0 {
 		m.plan(in)
+		return
+	}
+	if !m.readBatch(in) {
+		m.askAgain("", true, false) // all of it has been answered
 		return
 	}
 	m.spent.turns++

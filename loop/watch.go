@@ -36,7 +36,7 @@ func (m *Machine) lookAtText(text string) {
 	if m.detectors.Empty() {
 		return
 	}
-	m.batch, m.seen = m.batch[:0], m.seen[:0]
+	m.seen = m.seen[:0]
 	m.detectors.Open(m.now, text, nil)
 	m.closeDetectors()
 }

@@ -58,6 +58,7 @@ func (v Violation) String() string {
 //	result-code       a result says how its call ended
 //	result-size       only a result above history.max_result_chars or contracts.max_payload_bytes is cut, to that size
 //	call-ids          call ids are unique and not empty, and the model's own if possible
+//	repeated-call     a call that repeats another one (with its id, name and arguments, in one reply or after a broken stream) is not run and has no result
 //	history           chat APIs accept the history (see [CheckHistory])
 //	asked-with        to= is the length of the history
 //	trimming          exactly the messages that must be dropped are dropped
@@ -131,6 +132,7 @@ var rules = []struct {
 	{"result-code", (*book).checkResultCode},
 	{"result-size", (*book).checkResultSize},
 	{"call-ids", (*book).checkCallIDs},
+	{"repeated-call", (*book).checkRepeatedCall},
 	{"history", (*book).checkHistory},
 	{"asked-with", (*book).checkAskedWith},
 	{"trimming", (*book).checkTrimming},

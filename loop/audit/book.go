@@ -104,15 +104,16 @@ const (
 // A reply is a reply of the model.
 type reply struct {
 	place
-	ref   loop.Ref
-	run   *run
-	in    *loop.Input
-	sort  replySort
-	last  bool // a limit or detector asked for it as the last word
-	calls []*call
-	first [1]*call // memory for one call
-	open  int      // the index of the call that [book.batchWaits] last found open
-	ready int      // the result of [book.gatesDone]; 0 = not computed yet
+	ref     loop.Ref
+	run     *run
+	in      *loop.Input
+	sort    replySort
+	last    bool // a limit or detector asked for it as the last word
+	calls   []*call
+	repeats []*call  // the calls that repeat another one, see [book.separate]
+	first   [1]*call // memory for one call
+	open    int      // the index of the call that [book.batchWaits] last found open
+	ready   int      // the result of [book.gatesDone]; 0 = not computed yet
 }
 
 // A call is a call that the model asked for.
@@ -124,6 +125,7 @@ type call struct {
 	args    string // "{}" if the model wrote nothing
 	id      string // the id in the history
 	planned bool   // it is in the text of a planner's reply
+	repeats *call  // the call that it repeats, or nil
 	gates   []*gate
 	tries   []*try
 	puts    []*item

@@ -24,7 +24,7 @@ func (b *book) checkEvents() {
 		open[w.key()] = append(open[w.key()], i)
 	}
 	met := make([]bool, len(want))
-	known := []loop.Event{loop.EventReplacedID, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply, loop.EventBrokenStream, loop.EventTruncated, loop.EventGaveUp, loop.EventTrimmed}
+	known := []loop.Event{loop.EventReplacedID, loop.EventRepeatedCall, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply, loop.EventBrokenStream, loop.EventTruncated, loop.EventGaveUp, loop.EventTrimmed}
 	for _, it := range b.notes {
 		if !slices.Contains(known, it.eff.Event) {
 			continue
@@ -74,6 +74,13 @@ func (b *book) replyEvents() []event {
 		case r.in.Finish == loop.FinishLength:
 			must := r.sort == cutReply || r.sort == batchReply && r.faulty()
 			want = append(want, event{r.rec, loop.EventCutReply, r.ref, must && !r.last})
+		}
+		for _, c := range r.repeats {
+			ref := loop.Ref{Kind: loop.RefCall, N: c.n}
+			want = append(want, event{r.rec, loop.EventRepeatedCall, ref, true})
+			if c.name != c.asked.Name {
+				want = append(want, event{r.rec, loop.EventTrimmedName, ref, true})
+			}
 		}
 		for _, c := range r.calls {
 			ref := loop.Ref{Kind: loop.RefCall, N: c.n}

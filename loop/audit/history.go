@@ -255,6 +255,9 @@ func (b *book) checkCallIDs() {
 	used := make(map[string]bool, len(b.calls))
 	b.distinct = true
 	for _, c := range b.calls {
+		if c.repeats != nil {
+			continue // the history does not have it
+		}
 		b.distinct = b.distinct && c.id != "" && !used[c.id]
 		usable := c.asked.ID != "" && !used[c.asked.ID]
 		switch {

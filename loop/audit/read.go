@@ -203,6 +203,12 @@ func (b *book) readReply(a *ask, it *item) {
 		b.calls = append(b.calls, c)
 		r.calls = append(r.calls, c)
 	}
+	if b.separate(r, a); len(r.calls) == 0 && len(r.repeats) > 0 {
+		r.sort = emptyReply
+		if r.last && strings.TrimSpace(it.in.Text) != "" {
+			r.sort = answerReply
+		}
+	}
 	it.run.replies = append(it.run.replies, r)
 	b.replies = append(b.replies, r)
 }

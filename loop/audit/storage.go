@@ -17,16 +17,17 @@ type storage struct {
 	calls    slab[call]
 	tries    slab[try]
 	messages slab[loop.Message]
-	notes    []*item         // the notes of runs
-	said     []*item         // the user messages that the loop itself adds
-	made     []*item         // the tries and gates that it opens
-	idle     []*item         // the items outside of runs
-	named    []loop.Call     // the calls of messages
-	history  []*loop.Message // see [book.rebuild]
-	started  []*call         // see [book.checkPlaces]
+	notes    []*item          // the notes of runs
+	said     []*item          // the user messages that the loop itself adds
+	made     []*item          // the tries and gates that it opens
+	idle     []*item          // the items outside of runs
+	named    []loop.Call      // the calls of messages
+	history  []*loop.Message  // see [book.rebuild]
+	started  []*call          // see [book.checkPlaces]
+	seen     map[string]*call // see [book.separate]
 }
 
-var storages = sync.Pool{New: func() any { return &storage{} }}
+var storages = sync.Pool{New: func() any { return &storage{seen: map[string]*call{}} }}
 
 // keptItems is the largest number of items whose memory is kept for the next audit.
 const keptItems = 1 << 15
@@ -48,6 +49,7 @@ func (s *storage) release() {
 	for _, list := range []*[]*item{&s.notes, &s.said, &s.made, &s.idle} {
 		*list = emptied(*list)
 	}
+	clear(s.seen)
 	s.history, s.started = emptied(s.history), emptied(s.started)
 	storages.Put(s)
 }

@@ -107,6 +107,28 @@ var goodTraces = map[string]goodTrace{
 		8.000s reply m2 text=ok finish=stop
 		> halt stop=done end=DONE answer=ok turns=2 model_calls=2 asked=7 calls=4 tries=4 denied=1 invalid=2 elapsed=8s`},
 
+	// c2 repeats c1, and after a broken stream c3 does.
+	"repeats": {func(c *loop.Config, _ *loop.Task) { c.ModelRetry.Max = 1 }, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read('{"n":1}') call=a:read('{ "n":1.0}') finish=tool_calls
+		> note c2 event=repeated-call text=c1
+		> call c1#1 name=read args='{"n":1}'
+		2.000s result c1#1 ok text=one
+		> put c1 text=one
+		> ask m2#1 for=reply to=3
+		3.000s delta m2 text=x
+		3.000s failure m2 text=reset
+		> note m2#1 event=broken-stream
+		4.000s tick
+		> ask m2#2 for=reply to=3
+		5.000s reply m2#2 text="I look." call=a:read('{"n":1}') finish=tool_calls
+		> note c3 event=repeated-call text=c1
+		> drop m2
+		> note m2 event=empty-reply
+		> ask m3#1 for=reply to=3
+		6.000s reply m3 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=2 model_calls=4 asked=1 calls=1 tries=1 elapsed=6s`},
+
 	// Two failing turns and one that is not; read with a = 1 in two turns.
 	"errors": {nil, `0.000s started text=go
 		> ask m1#1 for=reply to=1
