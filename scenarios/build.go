@@ -111,7 +111,7 @@ func (e *expectEntry) expect() Expect {
 	return Expect{
 		EndState: loop.EndState(e.EndState), Stop: loop.Stop(e.Stop),
 		Turns: e.Turns, ModelCalls: e.ModelCalls, Calls: e.Calls, Tries: e.Tries,
-		Errors: e.Errors, Vetoed: e.Vetoed, Nudges: e.Nudges, Denied: e.Denied, Invalid: e.Invalid,
+		Errors: e.Errors, Vetoed: e.Vetoed, Nudges: e.Nudges, Denied: e.Denied, Invalid: e.Invalid, Refused: e.Refused, Interfered: e.Interfered,
 		Time: e.Time, Must: words(e.Events.Must), MustNot: words(e.Events.MustNot),
 	}
 }

@@ -349,6 +349,11 @@ type expectEntry struct {
 	Nudges     *Range       `yaml:"nudges"`
 	Denied     *Range       `yaml:"denied"`
 	Invalid    *Range       `yaml:"invalid"`
+	// Refused counts the calls that a detector or a hook vetoed or a limit refused,
+	// without those that fell with a stop.
+	Refused *Range `yaml:"refused"`
+	// Interfered counts those of them that the scenario's own variant lets through.
+	Interfered *Range `yaml:"interfered"`
 	// Time is the virtual time of the session, or of the run from its message to
 	// its end.
 	Time *TimeRange `yaml:"time"`

@@ -105,6 +105,8 @@ func (s *Scenario) judge(r *Result, runs []loop.Outcome, f facts, trace loop.Tra
 		one, f := Result{Codes: map[string]int{}}, read(parts[i])
 		f.end = runs[i].Elapsed
 		one.count(runs[i:i+1], f)
+		one.Refused = len(refusals(parts[i]))
+		one.RefusedOwn = one.Refused // expect is judged under the own variant only
 		s.Runs[i].judge(&one, f)
 		for _, found := range one.Findings {
 			found.Message = fmt.Sprintf("run %d: %s", i+1, found.Message)
@@ -125,6 +127,7 @@ func (e *Expect) judge(r *Result, f facts) {
 		{"turns", e.Turns, r.Turns}, {"model_calls", e.ModelCalls, r.ModelCalls}, {"calls", e.Calls, r.Calls},
 		{"tries", e.Tries, r.Tries}, {"errors", e.Errors, r.Errors}, {"vetoed", e.Vetoed, r.Vetoed},
 		{"nudges", e.Nudges, r.Nudges}, {"denied", e.Denied, r.Denied}, {"invalid", e.Invalid, r.Invalid},
+		{"refused", e.Refused, r.Refused}, {"interfered", e.Interfered, r.Refused - r.RefusedOwn},
 	} {
 		if c.want != nil && (c.got < c.want.Min || c.got > c.want.Max) {
 			mismatch(r, c.rule, c.want.String(), fmt.Sprint(c.got))

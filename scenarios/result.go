@@ -107,8 +107,11 @@ type Result struct {
 	Asked      int            `json:"asked"`  // Calls + Vetoed + Denied + Invalid
 	Denied     int            `json:"denied"`
 	Invalid    int            `json:"invalid"`
-	Random     bool           `json:"random"`          // another seed may lead to another result
-	Notes      []string       `json:"notes,omitempty"` // what the script holds and the trial did not reach, though it need not have
+	Refused    int            `json:"refused,omitempty"`     // calls that a detector or hook vetoed or a limit refused, but for those that fell with a stop
+	RefusedOwn int            `json:"refused_own,omitempty"` // of a healthy run: those of them that the scenario's own variant refuses too
+	RefusedAt  int            `json:"refused_at,omitempty"`  // calls asked for before the first of the others
+	Random     bool           `json:"random"`                // another seed may lead to another result
+	Notes      []string       `json:"notes,omitempty"`       // what the script holds and the trial did not reach, though it need not have
 	File       string         `json:"file,omitempty"`
 	Line       int            `json:"line,omitempty"`
 	Trace      string         `json:"trace,omitempty"`   // canonical text

@@ -41,6 +41,8 @@ type Options struct {
 	// Unjudged makes every verdict [Unjudged], for a command that reports and does not
 	// judge. Results still have their findings.
 	Unjudged bool
+
+	own *ownBook
 }
 
 // Keep says which results hold the text of their trace.
@@ -99,6 +101,7 @@ func Run(ctx context.Context, o Options, each func(*Result) error) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	o.own = new(ownBook)
 	return inorder.Run(ctx, inorder.Options{Workers: o.Workers, Chunk: trialsPerChunk}, o.trials(), o.make, each)
 }
 
@@ -117,7 +120,7 @@ func (o *Options) make(ctx context.Context, t planned) (*Result, error) {
 			traces.Put(trace)
 		}
 	}()
-	r := t.run(ctx, trace, t.random, o.Goldens, t.Seed == o.Seed)
+	r := t.run(ctx, trace, t.random, o.Goldens, t.Seed == o.Seed, o.own)
 	if o.Unjudged {
 		r.Verdict = Unjudged
 	}

@@ -50,8 +50,9 @@ const (
 type Expect struct {
 	EndState loop.EndState // "" = any
 	Stop     loop.Stop     // "" = any
-	// Bounds on the counts of a [Result]; nil = no bound.
-	Turns, ModelCalls, Calls, Tries, Errors, Vetoed, Nudges, Denied, Invalid *Range
+	// Bounds on the counts of a [Result]; nil = no bound. Interfered is Refused minus
+	// RefusedOwn.
+	Turns, ModelCalls, Calls, Tries, Errors, Vetoed, Nudges, Denied, Invalid, Refused, Interfered *Range
 	// Time bounds the virtual time of the session, or of the run from its message to
 	// its halt; nil = no bound.
 	Time *TimeRange

@@ -62,7 +62,7 @@ func jitters(b loop.Backoff) bool { return b == loop.FullJitter || b == loop.Dec
 // Run plays the trial and judges it. A panic makes the trial inconclusive.
 func (t Trial) Run(ctx context.Context) (*Result, loop.Trace) {
 	var trace loop.Trace
-	r := t.run(ctx, &trace, t.random(), nil, false)
+	r := t.run(ctx, &trace, t.random(), nil, false, nil)
 	return r, trace
 }
 
@@ -75,22 +75,29 @@ func (t Trial) Played(runs []loop.Outcome, trace loop.Trace) *Result {
 	return r
 }
 
-// run plays the trial and records it in trace, which must be empty. g may be nil; first
-// says that the trial has the first seed.
-func (t *Trial) run(ctx context.Context, trace *loop.Trace, random bool, g *Goldens, first bool) (r *Result) {
+// run plays the trial and records it in trace, which must be empty. g and book may be
+// nil; first says that the trial has the first seed.
+func (t *Trial) run(ctx context.Context, trace *loop.Trace, random bool, g *Goldens, first bool, book *ownBook) (r *Result) {
 	r = t.result(random)
 	defer t.recovered(r)
-	script := t.Scenario.Script
-	script.Faults = append(slices.Clip(script.Faults), t.Faults...)
+	script := t.script()
 	w := fakes.NewWorld(&script, t.Seed)
 	runs, err := t.play(ctx, w, trace)
 	facts := read(*trace)
 	r.count(runs, facts)
+	t.countRefused(ctx, r, *trace, book)
 	if err == nil && g != nil && len(t.Faults) == 0 {
 		g.judge(t, r, first, *trace)
 	}
 	r.Verdict = t.judge(r, runs, facts, *trace, w.Idle(), err)
 	return r
+}
+
+// script returns the scenario's script with the added faults.
+func (t *Trial) script() fakes.Script {
+	script := t.Scenario.Script
+	script.Faults = append(slices.Clip(script.Faults), t.Faults...)
+	return script
 }
 
 // result returns the result of a trial before it is played.
