@@ -81,6 +81,88 @@ func matrix(t *testing.T) string {
 	return b.String()
 }
 
+// The figures of both halves of the pairs are what the presets do. UPDATE=1 make
+// figures writes them anew.
+func TestCoverageMatrixOfPairs(t *testing.T) {
+	text := page(t, "coverage.md")
+	before, rest, ok := strings.Cut(text, pairsBegin)
+	got, after, ok2 := strings.Cut(rest, pairsEnd)
+	if !ok || !ok2 {
+		t.Fatalf("the figures of the pairs are not between %q and %q", pairsBegin, pairsEnd)
+	}
+	want := pairFigures(t)
+	if got == want {
+		return
+	}
+	if os.Getenv("UPDATE") == "" {
+		t.Fatalf("the figures of the pairs in docs/coverage.md are stale: run UPDATE=1 make figures, and read the diff\n%s", want)
+	}
+	if err := os.WriteFile(coverageFile, []byte(before+pairsBegin+want+pairsEnd+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pairFigures measures the presets on both halves of the pairs.
+func pairFigures(t *testing.T) string {
+	t.Helper()
+	var both []*Scenario
+	for _, p := range pairs(t) {
+		both = append(both, p.open, p.heldBack)
+	}
+	var variants []Variant
+	for _, name := range Presets() {
+		// Under another name, so that no scenario's own changes apply.
+		variants = append(variants, Variant{Name: name + " ", Config: presetOf(t, name)})
+	}
+	type figures struct{ runaways, caught, asked, healthy, stopped, vetoed int }
+	measured := map[string]*figures{}
+	half := func(variant string, heldBack bool) *figures {
+		key := fmt.Sprint(variant, heldBack)
+		if measured[key] == nil {
+			measured[key] = &figures{}
+		}
+		return measured[key]
+	}
+	heldBack := map[string]bool{}
+	for _, s := range both {
+		heldBack[s.ID()] = s.HeldBack
+	}
+	err := Run(t.Context(), Options{Scenarios: both, Variants: variants, Seed: 1}, func(r *Result) error {
+		f := half(r.Variant, heldBack[r.Scenario])
+		switch {
+		case r.Verdict == Inconclusive:
+			t.Errorf("%s under %s is inconclusive", r.Scenario, r.Variant)
+		case r.Label == Runaway:
+			f.runaways++
+			f.asked += r.Asked
+			if r.Verdict == Pass {
+				f.caught++
+			}
+		default:
+			f.healthy++
+			if r.Verdict != Pass {
+				f.stopped++
+			} else if r.Vetoed > 0 {
+				f.vetoed++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| preset | caught | calls asked by runaways | healthy stopped | vetoed | caught, held back | calls asked | healthy stopped | vetoed |\n|" + strings.Repeat(" --- |", 9) + "\n")
+	for _, v := range variants {
+		fmt.Fprintf(&b, "| %s |", strings.TrimSpace(v.Name))
+		for _, f := range []*figures{half(v.Name, false), half(v.Name, true)} {
+			fmt.Fprintf(&b, " %s | %d | %s | %d |", share(f.caught, f.runaways), f.asked, share(f.stopped, f.healthy), f.vetoed)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
 // notHeldBack returns the embedded scenarios that settings may be chosen on.
 func notHeldBack(t *testing.T) []*Scenario {
 	t.Helper()

@@ -11,6 +11,8 @@ const (
 	coverageFile = "../docs/coverage.md"
 	matrixBegin  = "<!-- matrix -->\n"
 	matrixEnd    = "<!-- end of the matrix -->\n"
+	pairsBegin   = "<!-- pairs -->\n"
+	pairsEnd     = "<!-- end of the pairs -->\n"
 )
 
 var (
@@ -30,10 +32,10 @@ func TestCoverageRows(t *testing.T) {
 		byID[s.ID()] = s
 	}
 	stars := 0
-	rows, _, _ := strings.Cut(page(t, "coverage.md"), matrixBegin)
+	rows, _, _ := strings.Cut(page(t, "coverage.md"), pairsBegin)
 	for line := range strings.Lines(rows) {
 		cells := strings.Split(line, "|")
-		if len(cells) < 5 || strings.Contains(line, "---") || strings.HasSuffix(line, "| scenarios |\n") {
+		if len(cells) < 5 || strings.Contains(line, "---") || strings.HasSuffix(line, "| scenarios |\n") || strings.HasPrefix(line, "| kind |") {
 			continue
 		}
 		names := named.FindAllStringSubmatch(line, -1)
@@ -77,6 +79,75 @@ func TestCoverageOfBothKinds(t *testing.T) {
 	}
 	if len(all) < 120 || 2*healthy < len(all) {
 		t.Errorf("%d of %d scenarios are healthy", healthy, len(all))
+	}
+}
+
+// Halves are two scenarios of one kind, of which one is held back.
+type halves struct{ open, heldBack *Scenario }
+
+var pairRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| ([^|]+) \\| `([^`]+)` \\| `([^`]+)` \\|$")
+
+// pairs returns the pairs that docs/coverage.md lists.
+func pairs(t *testing.T) []halves {
+	t.Helper()
+	all, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byID := map[string]*Scenario{}
+	for _, s := range all {
+		byID[s.ID()] = s
+	}
+	var out []halves
+	for _, row := range pairRow.FindAllStringSubmatch(page(t, "coverage.md"), -1) {
+		p := halves{byID[row[2]], byID[row[3]]}
+		if p.open == nil || p.heldBack == nil {
+			t.Fatalf("there is no scenario %s or no scenario %s", row[2], row[3])
+		}
+		for i, s := range []*Scenario{p.open, p.heldBack} {
+			report := strings.Split(row[1], "; ")[i]
+			if !strings.HasSuffix(s.Source, "/"+report[strings.Index(report, "#")+1:]) || !strings.Contains(s.Source, strings.Fields(report)[0]) {
+				t.Errorf("%s: the page has the source %s, the file %s", s.ID(), report, s.Source)
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// The page lists every scenario that is held back beside one of its label that is
+// not, half of both are healthy, and no source is that of another scenario.
+func TestHeldBackHalf(t *testing.T) {
+	all, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, healthy, sources := map[string]bool{}, 0, map[string]int{}
+	for _, s := range all {
+		sources[s.Source]++
+	}
+	rows := pairs(t)
+	for _, p := range rows {
+		if p.open.HeldBack || !p.heldBack.HeldBack || p.open.Label != p.heldBack.Label || listed[p.open.ID()] || listed[p.heldBack.ID()] {
+			t.Errorf("%s and %s are not a pair", p.open.ID(), p.heldBack.ID())
+		}
+		listed[p.open.ID()], listed[p.heldBack.ID()] = true, true
+		if p.open.Label == Healthy {
+			healthy++
+		}
+		for _, s := range []*Scenario{p.open, p.heldBack} {
+			if sources[s.Source] != 1 {
+				t.Errorf("%s has the source of another scenario, %s", s.ID(), s.Source)
+			}
+		}
+	}
+	if len(rows) < 22 || 2*healthy != len(rows) {
+		t.Errorf("%d of %d pairs are healthy, want half of at least 22", healthy, len(rows))
+	}
+	for _, s := range all {
+		if s.HeldBack && !listed[s.ID()] {
+			t.Errorf("docs/coverage.md does not list %s, which is held back", s.ID())
+		}
 	}
 }
 
