@@ -289,6 +289,9 @@ func (m *Machine) startTry(c *call) {
 	m.out.Tries++
 	if c.try == 1 {
 		m.out.Calls++
+		if c.spec.SubRun {
+			m.out.Spawns++
+		}
 	}
 	c.state, c.timedOut, c.abandoned = running, false, false
 	budget := m.toolTimeout(c)
@@ -296,7 +299,11 @@ func (m *Machine) startTry(c *call) {
 	if left := m.deadline - m.now; m.deadline != never && (budget == 0 || left < budget) {
 		budget = left
 	}
-	m.emit(Effect{Kind: CallTool, Ref: c.tryRef(), Name: c.spec.Name, Args: c.toolArgs, Budget: budget})
+	e := Effect{Kind: CallTool, Ref: c.tryRef(), Name: c.spec.Name, Args: c.toolArgs, Budget: budget}
+	if c.spec.SubRun {
+		e.TokensLeft, e.CostLeft = left(m.cfg.Limits.Tokens, m.spent.tokens), left(m.cfg.Limits.nanoDollars(), m.spent.cost)
+	}
+	m.emit(e)
 }
 
 // openCall returns the call whose open try is ref, or nil.

@@ -74,8 +74,9 @@ type Limits struct {
 	// Depth is how deep sub-runs may be nested. A call that would start a deeper
 	// one is refused, and the run stops after the batch.
 	Depth int `yaml:"depth"`
-	// Spawns is the largest number of sub-runs. The call that would start one
-	// more is refused, and the run stops after the batch.
+	// Spawns is the largest number of sub-runs, those that sub-runs start included
+	// once they have ended. The call that would start one more is refused, and the
+	// run stops after the batch.
 	Spawns int `yaml:"spawns"`
 	// AtLimit says what happens at the turn, step and call limit.
 	AtLimit AtLimit `yaml:"at_limit"`
@@ -83,6 +84,9 @@ type Limits struct {
 	// model, once a run, with the next request. 0 means never.
 	Near int `yaml:"near"`
 }
+
+// nanoDollars returns CostUSD in the unit of the machine.
+func (l *Limits) nanoDollars() int64 { return int64(math.Round(l.CostUSD * 1e9)) }
 
 // An AtLimit says what happens instead of the work that a limit forbids. The stop
 // is the limit's, whatever the model says after it.

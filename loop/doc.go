@@ -309,7 +309,8 @@
 // Sub-run limits (limits.depth, limits.spawns):
 //   - Stop: agents that start agents without end.
 //   - Count: depth has no counter, it compares [Task].Depth; spawns counts calls of
-//     tools with [ToolSpec] SubRun that passed check 9.
+//     tools with [ToolSpec] SubRun that passed check 9, and the sub-runs that those
+//     started.
 //   - Reset: spawns each run.
 //   - Must not fire: on a session at the largest depth that calls ordinary tools.
 //

@@ -17,7 +17,8 @@ const (
 	// Name, Args. After a call: Of, Name, Code, Text. Before a run: Text, the
 	// system prompt. After a run: Text, the answer.
 	OpenGate
-	// CallTool starts a try. Ref (with try), Name, Args; Budget for the world.
+	// CallTool starts a try. Ref (with try), Name, Args; Budget, and of a sub-run
+	// TokensLeft and CostLeft, for the world.
 	CallTool
 	// CancelTool asks a running try to end. The try ends with its result. Ref
 	// (with try), Text.
@@ -114,4 +115,7 @@ type Effect struct {
 	System  string        // of AskModel: the system prompt
 	History []Message     // of AskModel: read only, valid until the next Step
 	Budget  time.Duration // of CallTool: time left for this try, 0 = no bound
+	// TokensLeft and CostLeft (nano-dollars) are what limits.tokens and
+	// limits.cost_usd leave to a sub-run when it starts; 0 = no bound.
+	TokensLeft, CostLeft int64
 }

@@ -117,13 +117,13 @@ func TestTraceExample(t *testing.T) {
 	const args = `{"path":"notes.txt"}`
 	read := func(try int) Effect { return Effect{Kind: CallTool, Ref: cRef(1, try), Name: "read_file", Args: args} }
 	want := Trace{
-		{Input{Kind: Started, Text: "Summarise notes.txt"}, []Effect{{Kind: AskModel, Ref: mRef(1, 1), For: ForReply, To: 1}}},
-		{Input{At: time.Second, Kind: ModelReply, Ref: mRef(1, 1), Text: "I will look.", Calls: []AskedCall{{"c_1", "read_file", args}},
-			Finish: FinishToolCalls, TokensIn: 812, TokensOut: 33}, []Effect{read(1)}},
-		{Input{At: 31 * time.Second, Kind: Tick}, []Effect{{Kind: CancelTool, Ref: cRef(1, 1), Text: "timeout"}}},
-		{Input{At: 31 * time.Second, Kind: ToolResult, Ref: cRef(1, 1), Code: Cancelled, Text: "cancelled"}, nil},
-		{Input{At: 32 * time.Second, Kind: Tick}, []Effect{read(2)}},
-		{Input{At: 32050 * time.Millisecond, Kind: ToolResult, Ref: cRef(1, 2), Text: "the same text"}, []Effect{
+		{In: Input{Kind: Started, Text: "Summarise notes.txt"}, Effects: []Effect{{Kind: AskModel, Ref: mRef(1, 1), For: ForReply, To: 1}}},
+		{In: Input{At: time.Second, Kind: ModelReply, Ref: mRef(1, 1), Text: "I will look.", Calls: []AskedCall{{"c_1", "read_file", args}},
+			Finish: FinishToolCalls, TokensIn: 812, TokensOut: 33}, Effects: []Effect{read(1)}},
+		{In: Input{At: 31 * time.Second, Kind: Tick}, Effects: []Effect{{Kind: CancelTool, Ref: cRef(1, 1), Text: "timeout"}}},
+		{In: Input{At: 31 * time.Second, Kind: ToolResult, Ref: cRef(1, 1), Code: Cancelled, Text: "cancelled"}},
+		{In: Input{At: 32 * time.Second, Kind: Tick}, Effects: []Effect{read(2)}},
+		{In: Input{At: 32050 * time.Millisecond, Kind: ToolResult, Ref: cRef(1, 2), Text: "the same text"}, Effects: []Effect{
 			{Kind: Put, Ref: cRef(1, 0), Text: "the same text"}, {Kind: AskModel, Ref: mRef(2, 1), For: ForReply, To: 3}}},
 	}
 	got, err := ParseTrace(text.String())
@@ -209,11 +209,18 @@ func (m recordMaker) ref() Ref {
 	return Ref{Kind: kind, N: int(m.int()), Try: int(m.int()) * m.rand.IntN(2)}
 }
 
+func (m recordMaker) path() (p Path) {
+	for range m.rand.IntN(3) {
+		p = p.Sub(Ref{Kind: RefCall, N: int(m.int()), Try: int(m.int())})
+	}
+	return p
+}
+
 // input sets fields whatever the kind: what a world sets, a trace shows.
 func (m recordMaker) input() Input {
 	in := Input{
 		At: time.Duration(m.int()), Kind: InputKind(1 + m.rand.IntN(int(Cancel))), Ref: m.ref(), Text: m.text(), Finish: m.text(),
-		TokensIn: m.int(), TokensOut: m.int(), Cost: m.int(), Used: int(m.int()), Args: m.text(), Result: m.text(), System: m.text(), Code: Code(m.text()), Status: int(m.int()),
+		TokensIn: m.int(), TokensOut: m.int(), Cost: m.int(), Used: int(m.int()), Spawned: int(m.int()), Args: m.text(), Result: m.text(), System: m.text(), Code: Code(m.text()), Status: int(m.int()),
 		RetryAfter: time.Duration(m.int()), Allow: m.rand.IntN(2) == 0, Cause: Cause(m.text()),
 	}
 	for range m.rand.IntN(3) {
@@ -226,7 +233,7 @@ func (m recordMaker) effect() Effect {
 	e := Effect{
 		Kind: EffectKind(1 + m.rand.IntN(int(Halt))), Ref: m.ref(), For: Purpose(m.text()), To: int(m.int()), At: GateKind(m.text()), Of: m.ref(),
 		Name: m.text(), Args: m.text(), Event: Event(m.text()), Code: Code(m.text()), Why: Why(m.text()), By: m.text(), Text: m.text(),
-		System: "s", History: []Message{{Text: "x"}}, Budget: time.Second,
+		System: "s", History: []Message{{Text: "x"}}, Budget: time.Second, TokensLeft: 1, CostLeft: 2,
 	}
 	switch e.Kind {
 	case CancelModel, AskModel:
@@ -238,7 +245,7 @@ func (m recordMaker) effect() Effect {
 	case Halt:
 		return Effect{Kind: Halt, Outcome: &Outcome{
 			Stop: Stop(m.text()), End: EndState(m.text()), Reason: m.text(), Message: m.text(), Answer: m.text(), Incomplete: m.rand.IntN(2) == 0,
-			Turns: int(m.int()), ModelCalls: int(m.int()), Asked: int(m.int()), Calls: int(m.int()), SubCalls: int(m.int()), Tries: int(m.int()), Repairs: int(m.int()), RepairsOK: int(m.int()), Errors: int(m.int()),
+			Turns: int(m.int()), ModelCalls: int(m.int()), Asked: int(m.int()), Calls: int(m.int()), SubCalls: int(m.int()), Spawns: int(m.int()), Tries: int(m.int()), Repairs: int(m.int()), RepairsOK: int(m.int()), Errors: int(m.int()),
 			Vetoed: int(m.int()), Nudges: int(m.int()), Denied: int(m.int()), Invalid: int(m.int()), TokensIn: m.int(), TokensOut: m.int(), Cost: m.int(),
 			Elapsed: time.Duration(m.int()),
 		}}
@@ -256,7 +263,7 @@ func TestTraceRoundTrip(t *testing.T) {
 			for range m.rand.IntN(4) {
 				effects = append(effects, m.effect())
 			}
-			tr.Append(m.input(), effects)
+			tr.AppendSub(m.path(), m.input(), effects)
 			written = tr[len(tr)-1].AppendText(written)
 		}
 		text := tr.String()

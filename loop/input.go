@@ -33,7 +33,7 @@ const (
 	// user's words for the model).
 	UserReply
 	// ToolResult ends a try. Ref, Code (None = success), Text, and the use of
-	// sub-runs: TokensIn, TokensOut, Cost, Used.
+	// sub-runs: TokensIn, TokensOut, Cost, Used, Spawned.
 	ToolResult
 	// Tick reports only the time.
 	Tick
@@ -72,6 +72,7 @@ type Input struct {
 	TokensOut  int64         // of a ModelReply or ToolResult: tokens written
 	Cost       int64         // of a ModelReply or ToolResult: in nano-dollars
 	Used       int           // of a ToolResult: calls that a sub-run made
+	Spawned    int           // of a ToolResult: sub-runs that a sub-run started
 	Code       Code          // of a ToolResult
 	Status     int           // of a ModelFailure: HTTP status, 0 = none
 	RetryAfter time.Duration // of a ModelFailure: the wait that the server asked for, 0 = none

@@ -26,16 +26,16 @@ func ParseTrace(text string) (Trace, error) {
 		line, rest, whole := strings.Cut(text, "\n")
 		l := traceLine{text: line}
 		if isEffect := strings.HasPrefix(strings.TrimLeft(line, " "), ">"); !isEffect {
-			in := l.input()
-			t = append(t, Record{In: in})
-			canonical = appendInput(canonical[:0], &in)
+			path, in := l.input()
+			t = append(t, Record{Path: path, In: in})
+			canonical = appendInput(canonical[:0], path, &in)
 		} else if len(t) == 0 {
 			l.fail(0, "expected an input: effects follow what they answer")
 		} else {
 			e := l.effect()
 			r := &t[len(t)-1]
 			r.Effects = append(r.Effects, e)
-			canonical = appendEffect(canonical[:0], &e)
+			canonical = appendEffect(canonical[:0], r.Path, &e)
 		}
 		l.compare(canonical)
 		if !whole {
@@ -50,10 +50,11 @@ func ParseTrace(text string) (Trace, error) {
 	return t, nil
 }
 
-func (l *traceLine) input() (in Input) {
+func (l *traceLine) input() (path Path, in Input) {
 	l.skip(" ")
 	in.At = l.seconds()
 	l.expect(' ')
+	path = l.path()
 	in.Kind = InputKind(l.word(inputWords[:]))
 	var tried bool
 	if in.Ref, tried = l.number(); in.Ref.Kind == RefModel && !tried {
@@ -62,7 +63,7 @@ func (l *traceLine) input() (in Input) {
 	for l.next() {
 		l.inputField(&in)
 	}
-	return in
+	return path, in
 }
 
 func (l *traceLine) inputField(in *Input) {
@@ -90,6 +91,8 @@ func (l *traceLine) inputField(in *Input) {
 		in.Cost = l.integer()
 	case "used=":
 		in.Used = int(l.integer())
+	case "spawned=":
+		in.Spawned = int(l.integer())
 	case "args=":
 		in.Args = l.value()
 	case "result=":
@@ -100,7 +103,7 @@ func (l *traceLine) inputField(in *Input) {
 		in.Cause = Cause(l.value())
 	default:
 		l.fail(l.field, "an input has no "+excerpt(key)+"; expected ok, allow, deny, code=, status=, retry_after=, text=, "+
-			"call=, finish=, in=, out=, cost=, used=, args=, result=, system= or cause=")
+			"call=, finish=, in=, out=, cost=, used=, spawned=, args=, result=, system= or cause=")
 	}
 }
 
@@ -108,6 +111,7 @@ func (l *traceLine) effect() (e Effect) {
 	l.skip(" ")
 	l.expect('>')
 	l.expect(' ')
+	l.path() // compare refuses another path than that of the input
 	e.Kind = EffectKind(l.word(effectWords[:]))
 	e.Ref, _ = l.number()
 	switch {
@@ -181,6 +185,8 @@ func (l *traceLine) outcomeField(o *Outcome) {
 		o.Calls = int(l.integer())
 	case "sub_calls=":
 		o.SubCalls = int(l.integer())
+	case "spawns=":
+		o.Spawns = int(l.integer())
 	case "tries=":
 		o.Tries = int(l.integer())
 	case "repairs=":
@@ -207,6 +213,6 @@ func (l *traceLine) outcomeField(o *Outcome) {
 		o.Elapsed = l.seconds()
 	default:
 		l.fail(l.field, "a halt has no "+excerpt(key)+"; expected stop=, end=, reason=, message=, answer=, incomplete, "+
-			"turns=, model_calls=, asked=, calls=, sub_calls=, tries=, repairs=, repairs_ok=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed=")
+			"turns=, model_calls=, asked=, calls=, sub_calls=, spawns=, tries=, repairs=, repairs_ok=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed=")
 	}
 }

@@ -121,6 +121,20 @@ func (l *traceLine) number() (r Ref, tried bool) {
 	return l.ref()
 }
 
+// path reads the path of a sub-run and the spaces around it, or nothing.
+func (l *traceLine) path() (p Path) {
+	l.skip(" ")
+	for l.pos+1 < len(l.text) && l.at(byte(RefCall)) && strings.IndexByte("-0123456789", l.text[l.pos+1]) >= 0 {
+		try, _ := l.ref()
+		l.expect('/')
+		p = p.Sub(try)
+	}
+	if p != "" {
+		l.expect(' ')
+	}
+	return p
+}
+
 func (l *traceLine) ref() (r Ref, tried bool) {
 	kind := l.pos
 	if len(l.skip("mcguq")) != 1 {

@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -243,7 +242,8 @@ func (m *Machine) countUnusable(cut bool) {
 	}
 }
 
-// use counts the tokens, cost and calls of a reply or of a result's sub-runs.
+// use counts the tokens, cost, calls and sub-runs of a reply or of a result's
+// sub-runs.
 func (m *Machine) use(in *Input) {
 	m.out.TokensIn += in.TokensIn
 	m.out.TokensOut += in.TokensOut
@@ -252,14 +252,25 @@ func (m *Machine) use(in *Input) {
 	m.spent.cost += in.Cost
 	m.spent.calls += in.Used
 	m.out.SubCalls += in.Used
+	m.spent.spawns += in.Spawned
+	m.out.Spawns += in.Spawned
 }
 
 // checkBudget checks the token and cost limits.
 func (m *Machine) checkBudget() {
-	if limit := m.cfg.Limits.Tokens; limit > 0 && m.spent.tokens > limit {
+	limits := &m.cfg.Limits
+	if limit := limits.Tokens; limit > 0 && m.spent.tokens > limit {
 		m.decide(StopTokenLimit, reasonTokens(limit), messageBudget)
 	}
-	if limit := m.cfg.Limits.CostUSD; limit > 0 && m.spent.cost > int64(math.Round(limit*1e9)) {
-		m.decide(StopCostLimit, reasonCost(limit), messageBudget)
+	if limit := limits.nanoDollars(); limit > 0 && m.spent.cost > limit {
+		m.decide(StopCostLimit, reasonCost(limits.CostUSD), messageBudget)
 	}
+}
+
+// left returns what a limit leaves, at least 1; 0 means no bound.
+func left(limit, spent int64) int64 {
+	if limit <= 0 {
+		return 0
+	}
+	return max(1, limit-spent)
 }

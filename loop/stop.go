@@ -128,6 +128,7 @@ type Outcome struct {
 	Asked      int           // calls that the model asked for: Calls + Vetoed + Denied + Invalid
 	Calls      int           // calls executed
 	SubCalls   int           // calls that sub-runs executed, at any depth
+	Spawns     int           // calls that started sub-runs, at any depth
 	Tries      int           // tries of calls that were started
 	Repairs    int           // texts that were repaired for their schema, with success or not
 	RepairsOK  int           // those of Repairs that match the schema afterwards

@@ -106,7 +106,7 @@ func (t *funcTool[A]) Call(ctx context.Context, text string) (string, error) {
 	return t.f(ctx, args)
 }
 
-// RollUp counts the tokens, cost and calls of a sub-run against the limits of the
+// RollUp counts the tokens, cost, calls and sub-runs of a sub-run against the limits of the
 // run that called the tool. ctx must be the one that [Tool.Call] got; with any
 // other RollUp does nothing. A tool with several sub-runs calls it for each.
 //
@@ -121,6 +121,7 @@ func RollUp(ctx context.Context, out Outcome) {
 		r.tokensOut = used(r.tokensOut + used(out.TokensOut))
 		r.cost = used(r.cost + used(out.Cost))
 		r.calls = used(r.calls + used(out.Calls) + used(out.SubCalls))
+		r.spawns = used(r.spawns + used(out.Spawns))
 	}
 }
 
@@ -130,12 +131,12 @@ type rollUpKey struct{}
 type rollUp struct {
 	mu                        sync.Mutex
 	tokensIn, tokensOut, cost int64
-	calls                     int
+	calls, spawns             int
 }
 
 // into copies the sums into the try's result.
 func (r *rollUp) into(in *Input) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	in.TokensIn, in.TokensOut, in.Cost, in.Used = r.tokensIn, r.tokensOut, r.cost, r.calls
+	in.TokensIn, in.TokensOut, in.Cost, in.Used, in.Spawned = r.tokensIn, r.tokensOut, r.cost, r.calls, r.spawns
 }

@@ -8,6 +8,7 @@ import (
 
 // A Record is one step of a machine: an input, and the effects that it led to.
 type Record struct {
+	Path    Path // whose machine: "" = that of the session that the trace is of
 	In      Input
 	Effects []Effect
 }
@@ -15,20 +16,35 @@ type Record struct {
 // A Trace holds the steps of a session in order: all inputs and effects. Its text
 // form ([Trace.String], [ParseTrace]) is canonical: equal traces have equal texts,
 // and a text parses back to its trace.
+//
+// Where a sub-run is a session of its own, its steps stand in the same trace, between
+// those of the session that called it, in the order of time. Each has a [Path]. Its
+// lines are indented by two spaces for each session around it, and name the path:
+//
+//	1.000s reply m1 call=call_1:hotels("{}") finish=tool_calls
+//	       > call c1#1 name=hotels args="{}"
+//	1.000s   c1#1/ started text="{}"
+//	         > c1#1/ ask m1#1 for=reply to=1
+//	3.000s   c1#1/ reply m1 text="Two rooms." finish=stop
+//	         > c1#1/ halt stop=done end=DONE answer="Two rooms." turns=1 model_calls=1 elapsed=2s
+//	3.000s result c1#1 ok text="Two rooms."
 type Trace []Record
 
 // Append appends a step. It copies effects, without the fields that are not part of
 // a trace.
-func (t *Trace) Append(in Input, effects []Effect) {
+func (t *Trace) Append(in Input, effects []Effect) { t.AppendSub("", in, effects) }
+
+// AppendSub is like [Trace.Append] for a step of the session with that path.
+func (t *Trace) AppendSub(path Path, in Input, effects []Effect) {
 	var kept []Effect
 	if n := len(*t); n < cap(*t) && len((*t)[:n+1][n].Effects) == 0 {
 		kept = (*t)[:n+1][n].Effects // emptied by Recycle
 	}
 	kept = append(kept, effects...)
 	for i := range kept {
-		kept[i].System, kept[i].History, kept[i].Budget = "", nil, 0
+		kept[i].System, kept[i].History, kept[i].Budget, kept[i].TokensLeft, kept[i].CostLeft = "", nil, 0, 0, 0
 	}
-	*t = append(*t, Record{In: in, Effects: kept})
+	*t = append(*t, Record{Path: path, In: in, Effects: kept})
 }
 
 // Recycle empties the trace and keeps its memory for the steps of another session.
@@ -115,17 +131,20 @@ func (r Record) String() string { return string(r.appendLines(nil)) }
 func (r Record) AppendText(dst []byte) []byte { return r.appendLines(dst) }
 
 func (r *Record) appendLines(dst []byte) []byte {
-	dst = append(appendInput(dst, &r.In), '\n')
+	dst = append(appendInput(dst, r.Path, &r.In), '\n')
 	for i := range r.Effects {
-		dst = append(appendEffect(dst, &r.Effects[i]), '\n')
+		dst = append(appendEffect(dst, r.Path, &r.Effects[i]), '\n')
 	}
 	return dst
 }
 
 // appendInput appends the line of an input. It writes every field that is not zero,
 // since the fields that a kind does not use are zero.
-func appendInput(b []byte, in *Input) []byte {
+func appendInput(b []byte, p Path, in *Input) []byte {
 	b = append(appendTime(b, in.At), ' ')
+	if p != "" {
+		b = append(append(appendIndent(b, p), p...), ' ')
+	}
 	b = appendWord(b, inputWords[:], int(in.Kind))
 	if in.Ref.Kind != RefNone {
 		b = appendInputRef(append(b, ' '), in.Ref)
@@ -150,6 +169,7 @@ func appendInput(b []byte, in *Input) []byte {
 	b = appendInt(b, " out=", in.TokensOut)
 	b = appendInt(b, " cost=", in.Cost)
 	b = appendInt(b, " used=", int64(in.Used))
+	b = appendInt(b, " spawned=", int64(in.Spawned))
 	b = appendText(b, " args=", in.Args)
 	b = appendText(b, " result=", in.Result)
 	b = appendText(b, " system=", in.System)
@@ -157,8 +177,13 @@ func appendInput(b []byte, in *Input) []byte {
 }
 
 // appendEffect appends the line of an effect, with every field that is not zero.
-func appendEffect(b []byte, e *Effect) []byte {
-	b = append(b, "          > "...)
+func appendEffect(b []byte, p Path, e *Effect) []byte {
+	b = append(b, "          "...)
+	if p == "" {
+		b = append(b, "> "...)
+	} else {
+		b = append(append(append(appendIndent(b, p), "> "...), p...), ' ')
+	}
 	b = appendWord(b, effectWords[:], int(e.Kind))
 	if e.Ref.Kind != RefNone {
 		b = e.Ref.append(append(b, ' '))
@@ -182,6 +207,14 @@ func appendEffect(b []byte, e *Effect) []byte {
 	return b
 }
 
+// appendIndent appends two spaces for each session around the one with that path.
+func appendIndent(b []byte, p Path) []byte {
+	for range p.Depth() {
+		b = append(b, "  "...)
+	}
+	return b
+}
+
 // appendOutcome appends the fields of an outcome that are not zero.
 func appendOutcome(b []byte, o *Outcome) []byte {
 	b = appendText(b, " stop=", string(o.Stop))
@@ -197,6 +230,7 @@ func appendOutcome(b []byte, o *Outcome) []byte {
 	b = appendInt(b, " asked=", int64(o.Asked))
 	b = appendInt(b, " calls=", int64(o.Calls))
 	b = appendInt(b, " sub_calls=", int64(o.SubCalls))
+	b = appendInt(b, " spawns=", int64(o.Spawns))
 	b = appendInt(b, " tries=", int64(o.Tries))
 	b = appendInt(b, " repairs=", int64(o.Repairs))
 	b = appendInt(b, " repairs_ok=", int64(o.RepairsOK))

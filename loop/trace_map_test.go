@@ -10,7 +10,7 @@ import (
 // the trace as it is. What is a text is found by reflection: a new field that
 // Map forgets fails here.
 func TestTraceMap(t *testing.T) {
-	fixed := map[string]bool{"Kind": true, "Event": true, "Why": true, "Code": true, "For": true, "At": true, "Stop": true, "End": true, "Cause": true, "Ref": true, "Of": true}
+	fixed := map[string]bool{"Kind": true, "Event": true, "Why": true, "Code": true, "For": true, "At": true, "Stop": true, "End": true, "Cause": true, "Ref": true, "Of": true, "Path": true}
 	var fill func(v reflect.Value, name string) int
 	fill = func(v reflect.Value, name string) (texts int) {
 		switch v.Kind() {

@@ -220,6 +220,7 @@ var brokenTraces = []struct {
 	{"sub-runs", func(c *loop.Config, _ *loop.Task) { c.Limits.Tokens = 34 }, nil, "token-limit@10 token-limit@12 token-limit@15"},
 	{"sub-runs", func(c *loop.Config, _ *loop.Task) { c.Limits.Calls = 4 }, nil, "call-limit@12 call-limit@15"},
 	{"sub-runs", nil, []string{"sub_calls=2 ", ""}, "outcome@17"},
+	{"sub-runs", nil, []string{"spawns=3 ", "spawns=2 "}, "outcome@17"},
 	{"sub-runs", nil, []string{"in=25", "in=5"}, "outcome@17"},
 	{"rate", nil, []string{"11.000s", "10.000s"}, "rate@13"},
 	{"fallback", func(c *loop.Config, _ *loop.Task) { c.Policy.Fallbacks = false }, nil, "as-asked@7 retry@7 as-asked@10"},

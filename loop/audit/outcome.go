@@ -22,6 +22,7 @@ func (b *book) checkOutcome() {
 		field("turns", int64(want.Turns), int64(got.Turns))
 		field("nudges", int64(want.Nudges), int64(got.Nudges))
 		field("calls of sub-runs", int64(want.SubCalls), int64(got.SubCalls))
+		field("sub-runs", int64(want.Spawns), int64(got.Spawns))
 		field("repairs", int64(want.Repairs), int64(got.Repairs))
 		field("model calls", int64(want.ModelCalls), int64(got.ModelCalls))
 		field("asked calls", int64(want.Asked), int64(got.Asked))
@@ -74,6 +75,10 @@ func (b *book) count(r *run) loop.Outcome {
 			o.TokensOut += t.in.TokensOut
 			o.Cost += t.in.Cost
 			o.SubCalls += t.in.Used
+			o.Spawns += t.in.Spawned
+		}
+		if t.spec.SubRun && t.ref.Try == 1 {
+			o.Spawns++
 		}
 	}
 	for _, reply := range r.replies {

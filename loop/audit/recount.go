@@ -245,6 +245,7 @@ func (b *book) rollUp(r *reply, n *counts, rec int) {
 				n.tokens += t.in.TokensIn + t.in.TokensOut
 				n.cost += t.in.Cost
 				n.calls += t.in.Used
+				n.spawns += t.in.Spawned
 				used = used || t.in.TokensIn+t.in.TokensOut+t.in.Cost > 0
 			}
 		}

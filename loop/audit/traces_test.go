@@ -384,14 +384,14 @@ var goodTraces = map[string]goodTrace{
 		9.000s gate g6 allow result=fine
 		> halt stop=done end=DONE answer=fine turns=2 model_calls=2 asked=2 calls=1 tries=1 vetoed=1 elapsed=9s`},
 
-	// The second sub-run uses 2 calls, 30 tokens and 40 nano-dollars.
+	// The second sub-run uses 2 calls, a sub-run of its own, 30 tokens and 40 nano-dollars.
 	"sub-runs": {nil, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 call=a:agent('{"n":1}') call=b:agent('{"n":2}') finish=tool_calls in=5
 		> call c1#1 name=agent args='{"n":1}'
 		> call c2#1 name=agent args='{"n":2}'
 		2.000s result c1#1 ok text=one
-		2.000s result c2#1 ok text=two in=20 out=10 cost=40 used=2
+		2.000s result c2#1 ok text=two in=20 out=10 cost=40 used=2 spawned=1
 		> put c1 text=one
 		> put c2 text=two
 		> ask m2#1 for=reply to=4
@@ -401,7 +401,7 @@ var goodTraces = map[string]goodTrace{
 		> put c3 text=three
 		> ask m3#1 for=reply to=6
 		5.000s reply m3 text=ok finish=stop
-		> halt stop=done end=DONE answer=ok turns=3 model_calls=3 asked=3 calls=3 sub_calls=2 tries=3 in=25 out=10 cost=40 elapsed=5s`},
+		> halt stop=done end=DONE answer=ok turns=3 model_calls=3 asked=3 calls=3 sub_calls=2 spawns=3 tries=3 in=25 out=10 cost=40 elapsed=5s`},
 
 	// Two calls at 1 s, so the third may follow at 1+10 = 11 s.
 	"rate": {nil, `0.000s started text=go
