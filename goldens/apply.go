@@ -110,19 +110,23 @@ func (a *Allowance) findsIn(e *entry) bool {
 }
 
 // withoutRetries merges the tries of each call and request into one: it keeps the line
-// that began the first try and the line that ended the last one. It removes all times
-// and the counts of tries.
+// that began the first try, the line that ended the last one, and the sub-run of the
+// last one. It removes all times and the counts of tries.
 func withoutRetries(lines []entry) []entry {
-	last := map[loop.Ref]int{}
+	last := lastTries{}
 	for i := range lines {
-		ref := *lines[i].ref()
-		whole := loop.Ref{Kind: ref.Kind, N: ref.N}
-		last[whole] = max(last[whole], ref.Try)
+		what := last.of(lines[i].path, *lines[i].ref())
+		last[what] = max(last[what], lines[i].ref().Try)
 	}
 	kept := lines[:0]
 	for _, e := range lines {
+		path, ok := last.path(e.path)
+		if !ok {
+			continue
+		}
 		ref := e.ref()
-		try := last[loop.Ref{Kind: ref.Kind, N: ref.N}]
+		try := last[last.of(e.path, *ref)]
+		e.path = path
 		if e.effect != nil && (e.effect.Kind == loop.CallTool || e.effect.Kind == loop.AskModel) {
 			try = 1
 		}
@@ -142,6 +146,34 @@ func withoutRetries(lines []entry) []entry {
 	return kept
 }
 
+// lastTries are the last tries of the requests and calls of each session.
+type lastTries map[tried]int
+
+// A tried is what may have several tries.
+type tried struct {
+	path loop.Path
+	ref  loop.Ref
+}
+
+func (lastTries) of(path loop.Path, ref loop.Ref) tried {
+	return tried{path, loop.Ref{Kind: ref.Kind, N: ref.N}}
+}
+
+// path returns the path of a sub-run as if each call on the way had one try. ok is
+// false if it is that of a try that is not the last.
+func (l lastTries) path(p loop.Path) (merged loop.Path, ok bool) {
+	if p == "" {
+		return "", true
+	}
+	above, try := p.Caller()
+	if try.Try != l[l.of(above, try)] {
+		return "", false
+	}
+	merged, ok = l.path(above)
+	try.Try = 1
+	return merged.Sub(try), ok
+}
+
 // equal reports whether two lines are equal, except for numbers that differ within a
 // tolerance.
 func equal(want, got *entry, tolerances []*Allowance) bool {
@@ -155,7 +187,7 @@ func equal(want, got *entry, tolerances []*Allowance) bool {
 		}
 		got = &near
 	}
-	return cmp.Equal(want.input, got.input) && cmp.Equal(want.effect, got.effect)
+	return want.path == got.path && cmp.Equal(want.input, got.input) && cmp.Equal(want.effect, got.effect)
 }
 
 // clone returns a copy that can be changed.

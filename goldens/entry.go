@@ -10,6 +10,7 @@ import (
 type entry struct {
 	line   int    // its number in the trace's text, from 1
 	word   string // the line's word
+	path   loop.Path
 	input  loop.Input
 	effect *loop.Effect // nil if the line is an input
 	whole  string       // the whole line
@@ -22,14 +23,14 @@ func entries(trace loop.Trace) []entry {
 	for i := range trace {
 		in := trace[i].In
 		in.Calls = append([]loop.AskedCall(nil), in.Calls...)
-		all = append(all, entry{input: in})
+		all = append(all, entry{path: trace[i].Path, input: in})
 		for j := range trace[i].Effects {
 			effect := trace[i].Effects[j]
 			if effect.Outcome != nil {
 				outcome := *effect.Outcome
 				effect.Outcome = &outcome
 			}
-			all = append(all, entry{effect: &effect})
+			all = append(all, entry{path: trace[i].Path, effect: &effect})
 		}
 	}
 	for i := range all {
@@ -43,9 +44,9 @@ func entries(trace loop.Trace) []entry {
 
 // render sets the text from the input or effect.
 func (e *entry) render() {
-	record := loop.Record{In: e.input}
+	record := loop.Record{Path: e.path, In: e.input}
 	if e.effect != nil {
-		record = loop.Record{Effects: []loop.Effect{*e.effect}}
+		record = loop.Record{Path: e.path, Effects: []loop.Effect{*e.effect}}
 	}
 	text := record.String()
 	if e.effect != nil {
@@ -54,10 +55,14 @@ func (e *entry) render() {
 	e.text = strings.TrimSuffix(text, "\n")
 }
 
-// wordOf returns the word of a line, which follows the time or >.
+// wordOf returns the word of a line, which follows the time or >, and the path of a
+// sub-run.
 func wordOf(line string) string {
 	_, rest, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
-	word, _, _ := strings.Cut(rest, " ")
+	word, rest, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+	if strings.HasSuffix(word, "/") {
+		word, _, _ = strings.Cut(rest, " ")
+	}
 	return word
 }
 
