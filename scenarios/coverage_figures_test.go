@@ -114,7 +114,7 @@ func pairFigures(t *testing.T) string {
 		// Under another name, so that no scenario's own changes apply.
 		variants = append(variants, Variant{Name: name + " ", Config: presetOf(t, name)})
 	}
-	type figures struct{ runaways, caught, asked, healthy, stopped, vetoed int }
+	type figures struct{ runaways, caught, asked, healthy, stopped, interfered int }
 	measured := map[string]*figures{}
 	half := func(variant string, heldBack bool) *figures {
 		key := fmt.Sprint(variant, heldBack)
@@ -142,8 +142,8 @@ func pairFigures(t *testing.T) string {
 			f.healthy++
 			if r.Verdict != Pass {
 				f.stopped++
-			} else if r.Vetoed > 0 {
-				f.vetoed++
+			} else if r.Refused > r.RefusedOwn {
+				f.interfered++
 			}
 		}
 		return nil
@@ -152,11 +152,11 @@ func pairFigures(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("| preset | caught | calls asked by runaways | healthy stopped | vetoed | caught, held back | calls asked | healthy stopped | vetoed |\n|" + strings.Repeat(" --- |", 9) + "\n")
+	b.WriteString("| preset | caught | calls asked by runaways | healthy stopped | interfered with | caught, held back | calls asked | healthy stopped | interfered with |\n|" + strings.Repeat(" --- |", 9) + "\n")
 	for _, v := range variants {
 		fmt.Fprintf(&b, "| %s |", strings.TrimSpace(v.Name))
 		for _, f := range []*figures{half(v.Name, false), half(v.Name, true)} {
-			fmt.Fprintf(&b, " %s | %d | %s | %d |", share(f.caught, f.runaways), f.asked, share(f.stopped, f.healthy), f.vetoed)
+			fmt.Fprintf(&b, " %s | %d | %s | %d |", share(f.caught, f.runaways), f.asked, share(f.stopped, f.healthy), f.interfered)
 		}
 		b.WriteString("\n")
 	}

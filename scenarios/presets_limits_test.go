@@ -53,6 +53,7 @@ var settingChecks = map[string]func(*testing.T, loop.Config){
 	"policy.on_failure":           checkPolicy,
 	"policy.fallbacks":            checkPolicy,
 	"policy.ask_missing":          func(*testing.T, loop.Config) {}, // needs schemas: tested with the loop's contracts
+	"faithful":                    func(*testing.T, loop.Config) {}, // it only keeps validate from refusing what never acts
 }
 
 // Every setting of every preset that is not as in none has its check.
