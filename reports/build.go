@@ -32,6 +32,9 @@ func (f *Fold) Report() (*Report, error) {
 		g := &groups[i]
 		r.Rates = append(r.Rates, f.rates(*g)...)
 		r.Survival = append(r.Survival, g.survival())
+		if f.metric(g.label) == Harmed {
+			r.Harm = append(r.Harm, g.harm())
+		}
 		r.Spent = append(r.Spent, g.spent()...)
 		r.Stops = append(r.Stops, g.stops()...)
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // A choice ranks the variants that were tried on the same scenarios: by the share of
-// runaways caught minus the share of healthy runs stopped, then by the calls that a
-// runaway made.
+// runaways caught minus the share of healthy runs harmed, then by the calls that a
+// runaway made. In a replay it takes the good runs stopped in place of those harmed.
 type choice struct {
 	report  *Report
 	ranked  []standing        // the best first
@@ -23,7 +23,7 @@ type choice struct {
 type standing struct {
 	variant string
 	caught  *Rate  // runaways caught, in a replay failed runs stopped; nil = none were tried
-	stopped *Rate  // healthy runs stopped; nil = none were tried
+	harmed  *Rate  // healthy runs harmed, in a replay good runs stopped; nil = none were tried
 	calls   Figure // median calls of the runaways
 	beaten  string // a variant that is better in one of the two rates and not worse in the other; "" = none
 }
@@ -36,7 +36,7 @@ func newChoice(r *Report) *choice {
 	for _, v := range r.Variants {
 		s := c.standing(v)
 		switch {
-		case s.caught == nil && s.stopped == nil:
+		case s.caught == nil && s.harmed == nil:
 		case len(r.Variants) > 1 && !c.sameScenarios(&s):
 			c.apart = append(c.apart, v)
 		default:
@@ -61,8 +61,8 @@ func (c *choice) standing(variant string) standing {
 		case rate.Variant != variant || rate.Metric == WentOn || rate.N == 0:
 		case rate.Label == scenarios.Runaway:
 			s.caught = rate
-		case rate.Label == scenarios.Healthy:
-			s.stopped = rate
+		case rate.Label == scenarios.Healthy && rate.Metric == c.report.harm():
+			s.harmed = rate
 		}
 	}
 	for _, spent := range c.report.Spent {
@@ -84,7 +84,7 @@ func (c *choice) sameScenarios(s *standing) bool {
 	}
 	base := c.standing(c.report.Reference)
 	pairs := c.comparison(s.variant)
-	return pairs != nil && shared(pairs, scenarios.Runaway, s.caught, base.caught) && shared(pairs, scenarios.Healthy, s.stopped, base.stopped)
+	return pairs != nil && shared(pairs, scenarios.Runaway, s.caught, base.caught) && shared(pairs, scenarios.Healthy, s.harmed, base.harmed)
 }
 
 func (c *choice) comparison(variant string) *Comparison {
@@ -123,14 +123,14 @@ func (r *Rate) share() float64 {
 }
 
 // balance returns the value by which variants are ranked.
-func (s *standing) balance() float64 { return s.caught.share() - s.stopped.share() }
+func (s *standing) balance() float64 { return s.caught.share() - s.harmed.share() }
 
 // betterThan returns the best variant that is better than s in one rate and not worse
 // in the other; "" = s is on the front.
 func (c *choice) betterThan(s *standing) string {
 	for i := range c.ranked {
 		o := &c.ranked[i]
-		more, fewer := o.caught.share()-s.caught.share(), s.stopped.share()-o.stopped.share()
+		more, fewer := o.caught.share()-s.caught.share(), s.harmed.share()-o.harmed.share()
 		if more >= 0 && fewer >= 0 && more+fewer > 0 {
 			return o.variant
 		}
@@ -174,18 +174,22 @@ func (c *choice) paint() {
 func (c *choice) class(variant string) string { return cmp.Or(c.colours[variant], grey) }
 
 // does says what a variant does, such as: catches 31 of 32 runaways (97 %; 95 %
-// interval 84–99 %) and stops 2 of 32 healthy runs (6 %; 95 % interval 2–20 %).
+// interval 84–99 %) and harms 2 of 32 healthy runs (6 %; 95 % interval 2–20 %).
 func (c *choice) does(s *standing) string {
 	verb := "catches"
 	if c.report.replay() {
 		verb = "stops"
 	}
 	caught := c.rateWords(verb, s.caught)
-	stopped := c.rateWords("stops", s.stopped)
-	if caught == "" || stopped == "" {
-		return caught + stopped
+	verb = "harms"
+	if c.report.replay() {
+		verb = "stops"
 	}
-	return caught + " and " + stopped
+	harmed := c.rateWords(verb, s.harmed)
+	if caught == "" || harmed == "" {
+		return caught + harmed
+	}
+	return caught + " and " + harmed
 }
 
 func (c *choice) rateWords(verb string, r *Rate) string {

@@ -28,7 +28,7 @@ func (c *choice) ruling() ruling {
 	switch ties := c.ties(); {
 	case len(c.report.Incomplete) > 0:
 		return ruling{undecided: "No choice: the results are incomplete", why: "The results are incomplete: what is missing may change which variant is ahead."}
-	case best.stopped == nil:
+	case best.harmed == nil:
 		return without(scenarios.Healthy, "the effect of these limits on healthy work is unknown")
 	case best.caught == nil:
 		return without(scenarios.Runaway, "it is unknown whether these limits stop anything that should be stopped")

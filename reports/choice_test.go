@@ -75,10 +75,10 @@ func TestAdvice(t *testing.T) {
 	// = .0625. strict catches 6 more: 2/2^6 = .03125, which Holm doubles. Both are
 	// .0625.
 	want := []string{
-		"It catches 9 of 10 runaways (90 %; 95 % interval 60–98 %) and stops 0 of 10 healthy runs (0 %; 95 % interval 0–28 %).",
-		"No variant is ahead of it in the balance of both, the share of runaways caught minus the share of healthy runs stopped: 90 points against 70 points for the next, strict.",
-		"Compared with the reference weak it catches 5 more runaways (p = .06), stops 1 fewer healthy run (p = 1). That may be chance: to distinguish the two takes more scenarios, not more seeds.",
-		"If letting no runaway through matters most: strict catches 10 of 10 runaways (100 %; 95 % interval 72–100 %) and stops 3 of 10 healthy runs (30 %; 95 % interval 11–60 %).",
+		"It catches 9 of 10 runaways (90 %; 95 % interval 60–98 %) and harms 0 of 10 healthy runs (0 %; 95 % interval 0–28 %).",
+		"No variant is ahead of it in the balance of both, the share of runaways caught minus the share of healthy runs harmed: 90 points against 70 points for the next, strict.",
+		"Compared with the reference weak it catches 5 more runaways (p = .06), harms 1 fewer healthy run (p = 1). That may be chance: to distinguish the two takes more scenarios, not more seeds.",
+		"If letting no runaway through matters most: strict catches 10 of 10 runaways (100 %; 95 % interval 72–100 %) and harms 3 of 10 healthy runs (30 %; 95 % interval 11–60 %).",
 	}
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {
@@ -114,13 +114,13 @@ func TestRuling(t *testing.T) {
 		{"a difference", nil, [][]*scenarios.Result{tried("a", 4, 1, 5, 4, 0), tried("b", 4, 3, 5, 4, 0)}, ruling{best: "b"},
 			"It catches 3 of 4 runaways", "<h1>Choose b</h1>", "choose this"},
 		{"the reference is ahead: the next shows by how much", nil, [][]*scenarios.Result{tried("a", 4, 3, 5, 4, 0), tried("b", 4, 1, 5, 4, 0)}, ruling{best: "a"},
-			"Compared with the reference a b catches 2 fewer runaways (p = .5), stops the same healthy runs. That may be chance", "<h1>Choose a</h1>", "choose this"},
+			"Compared with the reference a b catches 2 fewer runaways (p = .5), harms the same healthy runs. That may be chance", "<h1>Choose a</h1>", "choose this"},
 		{"no healthy run", nil, [][]*scenarios.Result{tried("a", 4, 1, 5, 0, 0), tried("b", 4, 3, 5, 0, 0)},
 			ruling{undecided: "No choice: no healthy run was tried", why: "No healthy run was tried, so the effect of these limits on healthy work is unknown."},
 			"So far b catches 3 of 4 runaways", "<h1>No choice: no healthy run was tried</h1>", "ahead so far"},
 		{"no runaway", nil, [][]*scenarios.Result{tried("a", 0, 0, 5, 4, 1), tried("b", 0, 0, 5, 4, 2)},
 			ruling{undecided: "No choice: no runaway was tried", why: "No runaway was tried, so it is unknown whether these limits stop anything that should be stopped."},
-			"So far a stops 1 of 4 healthy runs", "<h1>No choice: no runaway was tried</h1>", "ahead so far"},
+			"So far a harms 1 of 4 healthy runs", "<h1>No choice: no runaway was tried</h1>", "ahead so far"},
 		{"a tie and no healthy run", nil, [][]*scenarios.Result{tried("a", 4, 4, 5, 0, 0), tried("b", 4, 4, 5, 0, 0)},
 			ruling{undecided: "No choice: no healthy run was tried", why: "No healthy run was tried, so the effect of these limits on healthy work is unknown."}, "", "<h1>No choice: ", "tied: as good as b"},
 		{"incomplete", cut, [][]*scenarios.Result{tried("a", 4, 1, 5, 4, 0), tried("b", 4, 3, 5, 4, 0)},
@@ -128,10 +128,10 @@ func TestRuling(t *testing.T) {
 			"So far b catches 3 of 4 runaways", "<h1>No choice: the results are incomplete</h1>", "ahead so far"},
 		// 3/4 − 0 and 4/4 − 1/4
 		{"a tie in the balance", nil, [][]*scenarios.Result{tried("a", 4, 3, 5, 4, 0), tried("b", 4, 4, 9, 4, 1), tried("c", 4, 2, 1, 4, 0)},
-			ruling{undecided: "A tie: a, b", why: "A tie: a, b have the same balance of both, the share of runaways caught minus the share of healthy runs stopped, 75 points. They differ in how soon runs end that should: half of those of a within 5 calls, of b within 9 calls."},
+			ruling{undecided: "A tie: a, b", why: "A tie: a, b have the same balance of both, the share of runaways caught minus the share of healthy runs harmed, 75 points. They differ in how soon runs end that should: half of those of a within 5 calls, of b within 9 calls."},
 			"If letting no runaway through matters most: b catches 4 of 4", "<h1>A tie: a, b</h1>", "tied: as good as b"},
 		{"a tie in everything", nil, [][]*scenarios.Result{tried("a", 4, 3, 5, 4, 0), tried("b", 4, 3, 5, 4, 0)},
-			ruling{undecided: "A tie: a, b", why: "A tie: a, b have the same balance of both, the share of runaways caught minus the share of healthy runs stopped, 75 points."},
+			ruling{undecided: "A tie: a, b", why: "A tie: a, b have the same balance of both, the share of runaways caught minus the share of healthy runs harmed, 75 points."},
 			"", "<h1>A tie: a, b</h1>", "tied: as good as b"},
 		{"one variant", nil, [][]*scenarios.Result{tried("a", 4, 1, 5, 4, 0)}, ruling{}, "", "<h1>8 scenarios under 1 variant in 8 trials</h1>", ""},
 		{"one variant, incomplete", cut, [][]*scenarios.Result{tried("a", 4, 1, 5, 4, 0)}, ruling{}, "", "<h1>Incomplete results</h1>", ""},

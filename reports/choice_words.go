@@ -49,12 +49,12 @@ func (c *choice) measure(s *standing) string {
 		verb = "stopped"
 	}
 	switch {
-	case s.stopped == nil:
+	case s.harmed == nil:
 		return "share of " + runaway + " " + verb
 	case s.caught == nil:
 		return "share of " + healthy + " left alone"
 	}
-	return fmt.Sprintf("balance of both, the share of %s %s minus the share of %s stopped", runaway, verb, healthy)
+	return fmt.Sprintf("balance of both, the share of %s %s minus the share of %s %s", runaway, verb, healthy, c.report.harm())
 }
 
 func calls50(f Figure) string {
@@ -100,7 +100,7 @@ func (c *choice) beside(best *standing) string {
 
 // otherwise names the variants on the front that are best in one of the rates.
 func (c *choice) otherwise() []string {
-	if c.ranked[0].caught == nil || c.ranked[0].stopped == nil {
+	if c.ranked[0].caught == nil || c.ranked[0].harmed == nil {
 		return nil
 	}
 	mild, strict := &c.ranked[0], &c.ranked[0]
@@ -109,7 +109,7 @@ func (c *choice) otherwise() []string {
 		if s.beaten != "" {
 			continue
 		}
-		if s.stopped.share() < mild.stopped.share() {
+		if s.harmed.share() < mild.harmed.share() {
 			mild = s
 		}
 		if s.caught.share() > strict.caught.share() {

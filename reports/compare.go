@@ -21,7 +21,9 @@ func (f *Fold) comparisons(reference string, names []string) []Comparison {
 		}
 	}
 	for _, label := range labels {
-		correct(out, label)
+		for _, m := range f.metrics(label) {
+			correct(out, label, m)
+		}
 	}
 	for i := range out {
 		out[i].Verdict = words(out[i].Pairs, f.files.kind == KindReplay)
@@ -33,20 +35,26 @@ func (f *Fold) comparisons(reference string, names []string) []Comparison {
 func (f *Fold) pairs(variant, reference string, names []string) []Pair {
 	out := []Pair{}
 	for _, label := range labels {
-		p := Pair{Label: label, Metric: f.metric(label)}
-		for _, name := range names {
-			a, b := f.units[unitKey{variant, name}], f.units[unitKey{reference, name}]
-			if f.all[name].label == label && a != nil && b != nil {
-				p.add(a, b)
+		for _, m := range f.metrics(label) {
+			if p := f.pair(Pair{Label: label, Metric: m}, variant, reference, names); p.N > 0 {
+				out = append(out, p)
 			}
-		}
-		if p.N > 0 {
-			p.Change = tidy(p.Change)
-			p.P = Figure(stats.SignTest(p.More, p.Fewer))
-			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// pair compares one rate of two variants.
+func (f *Fold) pair(p Pair, variant, reference string, names []string) Pair {
+	for _, name := range names {
+		a, b := f.units[unitKey{variant, name}], f.units[unitKey{reference, name}]
+		if f.all[name].label == p.Label && a != nil && b != nil {
+			p.add(a, b)
+		}
+	}
+	p.Change = tidy(p.Change)
+	p.P = Figure(stats.SignTest(p.More, p.Fewer))
+	return p
 }
 
 // add adds a scenario under the variant and under the reference.
@@ -66,13 +74,13 @@ func (p *Pair) add(variant, reference *unit) {
 	}
 }
 
-// correct fills in Holm's p over all variants for one label.
-func correct(all []Comparison, label scenarios.Label) {
+// correct fills in Holm's p over all variants for one rate.
+func correct(all []Comparison, label scenarios.Label, m Metric) {
 	var pairs []*Pair
 	var p []float64
 	for i := range all {
 		for j := range all[i].Pairs {
-			if pair := &all[i].Pairs[j]; pair.Label == label {
+			if pair := &all[i].Pairs[j]; pair.Label == label && pair.Metric == m {
 				pairs, p = append(pairs, pair), append(p, float64(pair.P))
 			}
 		}
@@ -83,7 +91,7 @@ func correct(all []Comparison, label scenarios.Label) {
 }
 
 // words returns the outcome of a comparison, such as: catches 6 more runaways (p =
-// .03), stops 2 more healthy runs (p = .5).
+// .03), harms 2 more healthy runs (p = .5).
 func words(pairs []Pair, replay bool) string {
 	var parts []string
 	for _, label := range []scenarios.Label{scenarios.Runaway, scenarios.Healthy, ""} {
@@ -99,10 +107,8 @@ func words(pairs []Pair, replay bool) string {
 }
 
 func (p *Pair) words(replay bool) string {
-	verb := "stops"
-	if p.Metric == Caught {
-		verb = "catches"
-	}
+	verb := map[Metric]string{Caught: "catches", Harmed: "harms", Interfered: "interferes with"}[p.Metric]
+	verb = cmp.Or(verb, "stops")
 	size := math.Abs(p.Change)
 	noun := runsOf(p.Label, replay)
 	if size != 1 {

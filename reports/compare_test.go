@@ -90,9 +90,9 @@ func TestDifferences(t *testing.T) {
 	}
 	want := []string{
 		"s/two-runaway: a runaway, not caught by 2 of 3: b, c; s/two-runaway b 0",
-		"s/one-healthy: a healthy run, stopped by 1 of 3: c; s/one-healthy c 0",
+		"s/one-healthy: a healthy run, harmed by 1 of 3: c; s/one-healthy c 0",
 		"s/one-runaway: a runaway, not caught by 1 of 3: b; s/one-runaway b 0",
-		"s/half: a healthy run, stopped by 1 of 3: b (1 of 2 trials); s/half b 1",
+		"s/half: a healthy run, harmed by 1 of 3: b (1 of 2 trials); s/half b 1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -9,9 +9,13 @@ import (
 
 // observations returns the trials of a group as observations of a curve, by unit.
 func (g *group) observations() [][]stats.Obs {
+	return g.observed(func(u *unit) map[end]int { return u.ends })
+}
+
+func (g *group) observed(ends func(*unit) map[end]int) [][]stats.Obs {
 	var out [][]stats.Obs
 	for _, u := range g.units {
-		if obs := u.observations(); len(obs) > 0 {
+		if obs := observations(ends(u)); len(obs) > 0 {
 			out = append(out, obs)
 		}
 	}
@@ -19,8 +23,14 @@ func (g *group) observations() [][]stats.Obs {
 }
 
 // survival returns the curve of a group.
-func (g *group) survival() Survival {
-	units := g.observations()
+func (g *group) survival() Survival { return g.curve(g.observations()) }
+
+// harm returns the curve of a group whose event is the stop or the first refused call.
+func (g *group) harm() Survival {
+	return g.curve(g.observed(func(u *unit) map[end]int { return u.harms }))
+}
+
+func (g *group) curve(units [][]stats.Obs) Survival {
 	c := stats.ClusterBands(units)
 	s := Survival{Variant: g.variant, Label: g.label, N: tidy(c.N), Events: tidy(c.Events), Alive: map[string]Alive{},
 		Points: []Point{}, Incidence: []Incidence{}, Median: Figure(c.Median().Value)}

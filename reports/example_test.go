@@ -32,5 +32,7 @@ func ExampleFold() {
 	// Wilson's interval of 1 of 2 is .5 ± .4055.
 
 	// Output:
+	// prod healthy harmed 1 of 2 95 %: 9–91 %
 	// prod healthy stopped 1 of 2 95 %: 9–91 %
+	// prod healthy interfered 0 of 2 95 %: 0–66 %
 }

@@ -180,8 +180,11 @@ func TestSeedsAreNoEvidence(t *testing.T) {
 		folded(t, f, endedIn(name, "a", scenarios.Healthy, 1, loop.Done, 4), endedIn(name, "b", scenarios.Healthy, 1, loop.Done, 4))
 	}
 	got := folded(t, f).Comparisons[0]
-	want := Comparison{Variant: "b", Reference: "a", Verdict: "stops 1 more healthy run (p = 1)",
-		Pairs: []Pair{{Label: scenarios.Healthy, Metric: Stopped, N: 21, More: 1, Change: 1, P: 1, PAdjusted: 1}}}
+	want := Comparison{Variant: "b", Reference: "a", Verdict: "harms 1 more healthy run (p = 1)",
+		Pairs: []Pair{
+			{Label: scenarios.Healthy, Metric: Harmed, N: 21, More: 1, Change: 1, P: 1, PAdjusted: 1},
+			{Label: scenarios.Healthy, Metric: Stopped, N: 21, More: 1, Change: 1, P: 1, PAdjusted: 1},
+			{Label: scenarios.Healthy, Metric: Interfered, N: 21, P: 1, PAdjusted: 1}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

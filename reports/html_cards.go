@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/scenarios"
 )
 
 // A card is the summary of a variant.
@@ -58,7 +59,7 @@ func (p *page) choose(c *choice) {
 		add(&c.ranked[i])
 	}
 	for _, v := range r.Variants {
-		if s := c.standing(v); !shown[v] && (s.caught != nil || s.stopped != nil) {
+		if s := c.standing(v); !shown[v] && (s.caught != nil || s.harmed != nil) {
 			add(&s)
 		}
 	}
@@ -85,8 +86,14 @@ func (c *choice) card(s *standing) card {
 	if s.caught != nil {
 		k.Bars = append(k.Bars, c.bar(s.caught, verb, true))
 	}
-	if s.stopped != nil {
-		k.Bars = append(k.Bars, c.bar(s.stopped, "stopped", false))
+	if s.harmed != nil {
+		k.Bars = append(k.Bars, c.bar(s.harmed, string(c.report.harm()), false))
+	}
+	for i := range c.report.Rates {
+		r := &c.report.Rates[i]
+		if words := map[Metric]string{Stopped: "stopped", Interfered: "interfered with"}[r.Metric]; r.Variant == s.variant && r.Label == scenarios.Healthy && r.N > 0 && r != s.harmed && words != "" {
+			k.Bars = append(k.Bars, c.bar(r, words, false))
+		}
 	}
 	return k
 }

@@ -106,7 +106,7 @@ func TestHTMLWords(t *testing.T) {
 		t.Errorf("headings %q", heads)
 	}
 	for _, want := range []string{
-		"It catches 9 of 10 runaways (90 %; 95 % interval 60–98 %) and stops 0 of 10 healthy runs (0 %; 95 % interval 0–28 %).",
+		"It catches 9 of 10 runaways (90 %; 95 % interval 60–98 %) and harms 0 of 10 healthy runs (0 %; 95 % interval 0–28 %).",
 		"choose this", "good is better in one rate and not worse in the other", "calls: want 1, got 2",
 		"loops/r00 under weak, seed 1: LOOP_DETECTED (x)", vetoed,
 	} {
@@ -129,8 +129,8 @@ func TestHTMLChartsHaveWords(t *testing.T) {
 			}
 		}
 	})
-	if charts != 6 { // scatter, runaways and healthy runs, each for a wide and a narrow window
-		t.Errorf("%d charts have words, want 6", charts)
+	if charts != 8 { // scatter, runaways, healthy runs and harm, each for a wide and a narrow window
+		t.Errorf("%d charts have words, want 8", charts)
 	}
 }
 

@@ -71,6 +71,21 @@ func wasCaught(r *scenarios.Result) bool {
 	return wasStopped(r) || ended[r.EndState] == finished && r.Nudges+r.Vetoed > 0
 }
 
+// wasHarmed reports whether a healthy run was stopped or interfered with.
+func wasHarmed(r *scenarios.Result) bool {
+	return r.Label == scenarios.Healthy && wasStopped(r) || r.Interfered()
+}
+
+// harm returns when and how a trial ended for the curve of harm, whose event is the stop
+// or the first refused call.
+func harm(r *scenarios.Result) end {
+	e := end{asked(r), cause(r)}
+	if r.Label == scenarios.Healthy && r.Refused > r.RefusedOwn && r.EndState != loop.WasCancelled {
+		e = end{min(e.asked, r.RefusedAt), stats.Event}
+	}
+	return e
+}
+
 // cause returns the cause of a trial's end, for a survival curve.
 func cause(r *scenarios.Result) int {
 	if wasStopped(r) {
@@ -79,9 +94,11 @@ func cause(r *scenarios.Result) int {
 	return ended[r.EndState]
 }
 
-// unclear reports whether a trial could not be judged.
+// unclear reports whether a trial could not be judged. A healthy run whose script ran dry
+// after a call was refused is judged all the same: it was interfered with. To leave it
+// out would flatter the variant that refused the call.
 func unclear(r *scenarios.Result) bool {
-	return r.Verdict == scenarios.Inconclusive || r.EndState == ""
+	return (r.Verdict == scenarios.Inconclusive || r.EndState == "") && !(r.EndState == "" && r.Interfered())
 }
 
 // asked returns how many calls a run asked for. Results that other programs write may

@@ -33,7 +33,7 @@ func TestRatesAgreeWithVerdicts(t *testing.T) {
 	for _, s := range all {
 		own[s.ID()] = s.Variant.Name
 	}
-	caught := 0
+	caught, interfered := 0, 0
 	err = scenarios.Run(context.Background(), o, func(r *scenarios.Result) error {
 		if unclear(r) || own[r.Scenario] == r.Variant || r.EndState == loop.WasCancelled {
 			return nil
@@ -43,6 +43,12 @@ func TestRatesAgreeWithVerdicts(t *testing.T) {
 		// judged as one that did not finish; no variant stopped it.
 		if r.Label == scenarios.Healthy && !wasStopped(r) && r.EndState != loop.Done && r.EndState != loop.ClarifyNeeded {
 			against = false
+		}
+		// A healthy run that was interfered with passes its label, and speaks against the
+		// variant all the same.
+		if r.Interfered() {
+			interfered++
+			against = true
 		}
 		if isBad(r) != against {
 			t.Errorf("%s under %s: ended %s, %d nudges, %d vetoed: counted against it %t, judged %t", r.Scenario, r.Variant, Ending(r), r.Nudges, r.Vetoed, isBad(r), against)
@@ -55,7 +61,7 @@ func TestRatesAgreeWithVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if caught < 30 {
-		t.Errorf("%d caught: this test sees too little", caught)
+	if caught < 30 || interfered < 5 {
+		t.Errorf("%d caught, %d interfered with: this test sees too little", caught, interfered)
 	}
 }

@@ -38,17 +38,32 @@ func (f *Fold) groups(names []string) []group {
 }
 
 // metric returns the metric by which a label is judged. In a replay nothing counts as
-// caught, since nobody knows how a stopped run would have continued.
+// caught or harmed, since nobody knows how a stopped run would have continued.
 func (f *Fold) metric(label scenarios.Label) Metric {
-	if label == scenarios.Runaway && f.files.kind != KindReplay {
+	switch {
+	case f.files.kind == KindReplay:
+	case label == scenarios.Runaway:
 		return Caught
+	case label == scenarios.Healthy:
+		return Harmed
 	}
 	return Stopped
 }
 
+// metrics returns all metrics of a label, the one by which it is judged first.
+func (f *Fold) metrics(label scenarios.Label) []Metric {
+	if m := f.metric(label); m != Harmed {
+		return []Metric{m}
+	}
+	return []Metric{Harmed, Stopped, Interfered}
+}
+
 // rates returns the rates of a group.
 func (f *Fold) rates(g group) []Rate {
-	out := []Rate{g.rate(f.metric(g.label))}
+	var out []Rate
+	for _, m := range f.metrics(g.label) {
+		out = append(out, g.rate(m))
+	}
 	if f.files.kind == KindReplay {
 		out = append(out, g.rate(WentOn))
 	}

@@ -39,6 +39,7 @@ type Report struct {
 	Suites      []Suite         `json:"suites"`
 	Rates       []Rate          `json:"rates"`
 	Survival    []Survival      `json:"survival"`
+	Harm        []Survival      `json:"harm,omitempty"` // of healthy runs: curves whose event is the stop or the first refused call; nil for replay
 	LogRank     []LogRank       `json:"log_rank"`
 	Comparisons []Comparison    `json:"comparisons"` // each variant compared with the reference
 	Spent       []Spent         `json:"spent"`
@@ -82,7 +83,11 @@ type Metric string
 const (
 	Caught  Metric = "caught"  // runaways that a rule stopped, or that were done after a nudge or a veto
 	Stopped Metric = "stopped" // runs that a rule stopped
-	WentOn  Metric = "went_on" // of replay: stopped runs that went on to a new call
+	// Interfered counts healthy runs that were not stopped but had calls refused, see
+	// [scenarios.Result.Interfered]. Harmed counts those that were either.
+	Interfered Metric = "interfered"
+	Harmed     Metric = "harmed"
+	WentOn     Metric = "went_on" // of replay: stopped runs that went on to a new call
 )
 
 // A Rate is k of n scenarios, with the 95 % interval of Wilson for the effective number
@@ -161,7 +166,7 @@ type LogRank struct {
 type Comparison struct {
 	Variant   string `json:"variant"`
 	Reference string `json:"reference"`
-	Pairs     []Pair `json:"pairs"`   // one for each label
+	Pairs     []Pair `json:"pairs"`   // one for each label; of healthy runs one for harmed, stopped and interfered
 	Verdict   string `json:"verdict"` // in plain words
 }
 
@@ -175,7 +180,7 @@ type Pair struct {
 	Fewer     int             `json:"fewer"`      // scenarios with a lower share under the variant
 	Change    float64         `json:"change"`     // k of the variant minus k of the reference
 	P         Figure          `json:"p"`          //
-	PAdjusted Figure          `json:"p_adjusted"` // Holm's, over the variants of the label
+	PAdjusted Figure          `json:"p_adjusted"` // Holm's, over the variants, for the label and metric
 }
 
 // Spent is what the runs of a label used up to their stop, whatever the stop was. P50

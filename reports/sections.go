@@ -31,6 +31,15 @@ func (r *Report) sections() []section {
 	return out
 }
 
+// harm returns the metric by which healthy runs are judged: in a replay nobody knows
+// what a refused call would have changed.
+func (r *Report) harm() Metric {
+	if r.replay() {
+		return Stopped
+	}
+	return Harmed
+}
+
 // replay reports whether the results are of recorded runs.
 func (r *Report) replay() bool { return r.Kind == KindReplay }
 
@@ -62,11 +71,15 @@ func (r *Report) rateTable() section {
 	s := section{title: "How many were stopped, with 95 % intervals", left: 1, head: []string{"variant"}}
 	shown := r.present()
 	for _, label := range shown {
-		verb := "stopped"
-		if label == scenarios.Runaway && !r.replay() {
-			verb = "caught"
+		runs := runsOf(label, r.replay()) + "s "
+		switch {
+		case r.replay() || label == "":
+			s.head = append(s.head, runs+"stopped", "95 %")
+		case label == scenarios.Runaway:
+			s.head = append(s.head, runs+"caught", "95 %")
+		default:
+			s.head = append(s.head, runs+"harmed", "95 %", "stopped", "interfered with")
 		}
-		s.head = append(s.head, runsOf(label, r.replay())+"s "+verb, "95 %")
 	}
 	if r.replay() {
 		s.head = append(s.head, "stopped, but went on")
@@ -87,12 +100,27 @@ func (r *Report) rateTable() section {
 }
 
 func (r *Report) rateCells(variant string, label scenarios.Label) []string {
-	for _, rate := range r.Rates {
-		if rate.Variant == variant && rate.Label == label && rate.Metric != WentOn && rate.N > 0 {
-			return []string{rate.words(), Percents(rate.Lower, rate.Upper)}
+	rate := func(m Metric) *Rate {
+		for i := range r.Rates {
+			if x := &r.Rates[i]; x.Variant == variant && x.Label == label && x.Metric == m && x.N > 0 {
+				return x
+			}
 		}
+		return &Rate{}
 	}
-	return []string{none, none}
+	cells := func(x *Rate) []string {
+		if x.N == 0 {
+			return []string{none, none}
+		}
+		return []string{x.words(), Percents(x.Lower, x.Upper)}
+	}
+	switch {
+	case r.replay() || label == "":
+		return cells(rate(Stopped))
+	case label == scenarios.Runaway:
+		return cells(rate(Caught))
+	}
+	return append(cells(rate(Harmed)), cells(rate(Stopped))[0], cells(rate(Interfered))[0])
 }
 
 // wentOn returns how many of the recorded runs that a variant stopped went on to a new

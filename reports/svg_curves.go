@@ -88,8 +88,27 @@ func (c *choice) curveCharts() []curveChart {
 			}
 		}
 		out = append(out, chart)
+		if label == scenarios.Healthy && len(c.report.Harm) > 0 {
+			out = append(out, c.harmChart())
+		}
 	}
 	return out
+}
+
+// harmChart returns the chart of the healthy runs that were neither stopped nor had a
+// call refused.
+func (c *choice) harmChart() curveChart {
+	chart := curveChart{title: "Healthy runs not yet stopped, with no call refused yet (higher is better)"}
+	for _, standsOut := range []bool{false, true} {
+		for i := range c.report.Harm {
+			s := &c.report.Harm[i]
+			if class := c.class(s.Variant); (class != grey) == standsOut {
+				few := len(c.colours) <= bandsShown || s.Variant == c.best() || s.Variant == c.report.Reference
+				chart.series = append(chart.series, series{curve: s, class: class, shown: few && standsOut})
+			}
+		}
+	}
+	return chart
 }
 
 func (c *choice) curveTitle(label scenarios.Label) string {

@@ -26,9 +26,9 @@ func (c *choice) scatter() (*scatter, bool) {
 	highest := 0.0
 	n := 0
 	for i := range c.ranked {
-		if c.ranked[i].caught != nil && c.ranked[i].stopped != nil {
+		if c.ranked[i].caught != nil && c.ranked[i].harmed != nil {
 			n++
-			highest = max(highest, c.ranked[i].stopped.share())
+			highest = max(highest, c.ranked[i].harmed.share())
 		}
 	}
 	for _, s.most = range []float64{0.1, 0.2, 0.4, 0.6, 0.8, 1} {
@@ -42,7 +42,7 @@ func (c *choice) scatter() (*scatter, bool) {
 func (s *scatter) about() string {
 	var parts []string
 	for _, p := range s.spots(s.fit(wide)) {
-		parts = append(parts, fmt.Sprintf("%s: %s %% against %s %%.", strings.Join(p.names, ", "), percent(p.best.caught.Rate), percent(p.best.stopped.Rate)))
+		parts = append(parts, fmt.Sprintf("%s: %s %% against %s %%.", strings.Join(p.names, ", "), percent(p.best.caught.Rate), percent(p.best.harmed.Rate)))
 	}
 	return strings.Join(parts, " ")
 }
@@ -79,10 +79,10 @@ func (s *scatter) spots(l layout) []spot {
 	var out []spot
 	for i := range s.ranked {
 		v := &s.ranked[i]
-		if v.caught == nil || v.stopped == nil {
+		if v.caught == nil || v.harmed == nil {
 			continue
 		}
-		x, y := s.x(&l, v.stopped.share()), l.y(v.caught.share())
+		x, y := s.x(&l, v.harmed.share()), l.y(v.caught.share())
 		at := slices.IndexFunc(out, func(p spot) bool { return coordinate(p.x) == coordinate(x) && coordinate(p.y) == coordinate(y) })
 		if at < 0 {
 			out = append(out, spot{x: x, y: y, best: v, class: s.class(v.variant), front: v.beaten == ""})
@@ -115,7 +115,7 @@ func (s *scatter) draw(d *drawing, l layout) {
 		verb = "stopped"
 	}
 	d.text(l.left, 14, "quiet", "↑ more "+runsOf(scenarios.Runaway, replay)+"s "+verb)
-	d.text(l.left+l.plotWidth()/2, l.bottom()+34, "mid quiet", "← fewer "+runsOf(scenarios.Healthy, replay)+"s stopped (root scale)")
+	d.text(l.left+l.plotWidth()/2, l.bottom()+34, "mid quiet", "← fewer "+runsOf(scenarios.Healthy, replay)+"s "+string(s.report.harm())+" (root scale)")
 	spots := s.spots(l)
 	s.front(d, spots)
 	for i := len(spots) - 1; i >= 0; i-- {
@@ -153,7 +153,7 @@ func (s *scatter) spot(d *drawing, l *layout, p *spot) {
 	d.element("title", strings.Join(p.names, ", ")+": "+s.does(v))
 	if p.class != grey {
 		d.line(p.x, l.y(float64(v.caught.Lower)), p.x, l.y(float64(v.caught.Upper)), "whisker "+p.class)
-		d.line(s.x(l, float64(v.stopped.Lower)), p.y, s.x(l, min(s.most, float64(v.stopped.Upper))), p.y, "whisker "+p.class)
+		d.line(s.x(l, float64(v.harmed.Lower)), p.y, s.x(l, min(s.most, float64(v.harmed.Upper))), p.y, "whisker "+p.class)
 	}
 	r := "6"
 	if p.class == grey {

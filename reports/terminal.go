@@ -99,8 +99,11 @@ func (d *Difference) words(replay bool) string {
 	if d.Label == scenarios.Runaway {
 		verb = "not " + verb
 	}
-	if d.Metric == Caught {
+	switch d.Metric {
+	case Caught:
 		verb = "not caught"
+	case Harmed:
+		verb = "harmed"
 	}
 	var wrong []string
 	for _, c := range d.Cells {
