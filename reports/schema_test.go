@@ -65,7 +65,7 @@ func schemaOf(t reflect.Type) *generator.Schema {
 	case reflect.TypeFor[scenarios.Verdict]():
 		words = []any{"pass", "fail", "inconclusive", "unjudged"}
 	case reflect.TypeFor[Metric]():
-		words = []any{Caught, Stopped, WentOn}
+		words = []any{Caught, Stopped, WentOn, Interfered, Harmed}
 	case reflect.TypeFor[loop.EndState]():
 		for _, s := range stops {
 			words = append(words, s)

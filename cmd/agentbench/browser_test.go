@@ -164,11 +164,11 @@ func TestBrowserWidths(t *testing.T) {
 	ctx := browser(t)
 	open(t, ctx, small(t), 1600)
 	see(t, ctx, `document.querySelector('h1').innerText`, "Choose good")
-	see(t, ctx, `document.querySelectorAll('.plot').length`, 3)
+	see(t, ctx, `document.querySelectorAll('.plot').length`, 4)
 	shown := `[...document.querySelectorAll('.plot svg')].filter(s => s.getBoundingClientRect().width > 0).map(s => s.classList[1]).join(' ')`
-	see(t, ctx, shown, "wide wide wide")
+	see(t, ctx, shown, "wide wide wide wide")
 	resize(t, ctx, 375)
-	see(t, ctx, shown, "narrow narrow narrow")
+	see(t, ctx, shown, "narrow narrow narrow narrow")
 	see(t, ctx, `document.documentElement.scrollWidth`, 375)
 }
 
