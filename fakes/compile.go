@@ -28,6 +28,8 @@ type program struct {
 	tools   []tool
 	gates   []gate
 	replies []reply
+	before  []beforeCall
+	after   []afterCall
 	covered int // how many requests the plain steps answer
 	faults  []planned
 	states  []state // the first one follows the plain steps
@@ -70,32 +72,35 @@ type gate struct {
 	matcher
 }
 
+// A beforeCall is a [BeforeCall] that counts how often it may still act.
+type beforeCall struct {
+	*BeforeCall
+	matcher
+}
+
+// An afterCall is an [AfterCall] that counts how often it may still act.
+type afterCall struct {
+	*AfterCall
+	left int
+}
+
 // A reply is a [Reply] that counts how often it may still answer.
 type reply struct {
 	*Reply
 	left int
 }
 
-// compile parses and checks a script and the sessions of its tools. The error joins all
-// of its invalid values.
-func compile(s *Script) (*program, error) { return compileWithin(s, newScope(s.Tools, nil)) }
-
-// compileOne is like compile without the sessions of the script's tools, which each
-// sub-run compiles for itself.
-func compileOne(s *Script) (*program, error) { return compileWithin(s, nil) }
-
-func compileWithin(s *Script, tools *scope) (*program, error) {
+// compile parses and checks a script. The error joins all of its invalid values.
+func compile(s *Script) (*program, error) {
 	p := &program{name: s.Name, tools: make([]tool, len(s.Tools)), fresh: freshPrefix(s)}
 	r := reader{program: p}
 	r.readModel(s.Model)
 	for i := range s.Tools {
 		r.at = place{list: "tools", i: i}
 		p.tools[i] = r.readTool(&s.Tools[i])
-		if x := s.Tools[i].Session; x != nil && tools != nil {
-			r.readSession(x, len(s.Tools[i].Answers), tools)
-		}
 	}
 	r.readUser(&s.User)
+	r.readHooks(&s.Hooks)
 	r.readFaults(s.Faults)
 	return p, errors.Join(r.errs...)
 }
@@ -208,32 +213,6 @@ func (r *reader) readTool(t *Tool) tool {
 	return c
 }
 
-// readSession checks the session of the tool that is being read.
-func (r *reader) readSession(x *Session, answers int, around *scope) {
-	r.at.sub, r.at.deep = "", ""
-	if answers > 0 {
-		r.wrong("session", "cannot be combined with answers: the sub-run gives the result")
-	}
-	tools := newScope(x.Tools, around)
-	for j, name := range x.Shared {
-		n := len(tools.tools)
-		if tools.find(name) >= 0 {
-			r.wrong(fmt.Sprintf("session.shared[%d]", j), "there is a second tool %s", quoted(name))
-		} else if tools.share(name); len(tools.tools) == n {
-			r.wrong(fmt.Sprintf("session.shared[%d]", j), "there is no tool %s in a session around this one", quoted(name))
-		}
-	}
-	p, err := compileWithin(&Script{Name: r.name, Tools: x.Tools, Model: x.Model}, tools)
-	r.random = r.random || p.random
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, err := range joined.Unwrap() {
-			if f := new(loop.FieldError); errors.As(err, &f) {
-				r.wrong("session."+f.Field, "%s", f.Problem)
-			}
-		}
-	}
-}
-
 func (r *reader) readUser(u *User) {
 	if len(u.Permissions) > 0 {
 		r.gates = make([]gate, len(u.Permissions))
@@ -262,6 +241,36 @@ func (r *reader) readUser(u *User) {
 		r.at = place{list: "user", i: -1}
 		r.duration("cancel.at", u.Cancel.At)
 		r.within("cancel.call", u.Cancel.Call, math.MaxInt)
+	}
+}
+
+func (r *reader) readHooks(h *Hooks) {
+	for j := range h.BeforeCall {
+		b := &h.BeforeCall[j]
+		r.at = place{list: "hooks", i: -1, sub: "before_call", j: j}
+		set := 0
+		for _, text := range []string{b.Veto, b.Args, b.End} {
+			if text != "" {
+				set++
+			}
+		}
+		if set != 1 {
+			r.wrong("veto", "must be the only one of veto, args and end, and not empty")
+		}
+		if value, err := decode(b.Args); b.Args != "" {
+			if _, object := value.(map[string]any); err != nil || !object {
+				r.wrong("args", "must be a JSON object, not %s", clip(b.Args))
+			}
+		}
+		r.before = append(r.before, beforeCall{b, r.matcher(b.When, b.Times)})
+	}
+	for j := range h.AfterCall {
+		a := &h.AfterCall[j]
+		r.at = place{list: "hooks", i: -1, sub: "after_call", j: j}
+		if a.Result == "" {
+			r.wrong("result", "must not be empty")
+		}
+		r.after = append(r.after, afterCall{a, r.matcher(nil, a.Times).left})
 	}
 }
 

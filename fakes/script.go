@@ -68,6 +68,8 @@ type Script struct {
 	Tools        []Tool
 	Model        []Step
 	User         User
+	// Hooks act before and after calls. Where none fits, the hook lets everything pass.
+	Hooks Hooks
 	// Faults strike the answers that the other fields describe.
 	Faults []Fault
 }
@@ -75,7 +77,8 @@ type Script struct {
 // LoopTask returns the task for the loop. The jitter of its waits is drawn by the
 // script's name and the seed.
 func (s *Script) LoopTask(seed uint64) loop.Task {
-	return loop.Task{Text: s.Task, System: s.System, Seed: named(s.Name, seed), Planner: s.Planner, Critic: s.Critic,
+	hooks := loop.Hooks{BeforeCall: len(s.Hooks.BeforeCall) > 0, AfterCall: len(s.Hooks.AfterCall) > 0}
+	return loop.Task{Text: s.Task, System: s.System, Seed: named(s.Name, seed), Planner: s.Planner, Critic: s.Critic, Hooks: hooks,
 		SafetyPrompt: s.SafetyPrompt, Schemas: contract.Compiler()}
 }
 
@@ -90,8 +93,6 @@ type Tool struct {
 	// Answers are tried in order: the first one that matches the arguments and is
 	// not used up answers. If there is none, the script runs dry.
 	Answers []Answer
-	// Session is what the tool runs in place of Answers. The tool is a sub-run then.
-	Session *Session
 }
 
 // An Answer is one possible answer of a tool.
@@ -262,6 +263,30 @@ type User struct {
 	Cancel *CancelAt
 }
 
+// Hooks are the host's own checks. They take no time.
+type Hooks struct {
+	BeforeCall []BeforeCall // the first one that fits acts before the call
+	AfterCall  []AfterCall  // the first one that fits acts after a call that was executed
+}
+
+// A BeforeCall vetoes a call, changes its arguments or ends the run. Exactly one of
+// Veto, Args and End is set.
+type BeforeCall struct {
+	Tool  string         // "" = any
+	When  map[string]any // as in [Answer]: the arguments of the model
+	Times int            // how many calls it acts on; 0 = unlimited
+	Veto  string         // vetoes the call, for this reason
+	Args  string         // replaces the arguments: a JSON object
+	End   string         // ends the run as cancelled, for this reason
+}
+
+// An AfterCall replaces the result of a call.
+type AfterCall struct {
+	Tool   string // "" = any
+	Times  int    // how many calls it acts on; 0 = unlimited
+	Result string // not ""
+}
+
 // A PermissionAnswer answers a gate.
 type PermissionAnswer struct {
 	Tool  string         // "" = any
@@ -333,7 +358,6 @@ func (s *Script) Specs() []loop.ToolSpec {
 	specs := make([]loop.ToolSpec, len(s.Tools))
 	for i := range s.Tools {
 		specs[i] = s.Tools[i].ToolSpec
-		specs[i].SubRun = specs[i].SubRun || s.Tools[i].Session != nil
 	}
 	return specs
 }

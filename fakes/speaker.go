@@ -25,16 +25,15 @@ type Delta struct {
 }
 
 // A question is a request to a [Speaker] or to people. ref is that of the effect
-// it answers in a world, zero for the next user message.
+// it answers, zero for the next user message.
 type question struct {
-	to  *World
 	ref loop.Ref
 	ask func(ctx context.Context)
 }
 
 // later postpones a question until Next, because it blocks and Do must not.
 func (w *World) later(ref loop.Ref, ask func(ctx context.Context)) {
-	w.top.waiting = append(w.top.waiting, question{w, ref, ask})
+	w.waiting = append(w.waiting, question{ref, ask})
 }
 
 // settle asks the postponed questions.
@@ -93,7 +92,7 @@ func (w *World) forestalled(ref loop.Ref) bool {
 // has a function for it.
 func (w *World) askPeople(e *loop.Effect) bool {
 	in := loop.Input{Kind: loop.GateAnswer, Ref: e.Ref, Allow: true}
-	p, at := &w.top.People, loop.HookPoint{At: e.At, Call: e.Of.N, Tool: e.Name, Args: e.Args, Code: e.Code, Text: e.Text}
+	p, at := &w.People, loop.HookPoint{At: e.At, Call: e.Of.N, Tool: e.Name, Args: e.Args, Code: e.Code, Text: e.Text}
 	var ask func(ctx context.Context)
 	switch {
 	case e.Kind == loop.AskUser && p.Ask != nil:
@@ -111,7 +110,7 @@ func (w *World) askPeople(e *loop.Effect) bool {
 	w.later(e.Ref, func(ctx context.Context) {
 		ask(ctx)
 		in.At = w.now
-		w.push(in)
+		w.queue.push(in)
 	})
 	return true
 }
@@ -126,7 +125,7 @@ func (w *World) followUp(last loop.Outcome) bool {
 		text, ok := w.People.FollowUp(ctx, last)
 		w.over = !ok
 		if ok {
-			w.push(loop.Input{At: w.now, Kind: loop.UserMessage, Text: text})
+			w.queue.push(loop.Input{At: w.now, Kind: loop.UserMessage, Text: text})
 		}
 	})
 	return true

@@ -49,7 +49,10 @@ func (c *Case) has(a Attack) bool { return slices.Contains(c.Attacks, a) }
 // task returns the task with its hooks, depth and schemas.
 func (c *Case) task() loop.Task {
 	t := c.Script.LoopTask(c.Seed)
-	t.Hooks, t.Depth, t.Schemas = c.Hooks, c.Depth, schemas{}
+	t.Depth, t.Schemas = c.Depth, schemas{}
+	t.Hooks.BeforeRun, t.Hooks.AfterRun = c.Hooks.BeforeRun, c.Hooks.AfterRun
+	t.Hooks.BeforeCall = t.Hooks.BeforeCall || c.Hooks.BeforeCall
+	t.Hooks.AfterCall = t.Hooks.AfterCall || c.Hooks.AfterCall
 	return t
 }
 

@@ -56,6 +56,7 @@ func (c *Case) Describe(b *strings.Builder) {
 	describe.Section(b, "The user", describe.User(c.Script))
 	describe.Section(b, "The tools", describe.Tools(c.Script.Tools))
 	describe.Section(b, "The model", describe.Model(c.Script.Model))
+	describe.Section(b, "The hooks", describe.Hooks(&c.Script.Hooks))
 	describe.Section(b, "The config", c.Settings())
 	describe.Section(b, "Also", c.Unsaid())
 }

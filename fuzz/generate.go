@@ -59,6 +59,9 @@ func generate(d dice, o Options) *Case {
 
 // bits draws the parts of the task other than its text.
 func (m *maker) bits() {
+	if m.one(8) && !m.mild {
+		m.scriptHooks()
+	}
 	hook := func() bool { return m.one(8) }
 	m.Hooks = loop.Hooks{BeforeRun: hook(), BeforeCall: hook(), AfterCall: hook(), AfterRun: hook()}
 	for range m.below(3) {
@@ -81,11 +84,32 @@ func (m *maker) bits() {
 	}
 }
 
+// scriptHooks draws hooks of the script's own.
+func (m *maker) scriptHooks() {
+	h := &m.Script.Hooks
+	b := fakes.BeforeCall{Times: m.below(3)}
+	if m.one(2) {
+		b.When = map[string]any{"path": pick(m.dice, "a.txt", "b.txt")}
+	}
+	switch m.below(3) {
+	case 0:
+		b.Veto = "not now"
+	case 1:
+		b.Args = `{"path":"other.txt"}`
+	default:
+		b.End = "over the limit"
+	}
+	h.BeforeCall = append(h.BeforeCall, b)
+	if m.one(2) {
+		h.AfterCall = append(h.AfterCall, fakes.AfterCall{Times: m.below(3), Result: pick(m.dice, "Error: changed", "the same text")})
+	}
+}
+
 // hookAnswer draws the answer of a hook.
 func (m *maker) hookAnswer() loop.HookAnswer {
 	switch m.below(6) {
 	case 0:
-		return loop.HookAnswer{Deny: true, Reason: pick(m.dice, "", "not now", m.hostile())}
+		return loop.HookAnswer{Deny: true, End: m.one(2), Reason: pick(m.dice, "", "not now", m.hostile())}
 	case 1:
 		return loop.HookAnswer{Args: pick(m.dice, `{"path":"a.txt"}`, `{"path":"other.txt"}`, `{"path":`, m.hostile())}
 	case 2:

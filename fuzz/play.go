@@ -56,8 +56,8 @@ func (p *play) view() *view {
 	return p.read
 }
 
-// A strayWorld plays a case's script, sends its strays, and answers hooks, which a
-// script cannot do.
+// A strayWorld plays a case's script, sends its strays, and answers hooks as the case
+// says: more freely than a script can.
 type strayWorld struct {
 	*fakes.World
 	strays  []Stray
@@ -114,6 +114,10 @@ func (w *strayWorld) answer(in loop.Input) loop.Input {
 	if in.Kind == loop.GateAnswer && w.hooks[in.Ref] && len(w.answers) > 0 {
 		a := &w.answers[in.Ref.N%len(w.answers)]
 		in.Allow, in.Text, in.Args, in.Result, in.System = !a.Deny, a.Reason, a.Args, a.Result, a.System
+		in.Cause = ""
+		if a.End {
+			in.Cause = loop.ByHook
+		}
 	}
 	return in
 }

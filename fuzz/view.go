@@ -181,8 +181,8 @@ func (c *callView) repeated(list []*callView) int {
 		if c.id == "" || c.id != d.id || c.name != d.name {
 			continue
 		}
-		x, _ := identity(c.args)
-		if y, _ := identity(d.args); x == y {
+		x, plain := identity(c.args)
+		if y, also := identity(d.args); x == y && (plain && also || c.args == d.args) {
 			return d.n
 		}
 	}

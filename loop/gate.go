@@ -24,7 +24,9 @@ type Hooks struct {
 	// ones. A denial ends the run as cancelled.
 	BeforeRun bool
 	// BeforeCall may replace the arguments that the tool gets (Args); the
-	// history and the detectors keep the model's own. A denial vetoes the call.
+	// history and the detectors keep the model's own. A denial vetoes the call;
+	// with the cause [ByHook] it also ends the run as cancelled, and no call of
+	// the batch runs.
 	BeforeCall bool
 	// AfterCall may replace the result of a call that was executed (Result)
 	// before it enters the history. A denial ends the run after the batch, as
@@ -107,6 +109,11 @@ func (m *Machine) gateAnswered(in *Input) {
 		}
 		if !in.Allow {
 			m.veto(m.gate.index, textHookVeto(in.Text))
+		}
+		if !in.Allow && in.Cause == ByHook {
+			m.decide(StopCancelled, reasonHook(in.Text), messageCancelled)
+			m.cutShort(textCancelled)
+			return
 		}
 		m.openCallGate()
 	case GateAfterCall:

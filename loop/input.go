@@ -27,7 +27,8 @@ const (
 	ModelFailure
 	// GateAnswer answers a gate. Ref, Allow, Text (the reason for a denial), and
 	// what a hook changes: Args, Result or System. "" changes nothing, and neither
-	// do Args of only white space.
+	// do Args of only white space. The Cause ByHook makes the denial of a hook
+	// before a call end the run.
 	GateAnswer
 	// UserReply answers a question. Ref, Allow (whether to go on), Text (the
 	// user's words for the model).
@@ -49,12 +50,14 @@ const (
 	FinishLength    = "length" // cut off by the token limit
 )
 
-// A Cause says why a Cancel input comes.
+// A Cause says why a run is cancelled.
 type Cause string
 
-// The causes of a cancel. The zero value is the caller's.
+// The causes of a cancel. The zero value is the caller's. ByHook belongs to a
+// GateAnswer, the others to a Cancel.
 const (
 	ByCaller         Cause = ""                // the caller cancelled the run
+	ByHook           Cause = "hook"            // a hook before a call ended the run
 	ByCeiling        Cause = "ceiling"         // a test harness stopped a run that went on too long
 	ByRecordingEnded Cause = "recording-ended" // the replayed recording has no further answer
 )
@@ -80,7 +83,7 @@ type Input struct {
 	Args       string        // of a GateAnswer: replaces the arguments
 	Result     string        // of a GateAnswer: replaces the result or the answer
 	System     string        // of a GateAnswer: replaces the system prompt
-	Cause      Cause         // of a Cancel
+	Cause      Cause         // of a Cancel, and ByHook of a GateAnswer
 }
 
 // An AskedCall is a call as the model asked for it. Nothing in it can be trusted:

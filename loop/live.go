@@ -225,6 +225,9 @@ func (l *Live) openGate(ctx context.Context, e *Effect) {
 		case at.At != GatePermission && l.opts.Hook != nil:
 			a := l.opts.Hook(ctx, at)
 			in.Allow, in.Text = !a.Deny, a.Reason
+			if a.End && at.At == GateBeforeCall {
+				in.Allow, in.Cause = false, ByHook
+			}
 			in.Args, in.Result, in.System = a.Args, a.Result, a.System
 		}
 		if in.Allow {

@@ -43,6 +43,7 @@ type HookPoint struct {
 // and what a denial does there.
 type HookAnswer struct {
 	Deny   bool
+	End    bool   // before a call: deny it, and end the run as cancelled
 	Reason string // for a denial
 	Args   string
 	Result string

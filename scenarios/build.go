@@ -18,6 +18,12 @@ func (f *scenarioFile) script() fakes.Script {
 		out.Model = append(out.Model, f.Model[i].step())
 	}
 	out.User = f.User.user()
+	for _, h := range f.Hooks.BeforeCall {
+		out.Hooks.BeforeCall = append(out.Hooks.BeforeCall, fakes.BeforeCall{Tool: h.Tool, When: h.When, Times: h.Times, Veto: h.Veto, Args: string(h.Args), End: h.End})
+	}
+	for _, h := range f.Hooks.AfterCall {
+		out.Hooks.AfterCall = append(out.Hooks.AfterCall, fakes.AfterCall(h))
+	}
 	for _, x := range f.Faults {
 		out.Faults = append(out.Faults, fakes.Fault(x))
 	}

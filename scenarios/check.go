@@ -137,6 +137,7 @@ func (s *source) checkUser(f *scenarioFile) {
 		}
 		s.oneKey(at, "an entry of permissions", "answer", "hang")
 	}
+	s.checkHooks(&f.Hooks, names)
 	s.checkReplies(f.User.Replies)
 	s.checkMessages(f.User.Messages)
 	if f.User.Cancel != nil {
@@ -177,6 +178,38 @@ func (s *source) checkExpect(f *scenarioFile, cfg *loop.Config) {
 	}
 	if runs != nil {
 		s.checkRuns(runs, f.User.Messages)
+	}
+}
+
+// checkHooks refuses hooks that never act or have no effect.
+func (s *source) checkHooks(h *hooksEntry, tools []string) {
+	known := func(at, tool string) {
+		if tool != "" && !slices.Contains(tools, tool) {
+			s.failAt(at+".tool", fmt.Sprintf("there is no tool %s", quoted(tool)), hintWord(tool, tools))
+		}
+	}
+	last := -1
+	for i := range h.BeforeCall {
+		at := fmt.Sprintf("hooks.before_call[%d]", i)
+		known(at, h.BeforeCall[i].Tool)
+		if last >= 0 {
+			s.failAt(at, fmt.Sprintf("this hook never acts: hook %d acts on every call", last+1), "give the other one a tool, when or times, or put it last")
+		} else if s.has(at, "tool", "when", "times") == "" {
+			last = i
+		}
+		s.oneKey(at, "an entry of before_call", "veto", "args", "end")
+		for key, text := range map[string]string{"veto": h.BeforeCall[i].Veto, "end": h.BeforeCall[i].End} {
+			if text == "" && s.has(at, key) != "" {
+				s.failAt(at+"."+key, key+" must not be empty", "it is the reason that the model or the user reads")
+			}
+		}
+	}
+	for i := range h.AfterCall {
+		at := fmt.Sprintf("hooks.after_call[%d]", i)
+		known(at, h.AfterCall[i].Tool)
+		if h.AfterCall[i].Result == "" && s.has(at, "result") != "" {
+			s.failAt(at+".result", "result must not be empty", "an empty result changes nothing")
+		}
 	}
 }
 

@@ -28,10 +28,10 @@ func yamlBlocks(t *testing.T, name string) []string {
 	return blocks
 }
 
-// The first two examples of the documentation, a small one and one with most
-// keys, load, and their trials pass.
+// The examples of the documentation, a small one, one with most keys and one with hooks,
+// load, and their trials pass.
 func TestDocumentedScenario(t *testing.T) {
-	for i := range 2 {
+	for _, i := range []int{0, 1, 3} {
 		file := filepath.Join(t.TempDir(), "example.yaml")
 		if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[i]), 0o644); err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func TestDocumentedStates(t *testing.T) {
 
 func TestDocumentedVariant(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[3]), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[4]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := LoadVariant(file); err != nil {

@@ -53,6 +53,8 @@ type scenarioFile struct {
 	Cassette string `yaml:"cassette" jsonschema:"oneof_required=cassette"`
 	// User is what the user does after the task.
 	User userEntry `yaml:"user"`
+	// Hooks are checks of the host's own before and after calls.
+	Hooks hooksEntry `yaml:"hooks"`
 	// Faults are laid over the tools, the model and the user, such as drop model 3.
 	Faults []faultEntry `yaml:"faults"`
 	// Expect is what must be true of the trace under the scenario's own variant: one
@@ -254,6 +256,41 @@ type userEntry struct {
 	Messages []messageEntry `yaml:"messages"`
 	// Cancel is when the user gives up.
 	Cancel *cancelEntry `yaml:"cancel"`
+}
+
+// A hooksEntry is what the host does before and after calls.
+type hooksEntry struct {
+	// BeforeCall acts before a call: the first that matches.
+	BeforeCall []beforeCallEntry `yaml:"before_call"`
+	// AfterCall acts after a call that was executed: the first that matches.
+	AfterCall []afterCallEntry `yaml:"after_call"`
+}
+
+// A beforeCallEntry vetoes a call, changes its arguments or ends the run. It has
+// exactly one of veto, args and end.
+type beforeCallEntry struct {
+	// Tool is the tool of the call. Without it any tool matches.
+	Tool string `yaml:"tool"`
+	// When holds arguments that the call must have, with these values.
+	When jsonValues `yaml:"when"`
+	// Times is how many calls it acts on. Without it there is no end.
+	Times int `yaml:"times" jsonschema:"minimum=1"`
+	// Veto vetoes the call, for this reason.
+	Veto string `yaml:"veto"`
+	// Args are the arguments that the tool gets in place of the model's.
+	Args jsonObject `yaml:"args"`
+	// End ends the run as cancelled, for this reason.
+	End string `yaml:"end"`
+}
+
+// An afterCallEntry replaces the result of a call.
+type afterCallEntry struct {
+	// Tool is the tool of the call. Without it any tool matches.
+	Tool string `yaml:"tool"`
+	// Times is how many calls it acts on. Without it there is no end.
+	Times int `yaml:"times" jsonschema:"minimum=1"`
+	// Result is what the model reads in place of the tool's result.
+	Result string `yaml:"result" jsonschema:"required"`
 }
 
 // A permissionEntry answers a request for permission: answer or hang.

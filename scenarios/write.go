@@ -40,6 +40,7 @@ func (s *Scenario) YAML(comment string) []byte {
 		m.must("cassette", s.Cassette)
 	}
 	m.put("user", userYAML(&s.Script.User))
+	m.put("hooks", hooksYAML(&s.Script.Hooks))
 	m.put("faults", faultsYAML(s.Script.Faults))
 	m.put("expect", s.expectYAML())
 	var b []byte
@@ -137,7 +138,7 @@ func treeOf(text json.RawMessage) any {
 	case '{':
 		var m mapping
 		for _, e := range membersInOrder(text) {
-			if value := string(e.value.(json.RawMessage)); value != `""` && value != "0" && value != "[]" && value != "false" && value != `"0..0"` && value != `"0s"` && value != "{}" {
+			if value := string(e.value.(json.RawMessage)); value != `""` && value != "0" && value != "[]" && value != "false" && value != `"0..0"` && value != `"0s"` {
 				m.put(e.key, treeOf(json.RawMessage(value)))
 			}
 		}

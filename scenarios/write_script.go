@@ -218,6 +218,30 @@ func modelFailuresYAML(failures []fakes.ModelFailure) (out list) {
 	return out
 }
 
+func hooksYAML(h *fakes.Hooks) (m mapping) {
+	var before, after list
+	for _, b := range h.BeforeCall {
+		var e mapping
+		e.put("tool", b.Tool)
+		e.put("when", whenYAML(b.When))
+		e.put("times", b.Times)
+		e.put("veto", b.Veto)
+		e.put("args", word(b.Args))
+		e.put("end", b.End)
+		before = append(before, e)
+	}
+	for _, a := range h.AfterCall {
+		var e mapping
+		e.put("tool", a.Tool)
+		e.put("times", a.Times)
+		e.must("result", a.Result)
+		after = append(after, e)
+	}
+	m.put("before_call", before)
+	m.put("after_call", after)
+	return m
+}
+
 func userYAML(u *fakes.User) (m mapping) {
 	var permissions, replies, messages list
 	for _, p := range u.Permissions {

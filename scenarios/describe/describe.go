@@ -33,6 +33,7 @@ func Scenario(b *strings.Builder, s *scenarios.Scenario) {
 		Section(b, "The model", []string{"says what is recorded in " + text.Line(s.Cassette)})
 	}
 	Section(b, "The model", Model(s.Script.Model))
+	Section(b, "The hooks", Hooks(&s.Script.Hooks))
 	Section(b, "Faults", faults(s.Script.Faults))
 	Section(b, "Changes to "+text.Line(s.Variant.Name), Changes(s.Variant.Config, s.Config))
 	Section(b, "Expected", expected(s))
@@ -102,6 +103,27 @@ func permission(p *fakes.PermissionAnswer) string {
 		line += ", saying " + quote(p.Text)
 	}
 	return line + after(p.After)
+}
+
+// Hooks says what the host does before and after calls.
+func Hooks(h *fakes.Hooks) []string {
+	var lines []string
+	for _, b := range h.BeforeCall {
+		line := "before a call of " + cmp.Or(text.Line(b.Tool), "any tool") + matching(b.When) + times(b.Times) + ": "
+		switch {
+		case b.Args != "":
+			line += "changes the arguments to " + quote(b.Args)
+		case b.End != "":
+			line += "ends the run, saying " + quote(b.End)
+		default:
+			line += "vetoes it, saying " + quote(b.Veto)
+		}
+		lines = append(lines, line)
+	}
+	for _, a := range h.AfterCall {
+		lines = append(lines, "after a call of "+cmp.Or(text.Line(a.Tool), "any tool")+times(a.Times)+": changes the result to "+quote(a.Result))
+	}
+	return lines
 }
 
 func faults(faults []fakes.Fault) []string {
