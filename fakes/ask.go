@@ -110,8 +110,11 @@ func (w *World) find(e *loop.Effect) *step {
 // ask queues the answer to a model request, or its failure.
 func (w *World) ask(e *loop.Effect) {
 	w.turn = e.Ref.N
-	if e.Ref.N > w.ceiling().Requests {
-		w.queue.push(w.bound(w.now))
+	if w.parent != nil && e.Ref.Try <= 1 {
+		w.top.requests++
+	}
+	if w.top.turn+w.top.requests > w.ceiling().Requests {
+		w.top.boundNow(w.now)
 		return
 	}
 	if w.Speaker != nil {
@@ -120,7 +123,7 @@ func (w *World) ask(e *loop.Effect) {
 	}
 	s := w.choose(e)
 	if s == nil {
-		w.fail(&DryError{e.Ref, fmt.Sprintf("no model step for request m%d (the script has %d)", e.Ref.N, w.covered)})
+		w.fail(&DryError{e.Ref, w.where() + fmt.Sprintf("no model step for request m%d (the script has %d)", e.Ref.N, w.covered)})
 		return
 	}
 	said, err := w.say(s, &Request{Ref: e.Ref, Calls: w.asked - w.heard.repeats, History: e.History}, &w.scratch, false)
@@ -141,7 +144,7 @@ func (w *World) ask(e *loop.Effect) {
 }
 
 func (w *World) delta(ref loop.Ref, after time.Duration, text string) {
-	w.queue.push(loop.Input{At: w.now + after, Kind: loop.ModelDelta, Ref: ref, Text: text})
+	w.push(loop.Input{At: w.now + after, Kind: loop.ModelDelta, Ref: ref, Text: text})
 }
 
 // answer queues the end of a model's answer to a try: its reply or its failure. A
@@ -152,11 +155,11 @@ func (w *World) answer(ref loop.Ref, said *Said) {
 	}
 	switch f := said.Failure; {
 	case f == nil:
-		w.queue.push(loop.Input{At: w.now + said.After, Kind: loop.ModelReply, Ref: ref, Text: said.Text,
+		w.push(loop.Input{At: w.now + said.After, Kind: loop.ModelReply, Ref: ref, Text: said.Text,
 			Calls: said.Calls, Finish: said.Finish,
 			TokensIn: said.TokensIn, TokensOut: said.TokensOut, Cost: said.Cost})
 	case !f.Hangs():
-		w.queue.push(loop.Input{At: w.now + said.After, Kind: loop.ModelFailure, Ref: ref,
+		w.push(loop.Input{At: w.now + said.After, Kind: loop.ModelFailure, Ref: ref,
 			Status: f.Status, RetryAfter: f.RetryAfter, Text: said.Reason})
 	}
 }

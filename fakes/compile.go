@@ -90,14 +90,24 @@ type reply struct {
 	left int
 }
 
-// compile parses and checks a script. The error joins all of its invalid values.
-func compile(s *Script) (*program, error) {
+// compile parses and checks a script and the sessions of its tools. The error joins all
+// of its invalid values.
+func compile(s *Script) (*program, error) { return compileWithin(s, newScope(s.Tools, nil)) }
+
+// compileOne is like compile without the sessions of the script's tools, which each
+// sub-run compiles for itself.
+func compileOne(s *Script) (*program, error) { return compileWithin(s, nil) }
+
+func compileWithin(s *Script, tools *scope) (*program, error) {
 	p := &program{name: s.Name, tools: make([]tool, len(s.Tools)), fresh: freshPrefix(s)}
 	r := reader{program: p}
 	r.readModel(s.Model)
 	for i := range s.Tools {
 		r.at = place{list: "tools", i: i}
 		p.tools[i] = r.readTool(&s.Tools[i])
+		if x := s.Tools[i].Session; x != nil && tools != nil {
+			r.readSession(x, len(s.Tools[i].Answers), tools)
+		}
 	}
 	r.readUser(&s.User)
 	r.readHooks(&s.Hooks)
@@ -211,6 +221,32 @@ func (r *reader) readTool(t *Tool) tool {
 		}
 	}
 	return c
+}
+
+// readSession checks the session of the tool that is being read.
+func (r *reader) readSession(x *Session, answers int, around *scope) {
+	r.at.sub, r.at.deep = "", ""
+	if answers > 0 {
+		r.wrong("session", "cannot be combined with answers: the sub-run gives the result")
+	}
+	tools := newScope(x.Tools, around)
+	for j, name := range x.Shared {
+		n := len(tools.tools)
+		if tools.find(name) >= 0 {
+			r.wrong(fmt.Sprintf("session.shared[%d]", j), "there is a second tool %s", quoted(name))
+		} else if tools.share(name); len(tools.tools) == n {
+			r.wrong(fmt.Sprintf("session.shared[%d]", j), "there is no tool %s in a session around this one", quoted(name))
+		}
+	}
+	p, err := compileWithin(&Script{Name: r.name, Tools: x.Tools, Model: x.Model}, tools)
+	r.random = r.random || p.random
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			if f := new(loop.FieldError); errors.As(err, &f) {
+				r.wrong("session."+f.Field, "%s", f.Problem)
+			}
+		}
+	}
 }
 
 func (r *reader) readUser(u *User) {

@@ -6,8 +6,8 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// A queue holds the inputs that the world will send, ordered by instant and then
-// by creation. It is a binary heap that keeps its memory: it allocates only when
+// A queue holds the inputs that a world and those of its sub-runs will send, ordered
+// by instant and then by creation. It is a binary heap that keeps its memory: it allocates only when
 // it grows beyond its largest size so far.
 type queue struct {
 	heap []entry
@@ -16,6 +16,7 @@ type queue struct {
 
 type entry struct {
 	in   loop.Input
+	to   *World // whose machine takes it
 	made uint64 // the number of its creation
 }
 
@@ -26,10 +27,10 @@ func (e *entry) before(o *entry) bool {
 	return e.made < o.made
 }
 
-// push adds an input.
-func (q *queue) push(in loop.Input) {
+// push adds an input to the machine of that world.
+func (q *queue) push(to *World, in loop.Input) {
 	q.made++
-	q.heap = append(q.heap, entry{in, q.made})
+	q.heap = append(q.heap, entry{in, to, q.made})
 	for i := len(q.heap) - 1; i > 0; {
 		up := (i - 1) / 2
 		if !q.heap[i].before(&q.heap[up]) {
@@ -49,26 +50,27 @@ func (q *queue) first() (at time.Duration, ok bool) {
 }
 
 // pop removes and returns the earliest input. The queue must not be empty.
-func (q *queue) pop() loop.Input {
-	in := q.heap[0].in
+func (q *queue) pop() (in loop.Input, to *World) {
+	in, to = q.heap[0].in, q.heap[0].to
 	end := len(q.heap) - 1
 	q.heap[0] = q.heap[end]
 	q.heap[end] = entry{}
 	q.heap = q.heap[:end]
 	q.down(0)
-	return in
+	return in, to
 }
 
-// drop removes every input that answers ref.
-func (q *queue) drop(ref loop.Ref) {
-	q.remove(func(e *entry) bool { return e.in.Ref == ref })
+// drop removes every input to a world that answers ref.
+func (q *queue) drop(to *World, ref loop.Ref) {
+	q.remove(func(e *entry) bool { return e.to == to && e.in.Ref == ref })
 }
 
-// dropFirst removes the earliest input for which the function returns true.
-func (q *queue) dropFirst(which func(*loop.Input) bool) {
+// dropFirst removes the earliest input to a world for which the function returns
+// true.
+func (q *queue) dropFirst(to *World, which func(*loop.Input) bool) {
 	first := -1
 	for i := range q.heap {
-		if which(&q.heap[i].in) && (first < 0 || q.heap[i].before(&q.heap[first])) {
+		if q.heap[i].to == to && which(&q.heap[i].in) && (first < 0 || q.heap[i].before(&q.heap[first])) {
 			first = i
 		}
 	}
@@ -78,9 +80,9 @@ func (q *queue) dropFirst(which func(*loop.Input) bool) {
 	}
 }
 
-// dropKind removes every input of a kind.
-func (q *queue) dropKind(kind loop.InputKind) {
-	q.remove(func(e *entry) bool { return e.in.Kind == kind })
+// dropKind removes every input to a world of a kind.
+func (q *queue) dropKind(to *World, kind loop.InputKind) {
+	q.remove(func(e *entry) bool { return e.to == to && e.in.Kind == kind })
 }
 
 func (q *queue) remove(which func(*entry) bool) {

@@ -93,6 +93,8 @@ type Tool struct {
 	// Answers are tried in order: the first one that matches the arguments and is
 	// not used up answers. If there is none, the script runs dry.
 	Answers []Answer
+	// Session is what the tool runs in place of Answers. The tool is a sub-run then.
+	Session *Session
 }
 
 // An Answer is one possible answer of a tool.
@@ -358,6 +360,7 @@ func (s *Script) Specs() []loop.ToolSpec {
 	specs := make([]loop.ToolSpec, len(s.Tools))
 	for i := range s.Tools {
 		specs[i] = s.Tools[i].ToolSpec
+		specs[i].SubRun = specs[i].SubRun || s.Tools[i].Session != nil
 	}
 	return specs
 }

@@ -17,7 +17,7 @@ func audited(t *testing.T, s *Script, cfg loop.Config, seed uint64) ([]loop.Outc
 	t.Helper()
 	var trace loop.Trace
 	outcomes, err := NewWorld(s, seed).Run(context.Background(), cfg, &trace)
-	for _, v := range audit.Check(cfg, s.LoopTask(seed), s.Specs(), trace) {
+	for _, v := range audit.CheckAll(s.Setup(cfg, seed), trace) {
 		t.Errorf("seed %d: %+v", seed, v)
 	}
 	return outcomes, trace, err

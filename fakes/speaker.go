@@ -25,15 +25,16 @@ type Delta struct {
 }
 
 // A question is a request to a [Speaker] or to people. ref is that of the effect
-// it answers, zero for the next user message.
+// it answers in a world, zero for the next user message.
 type question struct {
+	to  *World
 	ref loop.Ref
 	ask func(ctx context.Context)
 }
 
 // later postpones a question until Next, because it blocks and Do must not.
 func (w *World) later(ref loop.Ref, ask func(ctx context.Context)) {
-	w.waiting = append(w.waiting, question{ref, ask})
+	w.top.waiting = append(w.top.waiting, question{w, ref, ask})
 }
 
 // settle asks the postponed questions.
@@ -92,7 +93,7 @@ func (w *World) forestalled(ref loop.Ref) bool {
 // has a function for it.
 func (w *World) askPeople(e *loop.Effect) bool {
 	in := loop.Input{Kind: loop.GateAnswer, Ref: e.Ref, Allow: true}
-	p, at := &w.People, loop.HookPoint{At: e.At, Call: e.Of.N, Tool: e.Name, Args: e.Args, Code: e.Code, Text: e.Text}
+	p, at := &w.top.People, loop.HookPoint{At: e.At, Call: e.Of.N, Tool: e.Name, Args: e.Args, Code: e.Code, Text: e.Text}
 	var ask func(ctx context.Context)
 	switch {
 	case e.Kind == loop.AskUser && p.Ask != nil:
@@ -110,7 +111,7 @@ func (w *World) askPeople(e *loop.Effect) bool {
 	w.later(e.Ref, func(ctx context.Context) {
 		ask(ctx)
 		in.At = w.now
-		w.queue.push(in)
+		w.push(in)
 	})
 	return true
 }
@@ -125,7 +126,7 @@ func (w *World) followUp(last loop.Outcome) bool {
 		text, ok := w.People.FollowUp(ctx, last)
 		w.over = !ok
 		if ok {
-			w.queue.push(loop.Input{At: w.now, Kind: loop.UserMessage, Text: text})
+			w.push(loop.Input{At: w.now, Kind: loop.UserMessage, Text: text})
 		}
 	})
 	return true

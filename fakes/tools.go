@@ -12,25 +12,30 @@ import (
 type openCall struct {
 	tool   *tool
 	answer *answer
-	before int // tries before this tool's first one
-	nth    int // its number among the tool's calls; 0 if no fault counts them
+	before int         // tries before this tool's first one
+	nth    int         // its number among the tool's calls; 0 if no fault counts them
+	used   *loop.Input // the result of its last sub-run, or nil
 }
 
 // call queues the answer to a try, which may be a failure. A try that hangs queues
 // nothing.
 func (w *World) call(e *loop.Effect) {
 	if c := w.user.Cancel; c != nil && c.Call == e.Ref.N && e.Ref.Try <= 1 {
-		w.queue.push(loop.Input{At: w.now, Kind: loop.Cancel})
+		w.push(loop.Input{At: w.now, Kind: loop.Cancel})
 	}
 	c, started := w.open[e.Ref.N]
 	if fallback := started && c.tool.Name != e.Name; fallback || !started {
-		if c = w.start(e); c.answer == nil {
+		if c = w.start(e); c.tool == nil {
 			return
 		}
 		if fallback {
 			c.before = e.Ref.Try - 1
 		}
 		w.open[e.Ref.N] = c
+	}
+	if c.tool.Session != nil {
+		w.spawn(e, c)
+		return
 	}
 	a, latency := c.answer, c.answer.Latency.or(c.tool.Latency).or(exactly(DefaultToolLatency))
 	k := w.key.ref(e.Ref).of(e.Ref.Try)
@@ -59,31 +64,35 @@ func (w *World) call(e *loop.Effect) {
 	}
 	if !out.hang {
 		in.At = w.now + out.after
-		w.queue.push(*in)
+		w.push(*in)
 	}
 }
 
 // start takes the answer for a call. If there is none, it ends the session and
-// returns an openCall without an answer.
+// returns the zero openCall.
 func (w *World) start(e *loop.Effect) openCall {
 	at := slices.IndexFunc(w.tools, func(t tool) bool { return t.Name == e.Name })
 	if at < 0 {
-		w.fail(&DryError{e.Ref, fmt.Sprintf("call %v asks for %s, but the script has no such tool", e.Ref, quoted(e.Name))})
+		w.fail(&DryError{e.Ref, w.where() + fmt.Sprintf("call %v asks for %s, but the script has no such tool", e.Ref, quoted(e.Name))})
 		return openCall{}
 	}
 	t, args := &w.tools[at], arguments{text: e.Args}
+	c := openCall{tool: t}
 	for i := range t.answers {
 		if a := &t.answers[i]; a.fits(&args) {
 			a.left--
-			c := openCall{tool: t, answer: a}
-			if w.nth != nil {
-				w.nth[t.Name]++
-				c.nth = w.nth[t.Name]
-			}
-			return c
+			c.answer = a
+			break
 		}
 	}
-	w.fail(&DryError{e.Ref, fmt.Sprintf("no answer of tool %s fits call %v with %s (it has %d)", clip(e.Name), e.Ref, clip(e.Args), len(t.answers))})
+	if c.answer != nil || t.Session != nil {
+		if w.nth != nil {
+			w.nth[t.Name]++
+			c.nth = w.nth[t.Name]
+		}
+		return c
+	}
+	w.fail(&DryError{e.Ref, w.where() + fmt.Sprintf("no answer of tool %s fits call %v with %s (it has %d)", clip(e.Name), e.Ref, clip(e.Args), len(t.answers))})
 	return openCall{}
 }
 
@@ -99,11 +108,16 @@ func (w *World) success(a *answer, v vars) string {
 // cancelTool drops the queued answer to a try and ends the try at once, unless the
 // tool ignores cancels.
 func (w *World) cancelTool(e *loop.Effect) {
-	if c, started := w.open[e.Ref.N]; started && c.tool.IgnoresCancel {
+	c, started := w.open[e.Ref.N]
+	if started && c.tool.IgnoresCancel || w.cancelSub(e.Ref) {
 		return
 	}
-	w.queue.drop(e.Ref)
-	w.queue.push(loop.Input{At: w.now, Kind: loop.ToolResult, Ref: e.Ref, Code: loop.Cancelled, Text: "cancelled"})
+	in := loop.Input{At: w.now, Kind: loop.ToolResult, Ref: e.Ref, Code: loop.Cancelled, Text: "cancelled"}
+	if c.used != nil && c.used.Ref == e.Ref {
+		in.TokensIn, in.TokensOut, in.Cost, in.Used, in.Spawned = c.used.TokensIn, c.used.TokensOut, c.used.Cost, c.used.Used, c.used.Spawned
+	}
+	w.top.queue.drop(w, e.Ref)
+	w.push(in)
 }
 
 // openGate answers a gate: people, the user of the script, or for hooks, at once, those
@@ -116,7 +130,7 @@ func (w *World) openGate(e *loop.Effect) {
 	if e.At != loop.GatePermission {
 		in.At = w.now
 		w.hook(e, &in)
-		w.queue.push(in)
+		w.push(in)
 		return
 	}
 	after := exactly(DefaultToolLatency)
@@ -127,7 +141,7 @@ func (w *World) openGate(e *loop.Effect) {
 		in.Allow, in.Text, after = !g.Deny, g.Text, g.After.or(after)
 	}
 	in.At = w.now + after.draw(w.key.ref(e.Ref).of(forLatency))
-	w.queue.push(in)
+	w.push(in)
 }
 
 // hook makes in the answer of the first hook that fits.
@@ -158,8 +172,8 @@ func (w *World) hook(e *loop.Effect, in *loop.Input) {
 
 func (w *World) permission(e *loop.Effect) *gate {
 	args := arguments{text: e.Args}
-	for i := range w.gates {
-		g := &w.gates[i]
+	for i := range w.top.gates {
+		g := &w.top.gates[i]
 		if (g.Tool == "" || g.Tool == e.Name) && g.fits(&args) {
 			g.left--
 			return g
@@ -175,11 +189,12 @@ func (w *World) askUser(e *loop.Effect) {
 	}
 	in := loop.Input{Kind: loop.UserReply, Ref: e.Ref}
 	after := exactly(DefaultToolLatency)
-	for len(w.replies) > 0 && w.replies[0].left <= 0 {
-		w.replies = w.replies[1:]
+	user := w.top
+	for len(user.replies) > 0 && user.replies[0].left <= 0 {
+		user.replies = user.replies[1:]
 	}
-	if len(w.replies) > 0 {
-		r := &w.replies[0]
+	if len(user.replies) > 0 {
+		r := &user.replies[0]
 		r.left--
 		if r.Hang {
 			return
@@ -187,5 +202,5 @@ func (w *World) askUser(e *loop.Effect) {
 		in.Allow, in.Text, after = !r.Deny, r.Text, r.After.or(after)
 	}
 	in.At = w.now + after.draw(w.key.ref(e.Ref).of(forLatency))
-	w.queue.push(in)
+	w.push(in)
 }

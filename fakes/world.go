@@ -13,14 +13,15 @@ import (
 // trace shows it as a Cancel caused by the ceiling, and the end state is CEILING:
 // the loop did not stop the session itself. In each field 0 means the default.
 type Ceiling struct {
-	Requests int           // model requests; default 1,000
-	Calls    int           // calls in the model's replies; default 5,000
+	Requests int           // model requests, those of sub-runs included; default 1,000
+	Calls    int           // calls in the model's replies, and in those of sub-runs; default 5,000
 	Time     time.Duration // virtual time; default 24 h
+	Depth    int           // sub-runs within each other; default 64
 }
 
 // DefaultCeiling returns the bounds of a zero [Ceiling].
 func DefaultCeiling() Ceiling {
-	return Ceiling{Requests: 1000, Calls: 5000, Time: 24 * time.Hour}
+	return Ceiling{Requests: 1000, Calls: 5000, Time: 24 * time.Hour, Depth: 64}
 }
 
 // A World plays a [Script] to one machine, in virtual time: [loop.Run] takes only
@@ -40,8 +41,13 @@ type World struct {
 	// think.
 	Speaker Speaker
 	People  loop.LiveOptions
+	// Config and Depth are those of the machine: sub-runs begin from them. A nil
+	// Config means [loop.Default]; Run sets it.
+	Config *loop.Config
+	Depth  int
 
 	seeded
+	nest
 	script  *Script
 	user    User
 	specs   []loop.ToolSpec
@@ -75,16 +81,17 @@ func NewWorld(s *Script, seed uint64) *World {
 	p, err := compile(s)
 	w := &World{seeded: p.seeded(seed), broken: err, script: s, user: s.User, specs: s.Specs(),
 		open: map[int]openCall{}, heard: heard{whys: map[int]loop.Why{}}}
+	w.top = w
 	if len(p.faults) > 0 {
 		w.fired, w.nth = make([]bool, len(p.faults)), map[string]int{}
 	}
 	for _, m := range s.User.Messages {
 		if m.At > 0 {
-			w.queue.push(loop.Input{At: m.At, Kind: loop.Steer, Text: m.Text})
+			w.push(loop.Input{At: m.At, Kind: loop.Steer, Text: m.Text})
 		}
 	}
 	if c := s.User.Cancel; c != nil && c.Call == 0 {
-		w.queue.push(loop.Input{At: c.At, Kind: loop.Cancel})
+		w.push(loop.Input{At: c.At, Kind: loop.Cancel})
 	}
 	return w
 }
@@ -95,6 +102,7 @@ func NewWorld(s *Script, seed uint64) *World {
 // script ran dry, the config is invalid, or ctx ended. The last outcome then says
 // how far its run got.
 func (w *World) Run(ctx context.Context, cfg loop.Config, trace *loop.Trace) ([]loop.Outcome, error) {
+	w.Config = &cfg
 	m, err := loop.New(cfg, w.script.LoopTask(w.seed), w.specs)
 	if err != nil {
 		return nil, err
@@ -122,8 +130,11 @@ func (w *World) Do(_ context.Context, in loop.Input, effects []loop.Effect) {
 	switch in.Kind {
 	case loop.ModelReply:
 		w.asked += len(in.Calls)
+		if w.parent != nil {
+			w.top.called += len(in.Calls)
+		}
 	case loop.Started, loop.UserMessage:
-		w.halted = false
+		w.halted, w.begun = false, true
 	}
 	for i := range effects {
 		w.carry(&effects[i])
@@ -143,31 +154,41 @@ func (w *World) Remember(in loop.Input, effects []loop.Effect) {
 // forget drops the pending input that in already is.
 func (w *World) forget(in *loop.Input) {
 	switch {
+	case in.Kind == loop.Started:
+		w.top.queue.dropKind(w, in.Kind)
 	case in.Kind == loop.ModelDelta:
-		w.queue.dropFirst(func(e *loop.Input) bool { return e.Kind == in.Kind && e.Ref == in.Ref })
+		w.top.queue.dropFirst(w, func(e *loop.Input) bool { return e.Kind == in.Kind && e.Ref == in.Ref })
 	case in.Ref.Kind != loop.RefNone:
 		w.drop(in.Ref)
 	case in.Kind == loop.UserMessage:
 		w.dropSaid(in)
-		w.waiting = nil
+		w.dropQuestions()
 	case in.Kind == loop.Steer:
 		w.dropSaid(in)
 	case in.Kind == loop.Cancel:
-		w.queue.dropKind(in.Kind)
+		w.top.queue.dropKind(w, in.Kind)
 		w.bounded = w.bounded || in.Cause == loop.ByCeiling
 	}
 }
 
 // dropSaid drops a pending text of the user. Another one may be pending beside it.
 func (w *World) dropSaid(in *loop.Input) {
-	w.queue.dropFirst(func(e *loop.Input) bool { return e.Kind == in.Kind && e.At == in.At && e.Text == in.Text })
+	w.top.queue.dropFirst(w, func(e *loop.Input) bool { return e.Kind == in.Kind && e.At == in.At && e.Text == in.Text })
 }
 
 // drop drops every pending answer to ref, and the questions that would answer it.
 func (w *World) drop(ref loop.Ref) {
-	w.queue.drop(ref)
-	w.waiting = slices.DeleteFunc(w.waiting, func(q question) bool { return q.ref == ref })
+	w.top.queue.drop(w, ref)
+	w.top.waiting = slices.DeleteFunc(w.top.waiting, func(q question) bool { return q.to == w && q.ref == ref })
 }
+
+// dropQuestions drops all questions of the world.
+func (w *World) dropQuestions() {
+	w.top.waiting = slices.DeleteFunc(w.top.waiting, func(q question) bool { return q.to == w })
+}
+
+// push queues an input to the world's machine.
+func (w *World) push(in loop.Input) { w.top.queue.push(w, in) }
 
 func (w *World) carry(e *loop.Effect) {
 	switch e.Kind {
@@ -195,7 +216,11 @@ func (w *World) carry(e *loop.Effect) {
 func (w *World) halt(e *loop.Effect) {
 	w.outcomes = append(w.outcomes, *e.Outcome)
 	w.halted = true
-	w.waiting = nil // the run no longer waits for answers
+	w.dropQuestions() // the run no longer waits for answers
+	if w.parent != nil {
+		w.ended(e.Outcome)
+		return
+	}
 	for w.messages < len(w.user.Messages) && w.user.Messages[w.messages].At > 0 {
 		w.messages++
 	}
@@ -208,42 +233,61 @@ func (w *World) halt(e *loop.Effect) {
 		return
 	}
 	w.messages++
-	w.queue.push(loop.Input{At: w.now + next.Wait, Kind: loop.UserMessage, Text: next.Text})
+	w.push(loop.Input{At: w.now + next.Wait, Kind: loop.UserMessage, Text: next.Text})
 }
 
 // Next returns the next input: the earlier of the world's next one and the
 // machine's wake, which comes first on a tie. See [loop.World]. Its errors are
 // io.EOF, a [DryError], the error of [Script.Validate], an error of the Speaker,
 // and the cause of ctx's end.
+//
+// Next makes the steps of sub-runs that come before that input. At one instant ticks
+// come before inputs, those of a caller before those of its sub-runs, and sub-runs in
+// the order in which they began.
 func (w *World) Next(ctx context.Context, wake time.Duration, armed bool) (loop.Input, error) {
-	w.settle(ctx)
-	switch {
-	case w.broken != nil:
-		return loop.Input{}, w.broken
-	case w.over:
-		return loop.Input{}, io.EOF
-	case ctx.Err() != nil:
-		return loop.Input{}, context.Cause(ctx)
+	for {
+		w.settle(ctx)
+		switch {
+		case w.broken != nil:
+			return loop.Input{}, w.broken
+		case w.over:
+			return loop.Input{}, io.EOF
+		case ctx.Err() != nil:
+			return loop.Input{}, context.Cause(ctx)
+		}
+		in, to, err := w.earliest(wake, armed)
+		if to == w || err != nil {
+			return in, err
+		}
+		to.step(ctx, in)
 	}
+}
+
+// earliest returns the next input of the whole session, and whose machine takes it.
+func (w *World) earliest(wake time.Duration, armed bool) (in loop.Input, to *World, err error) {
 	at, pending := w.queue.first()
-	tick := armed && (!pending || wake <= at)
-	if tick {
-		at = wake
+	if armed && (!pending || wake <= at) {
+		at, to = wake, w
 	}
-	if end := w.ceiling().Time; w.mayBound() && (at > end || !tick && !pending) {
-		return w.bound(max(end, w.now)), nil
+	for _, s := range w.subs {
+		if wake, armed := s.machine.Wake(); armed && (to == nil && (!pending || wake <= at) || wake < at) {
+			at, to = wake, s
+		}
+	}
+	if end := w.ceiling().Time; w.mayBound() && (at > end || to == nil && !pending) {
+		return w.bound(max(end, w.now)), w, nil
 	}
 	switch {
-	case tick:
-		return loop.Input{At: max(wake, w.now), Kind: loop.Tick}, nil
+	case to != nil:
+		return loop.Input{At: max(at, to.now), Kind: loop.Tick}, to, nil
 	case !pending:
-		return loop.Input{}, io.EOF
+		return loop.Input{}, nil, io.EOF
 	}
-	in := w.queue.pop()
-	if w.mayBound() && w.asked+len(in.Calls) > w.ceiling().Calls {
-		return w.bound(in.At), nil
+	in, to = w.queue.pop()
+	if w.mayBound() && w.asked+w.called+len(in.Calls) > w.ceiling().Calls {
+		return w.bound(in.At), w, nil
 	}
-	return in, nil
+	return in, to, nil
 }
 
 // mayBound reports whether the ceiling may end a run: one is in progress, and the
@@ -256,8 +300,15 @@ func (w *World) bound(at time.Duration) loop.Input {
 	return loop.Input{At: at, Kind: loop.Cancel, Cause: loop.ByCeiling}
 }
 
+// boundNow ends the run of the whole session at the ceiling, if there is one.
+func (w *World) boundNow(at time.Duration) {
+	if w.mayBound() {
+		w.push(w.bound(at))
+	}
+}
+
 func (w *World) ceiling() Ceiling {
-	c, d := w.Ceiling, DefaultCeiling()
+	c, d := w.top.Ceiling, DefaultCeiling()
 	if c.Requests == 0 {
 		c.Requests = d.Requests
 	}
@@ -267,14 +318,25 @@ func (w *World) ceiling() Ceiling {
 	if c.Time == 0 {
 		c.Time = d.Time
 	}
+	if c.Depth == 0 {
+		c.Depth = d.Depth
+	}
 	return c
 }
 
 // fail ends the session with an error. Only the first one is kept.
 func (w *World) fail(err error) {
-	if w.broken == nil {
-		w.broken = err
+	if w.top.broken == nil {
+		w.top.broken = err
 	}
+}
+
+// where says in an error in which sub-run it is.
+func (w *World) where() string {
+	if w.path == "" {
+		return ""
+	}
+	return "in the sub-run " + string(w.path) + " "
 }
 
 // A DryError reports that a script has no answer to a request or a call.

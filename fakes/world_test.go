@@ -227,13 +227,13 @@ func TestQueue(t *testing.T) {
 	var want []item
 	for n := range 200 {
 		at := time.Duration(k.of(n).below(20))
-		q.push(loop.Input{At: at, Ref: c(n+1, 0)})
+		q.push(nil, loop.Input{At: at, Ref: c(n+1, 0)})
 		if n%3 != 0 {
 			want = append(want, item{at, n})
 		}
 	}
 	for n := 0; n < 200; n += 3 {
-		q.drop(c(n+1, 0))
+		q.drop(nil, c(n+1, 0))
 	}
 	for i := range want { // insertion sort, stable
 		for j := i; j > 0 && want[j].at < want[j-1].at; j-- {
@@ -242,7 +242,7 @@ func TestQueue(t *testing.T) {
 	}
 	for _, item := range want {
 		at, _ := q.first()
-		if in := q.pop(); in.Ref.N != item.n+1 || in.At != item.at || at != item.at {
+		if in, _ := q.pop(); in.Ref.N != item.n+1 || in.At != item.at || at != item.at {
 			t.Fatalf("got call %d at %v, want call %d at %v", in.Ref.N, in.At, item.n+1, item.at)
 		}
 	}

@@ -207,6 +207,16 @@ func (m *maker) detector() detect.Detector {
 	if m.one(3) {
 		d.Within = pick(m.dice, tenths(m.dice, 1, 60), fakes.DefaultModelLatency+fakes.DefaultToolLatency)
 	}
+	if m.one(3) {
+		d.Reset, d.Do[0].At, d.Within = []detect.Reset{detect.OnResultChange}, m.between(2, 3), 0
+		d.IgnoreResult = pick(m.dice, nil, []string{"$.id"}, []string{"[0-9]+"}, []string{"$.items[*]"}, []string{"$.items[*]", "$..next_page", "$..id"}, []string{"$[\"items\"][0]"})
+	}
+	if m.one(6) {
+		d.Round = map[string]int64{"n": int64(m.between(2, 4))}
+	}
+	if m.one(8) {
+		d.IgnoreArgs = []string{"path"}
+	}
 	if m.one(4) {
 		d.Do = append(d.Do, detect.Rung{At: d.Do[0].At + m.between(1, 2), Act: detect.Stop})
 		d.Do[0].Act = pick(m.dice, detect.Nudge, detect.Veto)

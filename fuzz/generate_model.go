@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // model draws the model: some steps, perhaps a repeated round or a conditional step,
@@ -208,6 +209,9 @@ func (m *maker) args() string {
 	if m.has(Arguments) && m.one(2) {
 		return m.badArgs()
 	}
+	if m.one(2) && slices.ContainsFunc(m.Config.Detectors, func(d detect.Detector) bool { return len(d.Round) > 0 }) {
+		return pick(m.dice, `{"n":${turn}}`, `{"n":-${turn}}`, `{"n":-${turn}.5}`, `{"n":${turn}e-1}`)
+	}
 	switch m.below(10) {
 	case 0, 1, 2:
 		return `{"path":"a.txt"}`
@@ -218,7 +222,7 @@ func (m *maker) args() string {
 	case 5:
 		return pick(m.dice, `{"path":"a.txt","mode":"fast"}`, `{"mode":"fast","path":"a.txt"}`)
 	case 6:
-		return pick(m.dice, `{"n":1}`, `{"n":1.0}`, `{"n":10e-1}`)
+		return pick(m.dice, `{"n":1}`, `{"n":1.0}`, `{"n":10e-1}`, `{"n":${turn}}`, `{"n":1,"path":"${turn}"}`)
 	case 7:
 		return `{"path":"${call}"}`
 	case 8:

@@ -1,11 +1,13 @@
 package fuzz
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // toolNames are the names of the tools. A world has the first few of them.
@@ -101,6 +103,9 @@ func (m *maker) answer(t *fakes.Tool) fakes.Answer {
 		if t.Name == "search" {
 			a.Result = `{"items":[${call}]}`
 		}
+	}
+	if m.one(2) && slices.ContainsFunc(m.Config.Detectors, func(d detect.Detector) bool { return len(d.IgnoreResult) > 0 }) {
+		a.Result = pick(m.dice, `{"items":[1,${call}],"id":7}`, `{"items":[${call},2,${call}]}`, `{"id":${call},"items":[1,${call}]}`, `[{"id":${call},"a":{"next_page":${call}}}]`, "page ${call} of 9")
 	}
 	if m.has(ToolPayload) && m.one(2) {
 		m.payload(&a)

@@ -128,7 +128,7 @@ func plainly(d *detect.Detector) (plainBreaker, bool) {
 		return b, false
 	}
 	b.at = d.Do[0].At
-	lists := len(d.Key) + len(d.Counts) + len(d.Reset) + len(d.IgnoreArgs) + len(d.Firings) + len(d.Tools.Only) + len(d.Tools.Except)
+	lists := len(d.Key) + len(d.Counts) + len(d.Reset) + len(d.IgnoreArgs) + len(d.Round) + len(d.IgnoreResult) + len(d.Firings) + len(d.Tools.Only) + len(d.Tools.Except)
 	return b, lists == 0 && d.Memory == 0 && d.DistinctArgs == 0 && !d.Full && !d.OncePerTurn && !d.PriorOnly &&
 		unsaid(d.Record, detect.PerCall) && unsaid(d.Match, detect.Streak) && unsaid(d.Acts, detect.BeforeCall) &&
 		unsaid(d.Vetoed, detect.AsOther) && unsaid(d.AfterFiring, detect.Keep)

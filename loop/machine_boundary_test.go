@@ -141,6 +141,10 @@ var detectorBoundaries = []boundary{
 	{"key", "tool, result", "tool, error", "acts: after-batch", "v v .", "stop=twice"}, // a success has no error
 	{"key", "tool, text", "tool", "", "a a .", "stop=twice"},
 	{"ignore_args", "y", "x", "", "A A .", "stop=twice"},
+	{"round", "x=1", "x=100", "", "A A .", "stop=twice"},
+	{"ignore_result", "[2-9]", "[0-9]", "key: tool, args, result; acts: after-batch", "v v .", "stop=twice"}, // result 1, result 2
+	{"ignore_result", "$.next", "$.next_page", "key: tool, result; acts: after-batch", "l l .", "stop=twice"},
+	{"ignore_result", "x", "[0-9]", "reset: result-changed; do[0].at: 3", "v v v .", "stop=twice"},
 	{"error_chars", "8", "7", "counts: failed; key: tool, error; acts: after-batch", "g g .", "stop=twice"}, // failed 1, failed 2
 
 	{"order", "kept", "any", "record: turn", "ab ba .", "stop=twice"},

@@ -28,6 +28,10 @@ func impossible(field string, typ reflect.Type) []string {
 		return []string{"", "done", "turn-limit", "ceiling"} // others are the loop's own stops
 	case "detectors[0].do[0].at":
 		return []string{"0", "-1"}
+	case "detectors[0].ignore_result":
+		return []string{"(", "$", "$.a.", "$.a[b]", "$[", "$.a["}
+	case "detectors[0].round":
+		return []string{"x=0", "x=-200"}
 	case "detectors[0].period":
 		return []string{"0..3", "3..2", "1..51", "-1..2"}
 	}
@@ -90,8 +94,11 @@ func TestValidateNamesTheField(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := field
-			if v.Kind() == reflect.Slice {
+			switch v.Kind() {
+			case reflect.Slice:
 				want += "[0]"
+			case reflect.Map:
+				want += ".x"
 			}
 			if got := problems(t, &cfg); len(got) != 1 || got[0].Field != want {
 				t.Errorf("%s: %q: got %v, want one error of %s", field, value, got, want)

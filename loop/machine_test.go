@@ -110,6 +110,13 @@ func setField(cfg *Config, field, value string) error {
 	case reflect.String:
 		v.SetString(value)
 		return nil
+	case reflect.Map: // one member, as name=1
+		name, number, _ := strings.Cut(value, "=")
+		member := reflect.New(v.Type().Elem())
+		_, err := fmt.Sscan(number, member.Interface())
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf(name), member.Elem())
+		return err
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 0, 4))
 		for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(", ", r) }) {

@@ -58,10 +58,31 @@ func Continue(ctx context.Context, m *Machine, w World, in Input, effects []Effe
 	}
 }
 
-// Recording returns a world that appends each step to t and passes it on to w. The
-// result has the method Remember, which the package session calls, if w has it.
+// A Nesting is a world in which tools are sub-runs with machines of their own, which
+// the world drives itself. It remembers steps: see the package session.
+type Nesting interface {
+	World
+	Remember(in Input, effects []Effect)
+	// SubSteps makes the world call each with every further step of a sub-run, in
+	// the order of the trace.
+	SubSteps(each func(path Path, in Input, effects []Effect))
+	// RememberSub shows the world a step of a sub-run that was made earlier. It
+	// returns the step as the sub-run makes it now.
+	RememberSub(saved Record) Record
+}
+
+// Recording returns a world that appends each step to t and passes it on to w. Of a
+// [Nesting] it also appends the steps of sub-runs. The result is a Nesting if w is one,
+// and has the method Remember, which the package session calls, if w has it.
 func Recording(w World, t *Trace) World {
 	r := &recorder{World: w, trace: t}
+	if nesting, ok := w.(Nesting); ok {
+		nesting.SubSteps(t.AppendSub)
+		return struct {
+			*recorder
+			nested
+		}{r, nesting}
+	}
 	if known, ok := w.(rememberer); ok {
 		return struct {
 			*recorder
@@ -74,6 +95,12 @@ func Recording(w World, t *Trace) World {
 type recorder struct {
 	World
 	trace *Trace
+}
+
+type nested interface {
+	rememberer
+	SubSteps(each func(path Path, in Input, effects []Effect))
+	RememberSub(saved Record) Record
 }
 
 type rememberer interface {

@@ -3,7 +3,9 @@ package scenarios
 import (
 	"encoding"
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,6 +52,16 @@ func appendConfig(b []byte, v reflect.Value) []byte {
 			b = appendConfig(b, v.Index(i))
 		}
 		return append(b, ']')
+	case reflect.Map:
+		b = append(b, '{')
+		for i, key := range slices.Sorted(maps.Keys(v.Interface().(map[string]int64))) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendJSONText(b, key), ':')
+			b = appendConfig(b, v.MapIndex(reflect.ValueOf(key)))
+		}
+		return append(b, '}')
 	case reflect.String:
 		return appendJSONText(b, v.String())
 	case reflect.Bool:

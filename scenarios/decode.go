@@ -49,6 +49,8 @@ func (s *source) decode(n ast.Node, v reflect.Value, what string) {
 		s.decodeStruct(n, v, what)
 	case reflect.Slice:
 		s.decodeList(n, v, what)
+	case reflect.Map:
+		s.decodeMap(n, v, what)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		s.decode(n, v.Elem(), what)
@@ -197,6 +199,23 @@ func (s *source) decodeList(n ast.Node, v reflect.Value, what string) {
 	out := reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values))
 	for i, item := range list.Values {
 		s.decode(item, out.Index(i), "an entry of "+what)
+	}
+	v.Set(out)
+}
+
+// decodeMap decodes a mapping from texts to whole numbers.
+func (s *source) decodeMap(n ast.Node, v reflect.Value, what string) {
+	m, ok := n.(*ast.MappingNode)
+	if !ok {
+		s.mismatch(n, what, "a mapping")
+		return
+	}
+	out := reflect.MakeMap(v.Type())
+	for _, entry := range m.Values {
+		value := reflect.New(v.Type().Elem()).Elem()
+		key := entry.Key.GetToken().Value
+		s.decode(entry.Value, value, what+"."+key)
+		out.SetMapIndex(reflect.ValueOf(key), value)
 	}
 	v.Set(out)
 }

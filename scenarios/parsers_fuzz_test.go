@@ -53,6 +53,7 @@ func FuzzVariant(f *testing.F) {
 		f.Add(presetText(name))
 	}
 	f.Add("extends: hpd-agent\nlimits: {turns: 5, at_limit: ask}\ndetectors:\n  - {name: a, do: [{at: 2, act: stop}]}\n")
+	f.Add("detectors: [{name: a, within: 2m, round: {offset: 200, \"a b\": 1}, ignore_result: [$.items[*].age, '[0-9]+'], reset: [result-changed], do: [{at: 2, act: stop}]}]\n")
 	f.Add("extends: ./f.yaml\ntime: {run: 1s, model: -1}\n")
 	f.Add("limits: {turns: &a 5, calls: *a, cost_usd: .inf}\n? [b]\n: \x1b")
 	f.Fuzz(func(t *testing.T, text string) {

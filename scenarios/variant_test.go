@@ -89,6 +89,27 @@ func TestSettingsThatNeverAct(t *testing.T) {
 		}
 	}
 
+	// What is left out of results, and what is rounded.
+	for _, c := range []struct{ keys, want string }{
+		{"reset: [result-changed], ignore_result: [$.at, '(']", "1:70: ignore_result[1] \"(\" is not a regular expression: missing closing ): `(`"},
+		{"reset: [result-changed], ignore_result: ['$.a..']", "1:64: ignore_result[0] \"$.a..\" is not a JSON path: a name is missing at character 6; a path is such as $.items[*].age or $..age"},
+		{"ignore_result: [$.at]", "1:39: ignore_result[0] changes nothing without result or error in the key, or reset: [result-changed]"},
+		{"round: {offset: 0}", "1:39: offset must be a whole number from 1, not 0"},
+		{"round: {offset: 0.5}", "1:39: round.offset must be a whole number, not 0.5"},
+		{"round: [offset]", "1:30: round must be a mapping, not a list"},
+		{"key: [tool], round: {offset: 5}", "1:52: offset changes nothing without args in the key"},
+	} {
+		_, err := LoadVariant(write(t, dir, "v.yaml", "detectors: [{name: d, "+c.keys+", do: [{at: 3, act: stop}]}]\n"))
+		got := ""
+		var ms Mistakes
+		if errors.As(err, &ms) {
+			got = fmt.Sprintf("%d:%d: %s", ms[0].Line, ms[0].Column, ms[0].Problem)
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.keys, got, c.want)
+		}
+	}
+
 	// In a scenario it stands under config. What is written for one can be read.
 	const policy = "policy: {ask_missing: true}"
 	if _, err := load(t, valid+"config: {"+policy+"}\n"); err == nil || !strings.Contains(err.Error(), "keep it with faithful: true under config") {

@@ -138,7 +138,7 @@ func treeOf(text json.RawMessage) any {
 	case '{':
 		var m mapping
 		for _, e := range membersInOrder(text) {
-			if value := string(e.value.(json.RawMessage)); value != `""` && value != "0" && value != "[]" && value != "false" && value != `"0..0"` && value != `"0s"` {
+			if value := string(e.value.(json.RawMessage)); value != `""` && value != "0" && value != "[]" && value != "false" && value != `"0..0"` && value != `"0s"` && value != "{}" {
 				m.put(e.key, treeOf(json.RawMessage(value)))
 			}
 		}

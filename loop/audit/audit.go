@@ -101,8 +101,17 @@ func (v Violation) String() string {
 //   - those of a planner's actions other than calls
 //   - those of the critic
 //   - whether the loop asks for a summary, and which messages it replaces
+//
+// Check leaves out the steps of sub-runs, and does not count their lines: see
+// [CheckAll].
 func Check(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace) []Violation {
-	b := read(cfg, task, tools, trace)
+	return check(cfg, task, tools, trace.Own(), nil)
+}
+
+// check checks the trace of one session. lines are those of its records, nil if they
+// follow each other.
+func check(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace, lines []int) []Violation {
+	b := read(cfg, task, tools, trace, lines)
 	defer b.release()
 	b.recount()
 	for _, r := range rules {

@@ -15,6 +15,12 @@ import (
 // fires.
 func (b *book) checkDetectors(r *reply, n *counts) {
 	switch {
+	case n.loose:
+		for _, d := range b.cfg.Detectors {
+			r.run.perhaps(loop.Stop(d.Name), r.rec)
+		}
+		r.trustVetoes()
+		return
 	case !b.plain:
 		r.trustVetoes()
 		return
@@ -28,7 +34,7 @@ func (b *book) checkDetectors(r *reply, n *counts) {
 	for i := range b.cfg.Detectors {
 		d := &b.cfg.Detectors[i]
 		stops := false
-		n.streaks[i].count(d, r, false, func(c *call, count int) {
+		known := b.countStreaks(&n.streaks[i], d, r, false, func(c *call, count int) {
 			switch actAt(d, count) {
 			case detect.Veto:
 				c.stop(loop.Vetoed, "detector")
@@ -36,6 +42,10 @@ func (b *book) checkDetectors(r *reply, n *counts) {
 				stops = true
 			}
 		})
+		if n.loose = !known; n.loose {
+			b.checkDetectors(r, n)
+			return
+		}
 		if !stops {
 			continue
 		}
@@ -73,10 +83,10 @@ func climbs(d *detect.Detector) bool {
 // forgetVetoed counts a turn anew without the calls that a detector or a hook vetoed.
 // Those are not equal to any other call.
 func (b *book) forgetVetoed(r *reply, n *counts) {
-	if slices.ContainsFunc(r.calls, (*call).vetoed) {
+	if !n.loose && slices.ContainsFunc(r.calls, (*call).vetoed) {
 		copy(n.streaks, n.before)
 		for i := range n.streaks {
-			n.streaks[i].count(&b.cfg.Detectors[i], r, true, func(*call, int) {})
+			b.countStreaks(&n.streaks[i], &b.cfg.Detectors[i], r, true, func(*call, int) {})
 		}
 	}
 }
@@ -87,18 +97,59 @@ func (c *call) vetoed() bool { return c.block == loop.Vetoed || c.deny == loop.V
 // A streakCount holds the counts of a detector: how often each call came in consecutive
 // turns, and how often the last call came in a row.
 type streakCount struct {
-	turns map[string]int
+	turns map[string]tally
 	last  string
-	times int           // 0 if the last call is not equal to any other
+	times tally         // 0 if the last call is not equal to any other
 	at    time.Duration // of the reply before
 	then  time.Duration // of the reply with the last call
 }
 
-// count adds the calls of a turn, and shows each with its count. If veto is true, a call
+// A tally is a number of equal calls. It has the calls themselves if their results
+// matter.
+type tally struct {
+	n     int
+	calls []*call
+}
+
+// add returns the tally with one more call.
+func (t tally) add(d *detect.Detector, c *call) tally {
+	t.n++
+	if len(d.Reset) > 0 {
+		t.calls = append(slices.Clip(t.calls), c)
+	}
+	return t
+}
+
+// steady returns the number of the newest calls of a tally that have one result, as far
+// as they have one before a reply.
+func (b *book) steady(d *detect.Detector, t tally, r *reply) (n int, known bool) {
+	if len(d.Reset) == 0 {
+		return t.n, true
+	}
+	newest, seen := "", false
+	for _, c := range slices.Backward(t.calls) {
+		if c.reply != r {
+			text, has, known := b.outcome(d, c)
+			switch {
+			case !known:
+				return 0, false
+			case has && seen && text != newest:
+				return n, true
+			case has:
+				newest, seen = text, true
+			}
+		}
+		n++
+	}
+	return n, true
+}
+
+// countStreaks adds the calls of a turn, and shows each with its count. If veto is true, a call
 // that a detector or a hook vetoed equals no other, unless the detector counts it. It
-// replaces the map and does not change the old one.
-func (s *streakCount) count(d *detect.Detector, r *reply, veto bool, show func(*call, int)) {
-	turns := map[string]int{}
+// replaces the map and does not change the old one. It returns false if it cannot tell
+// which calls or results are equal.
+func (b *book) countStreaks(s *streakCount, d *detect.Detector, r *reply, veto bool, show func(*call, int)) bool {
+	turns := map[string]tally{}
 	soon := func(from time.Duration) bool { return d.Within == 0 || r.at-from <= d.Within }
 	byTurn := soon(s.at)
 	for _, c := range r.calls {
@@ -106,25 +157,30 @@ func (s *streakCount) count(d *detect.Detector, r *reply, veto bool, show func(*
 		case !watched(d, c):
 			continue
 		case veto && c.vetoed() && !climbs(d):
-			s.last, s.times = "", 0
+			s.last, s.times = "", tally{}
 			continue
 		}
-		if turns[c.same] == 0 && byTurn {
-			turns[c.same] = s.turns[c.same]
+		key, known := b.key(d, c)
+		if _, seen := turns[key]; !seen && byTurn {
+			turns[key] = s.turns[key]
 		}
-		turns[c.same]++
-		if s.times == 0 || s.last != c.same || !soon(s.then) {
-			s.last, s.times = c.same, 0
+		turns[key] = turns[key].add(d, c)
+		if s.times.n == 0 || s.last != key || !soon(s.then) {
+			s.last, s.times = key, tally{}
 		}
-		s.times++
-		s.then = r.at
+		s.times, s.then = s.times.add(d, c), r.at
+		counted := turns[key]
 		if d.Ends == detect.EndsNext {
-			show(c, s.times)
-		} else {
-			show(c, turns[c.same])
+			counted = s.times
 		}
+		n, sure := b.steady(d, counted, r)
+		if !known || !sure {
+			return false
+		}
+		show(c, n)
 	}
 	s.turns, s.at = turns, r.at
+	return true
 }
 
 // watched reports whether a detector looks at a call, by its tool.
@@ -136,12 +192,17 @@ func watched(d *detect.Detector, c *call) bool {
 	return slices.Contains(d.Tools.Only, c.name) || len(d.Tools.Only) == 0 && !waits
 }
 
-// allCount reports whether every detector only counts identical calls in a row. If one
-// vetoes, they all count vetoed calls, so that none changes the count of another.
-func allCount(all []detect.Detector) bool {
-	vetoes := false
+// allCount reports whether every detector only counts identical calls in a row, and, if
+// results matter, the trace has them. If one vetoes, they all count vetoed calls, so that none changes the count of another.
+func allCount(cfg *loop.Config, planner bool) bool {
+	all := cfg.Detectors
+	vetoes, results := false, false
 	for i := range all {
+		results = results || len(all[i].Reset) > 0
 		vetoes = vetoes || slices.ContainsFunc(all[i].Do, func(g detect.Rung) bool { return g.Act == detect.Veto })
+	}
+	if results && (planner || cfg.Contracts.Output || cfg.Contracts.MaxPayloadBytes > 0) {
+		return false // the text that detectors compare is not in the trace
 	}
 	return !slices.ContainsFunc(all, func(d detect.Detector) bool { return !onlyCounts(d) || vetoes && !climbs(&d) })
 }
@@ -162,7 +223,7 @@ func onlyCounts(d detect.Detector) bool {
 		cmp.Or(d.AfterFiring, detect.Keep) == detect.Keep &&
 		!slices.ContainsFunc(d.Counts, func(c detect.Class) bool { return c != detect.All }) &&
 		d.Memory == 0 && d.DistinctArgs == 0 && !d.Full && !d.OncePerTurn && !d.PriorOnly &&
-		len(d.IgnoreArgs) == 0 && len(d.Reset) == 0 && len(d.Firings) == 0
+		!slices.ContainsFunc(d.Reset, func(r detect.Reset) bool { return r != detect.OnResultChange }) && len(d.Firings) == 0
 }
 
 // trustVetoes accepts the vetoes of detectors that the trace has. In a batch without

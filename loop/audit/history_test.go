@@ -165,7 +165,7 @@ func TestHistoryCheckGoesOn(t *testing.T) {
 		for range r.IntN(8) {
 			trace = distort(trace, r)
 		}
-		b := read(loop.Off(), loop.Task{}, nil, trace)
+		b := read(loop.Off(), loop.Task{}, nil, trace, nil)
 		var want []Violation
 		seen := map[string]bool{}
 		b.rebuild(func(it *item, h []*loop.Message) {

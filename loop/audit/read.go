@@ -10,11 +10,12 @@ import (
 
 // This file reads a trace without judging it. The rules check it afterwards.
 
-// read returns the book of a trace.
-func read(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace) *book {
+// read returns the book of a trace. lines are those of its records, nil if they follow
+// each other.
+func read(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace, lines []int) *book {
 	b := &book{storage: storages.Get().(*storage), cfg: cfg, task: task, trace: trace,
 		tools: map[string]*loop.ToolSpec{}, requests: map[int]*request{}, gates: map[int]*gate{}, asks: map[int]*pause{}, schemas: map[string]loop.Schema{}, states: map[string]*toolState{}}
-	b.plain = allCount(cfg.Detectors)
+	b.plain = allCount(&cfg, task.Planner != loop.PlannerNative)
 	for i := range tools {
 		b.tools[tools[i].Name] = &tools[i]
 	}
@@ -26,6 +27,9 @@ func read(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Tra
 	b.streaks = b.plain && len(cfg.Detectors) > 0
 	b.items, b.lines = slices.Grow(b.items, len(trace)+effects), slices.Grow(b.lines, len(trace))
 	for i := range trace {
+		if lines != nil {
+			line = lines[i]
+		}
 		b.lines = append(b.lines, line)
 		b.readRecord(place{rec: i, line: line, at: trace[i].In.At}, &trace[i])
 		line += 1 + len(trace[i].Effects)

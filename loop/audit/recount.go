@@ -90,6 +90,7 @@ type counts struct {
 
 	streaks []streakCount // of each detector
 	before  []streakCount // the streaks before the last turn
+	loose   bool          // the streaks are not known any more
 }
 
 // recount decides for every call why it is blocked, and for every run why it stops.

@@ -101,6 +101,20 @@ func (c *Canon) Object(src string) ([]byte, error) {
 	return c.out, nil
 }
 
+// anyValue is Object for any JSON value. White space alone is not one.
+func (c *Canon) anyValue(src string) ([]byte, error) {
+	c.out = c.out[:0]
+	c.src, c.pos, c.depth, c.err, c.members = src, 0, 0, nil, c.members[:0]
+	if c.space(); !c.value() {
+		return nil, c.err
+	}
+	if c.space(); c.pos < len(src) {
+		c.invalid("after the value")
+		return nil, c.err
+	}
+	return c.out, nil
+}
+
 // scan appends the canonical form of src to out.
 func (c *Canon) scan(src string) error {
 	c.src, c.pos, c.depth, c.err, c.members = src, 0, 0, nil, c.members[:0]

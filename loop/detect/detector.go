@@ -7,6 +7,7 @@ package detect
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,18 @@ type Detector struct {
 	Key []Part `yaml:"key"`
 	// IgnoreArgs names arguments (top-level keys) that are not part of the key.
 	IgnoreArgs []string `yaml:"ignore_args"`
+	// Round names arguments (top-level keys) whose numbers are cut to the multiple
+	// below, which for a negative number is the one further from 0, before they are
+	// compared: 200 makes 0 of 199 and 200 of 399.5. Texts and numbers of more than
+	// 18 digits before the point stay as they are.
+	Round map[string]int64 `yaml:"round"`
+	// IgnoreResult lists JSON paths and regular expressions. What they match is left
+	// out of a result or error text before it is compared, in the key and for
+	// OnResultChange. A path begins with $: $.name, $["name"], $.items[3], all of
+	// them as $.items[*], and $..name at any depth. It applies if the text is JSON,
+	// which is then compared in canonical form. Expressions have Go's syntax, and
+	// apply to what the paths leave.
+	IgnoreResult []string `yaml:"ignore_result"`
 	// ErrorChars is how many characters of the error the key uses; 0 means all.
 	ErrorChars int `yaml:"error_chars"`
 	// Order says whether the order of a turn's calls matters. It applies to
@@ -98,6 +111,16 @@ func (d *Detector) validateFields(v *validation) {
 	for i, k := range d.Key {
 		oneOf(v, fmt.Sprintf("key[%d]", i), k, Tool, Args, RawArgs, Result, Error, Text)
 	}
+	for _, name := range slices.Sorted(maps.Keys(d.Round)) {
+		if step := d.Round[name]; step < 1 {
+			v.add("round."+name, "must be a whole number from 1, not %d", step)
+		}
+	}
+	for i, entry := range d.IgnoreResult {
+		if wrong := checkIgnored(entry); wrong != "" {
+			v.add(fmt.Sprintf("ignore_result[%d]", i), "%s", wrong)
+		}
+	}
 	v.count("error_chars", d.ErrorChars)
 	oneOf(v, "order", d.Order, "", Kept, AnyOrder)
 	oneOf(v, "match", d.Match, "", Streak, Window, Cycle)
@@ -133,12 +156,11 @@ func (d *Detector) VetoedAs() VetoedAs {
 	if d.Vetoed != "" {
 		return d.Vetoed
 	}
-	if rungs := d.rungs(); len(d.Firings) == 0 {
-		for _, r := range rungs {
-			if d.vetoes(r.Act) && r.At < rungs[len(rungs)-1].At {
-				return AsSame
-			}
-		}
+	below := func(r Rung) bool {
+		return d.vetoes(r.Act) && slices.ContainsFunc(d.Do, func(higher Rung) bool { return r.At < higher.At })
+	}
+	if len(d.Firings) == 0 && slices.ContainsFunc(d.Do, below) {
+		return AsSame
 	}
 	return AsOther
 }

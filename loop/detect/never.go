@@ -2,6 +2,7 @@ package detect
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -191,5 +192,16 @@ func (d *Detector) neverUsed(v *validation) {
 	byArgs := len(d.Key) == 0 || slices.Contains(d.Key, Args) || d.DistinctArgs > 0 || slices.Contains(d.Reset, OnResultChange)
 	if len(d.IgnoreArgs) > 0 && !byArgs {
 		v.add("ignore_args[0]", "changes nothing without args in the key")
+	}
+	if len(d.IgnoreResult) > 0 && !slices.Contains(d.Key, Result) && !slices.Contains(d.Key, Error) && !slices.Contains(d.Reset, OnResultChange) {
+		v.add("ignore_result[0]", "changes nothing without result or error in the key, or reset: [result-changed]")
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Round)) {
+		switch {
+		case !byArgs:
+			v.add("round."+name, "changes nothing without args in the key")
+		case slices.Contains(d.IgnoreArgs, name):
+			v.add("round."+name, "changes nothing: ignore_args leaves it out")
+		}
 	}
 }

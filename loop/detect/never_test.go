@@ -58,6 +58,10 @@ func TestNeverActs(t *testing.T) {
 		{"failures of a batch that goes on", Detector{Counts: []Class{Failed}, PriorOnly: true, Ends: EndsBatch, Do: stop}, "counts[0]"},
 		{"a period of no cycle", Detector{Period: Period{Min: 2, Max: 3}, Do: stop}, "period"},
 		{"arguments that are not in the key", Detector{Key: []Part{Tool}, IgnoreArgs: []string{"at"}, Do: stop}, "ignore_args[0]"},
+		{"a rounded argument that is not in the key", Detector{Key: []Part{Tool}, Round: map[string]int64{"offset": 10}, Do: stop}, "round.offset"},
+		{"a rounded argument that is left out", Detector{IgnoreArgs: []string{"offset"}, Round: map[string]int64{"offset": 10}, Do: stop}, "round.offset"},
+		{"results that are not compared", Detector{IgnoreResult: []string{"$.at"}, Do: stop}, "ignore_result[0]"},
+		{"results that are", Detector{IgnoreResult: []string{"$.at"}, Reset: []Reset{OnResultChange}, Do: stop}, ""},
 		{"arguments that tell calls apart", Detector{Key: []Part{Tool}, IgnoreArgs: []string{"at"}, Reset: []Reset{OnResultChange}, Do: stop}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

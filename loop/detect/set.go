@@ -64,7 +64,7 @@ func NewSet(detectors []Detector) *Set {
 	for i := range detectors {
 		w := &s.watchers[i]
 		w.init(&detectors[i])
-		s.fields = s.fields || w.ignore != nil
+		s.fields = s.fields || w.args != nil
 		s.text = s.text || w.needsResult() || slices.Contains(w.Reset, OnResultChange)
 	}
 	return s
@@ -270,7 +270,7 @@ func (s *Set) complete(w *watcher) {
 			r.class |= denied
 		}
 		if w.onResultChange {
-			r.result = c.textHash()
+			r.result = w.resultKey(c)
 		}
 		r.late = w.lateKey(c)
 	}
@@ -302,7 +302,11 @@ func (s *Set) completeTurn(w *watcher) {
 // session.
 func short(s string) uint64 {
 	var buf [256]byte // so that a text of the usual length allocates nothing
-	sum := sha256.Sum256(append(buf[:0], s...))
+	return shortBytes(append(buf[:0], s...))
+}
+
+func shortBytes(b []byte) uint64 {
+	sum := sha256.Sum256(b)
 	return binary.LittleEndian.Uint64(sum[:])
 }
 

@@ -1,7 +1,6 @@
 package detect
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 )
@@ -27,7 +26,8 @@ type watcher struct {
 	key     uint64                   // the key that the last judge counted
 	tools   map[string]uint64        // see hash
 	nudged  map[uint64]int           // by the key of a streak, one more than the rung at which it last fired
-	ignore  map[string]bool          // IgnoreArgs
+	args    *argsFilter              // nil without IgnoreArgs and Round
+	leave   *leaver                  // nil without IgnoreResult
 	tail    []*record                // see look
 	present int                      // the index in log from which look began
 	before  int                      // the index in log of the next record to go back to
@@ -77,12 +77,7 @@ func (w *watcher) init(d *Detector) {
 	}
 	w.onSuccess, w.onToolSuccess = slices.Contains(d.Reset, OnSuccess), slices.Contains(d.Reset, OnToolSuccess)
 	w.onUserMessage, w.onResultChange = slices.Contains(d.Reset, OnUserMessage), slices.Contains(d.Reset, OnResultChange)
-	for _, name := range d.IgnoreArgs {
-		if w.ignore == nil {
-			w.ignore = map[string]bool{}
-		}
-		w.ignore[name] = true
-	}
+	w.args, w.leave = newArgsFilter(d), newLeaver(d)
 }
 
 // begin begins a run. If anew is true it drops all records.
@@ -189,19 +184,6 @@ func (w *watcher) forget() {
 	}
 }
 
-// without returns a hash of the arguments without some top-level keys.
-func without(canonical string, ignore map[string]bool) uint64 {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal([]byte(canonical), &fields) != nil {
-		return short(canonical)
-	}
-	for name := range ignore {
-		delete(fields, name)
-	}
-	rest, _ := json.Marshal(fields)
-	return short(string(rest))
-}
-
 // watches reports whether the detector watches the call's tool.
 func (w *watcher) watches(c *Call) bool {
 	if len(w.Tools.Only) == 0 && c.Waits || len(w.Tools.Only) > 0 && !slices.Contains(w.Tools.Only, c.Tool) {
@@ -225,8 +207,8 @@ func (w *watcher) hash(tool string) uint64 {
 
 // argsKey returns a hash that is equal for calls with the same arguments.
 func (w *watcher) argsKey(c *Call) uint64 {
-	if w.ignore != nil && !c.Invalid {
-		return without(c.Fields, w.ignore)
+	if w.args != nil && !c.Invalid && c.Fields != "" {
+		return w.args.hash(c.Fields)
 	}
 	return c.ArgsHash
 }
@@ -255,14 +237,30 @@ func (w *watcher) lateKey(c *Call) uint64 {
 	for _, part := range w.parts() {
 		switch {
 		case part == Result, part == Error && c.Failed && (w.ErrorChars == 0 || len(c.Text) <= w.ErrorChars):
-			key = mix(key, c.textHash())
+			key = mix(key, w.resultKey(c))
 		case part == Error && c.Failed:
-			key = mix(key, short(firstChars(c.Text, w.ErrorChars)))
+			key = mix(key, short(firstChars(w.rest(c), w.ErrorChars)))
 		case part == Error:
 			key = mix(key, noText)
 		}
 	}
 	return key
+}
+
+// resultKey returns a hash that is equal for equal results.
+func (w *watcher) resultKey(c *Call) uint64 {
+	if w.leave == nil {
+		return c.textHash()
+	}
+	return w.leave.hash(c.Text, c.textHash())
+}
+
+// rest returns the result of a call without what IgnoreResult leaves out.
+func (w *watcher) rest(c *Call) string {
+	if w.leave == nil {
+		return c.Text
+	}
+	return w.leave.rest(c.Text)
 }
 
 // noText is the hash of an empty text.

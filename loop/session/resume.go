@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -13,7 +14,8 @@ import (
 // [loop.Run] does. m must be fresh and have the same config, task and tools. If its
 // effects differ from those of the trace, Resume returns a [*DriftError]. An empty
 // trace begins the session. A session that has halted is over unless the world has
-// another message of the user.
+// another message of the user. Sub-runs whose steps are in the trace go on where they
+// were; their world must be a [loop.Nesting].
 //
 // Resume accepts every trace that [Saving] has stored, as often as necessary. Open
 // effects are carried out again: model requests, gates, questions and calls. But a
@@ -66,9 +68,22 @@ type refolded struct {
 // refold feeds the inputs of t to m and compares the effects. It shows the steps to
 // w if that is a [Rememberer].
 func refold(m *loop.Machine, w loop.World, t loop.Trace) (*refolded, error) {
-	r := &refolded{at: t[len(t)-1].In.At, waiting: unanswered(t)}
+	r := &refolded{at: t[len(t)-1].In.At, waiting: unanswered(t.Own())}
 	world, _ := w.(Rememberer)
+	nesting, _ := w.(loop.Nesting)
 	for i, want := range t {
+		if want.Path != "" {
+			if nesting == nil {
+				return nil, fmt.Errorf("the session cannot be resumed: step %d is of the sub-run %s, and the world has no sub-runs", i+1, want.Path)
+			}
+			if r.lostSub(want.Path) {
+				continue
+			}
+			if got := nesting.RememberSub(want); got.String() != want.String() {
+				return nil, &DriftError{Step: i + 1, Want: want, Got: got}
+			}
+			continue
+		}
 		effects := m.Step(want.In)
 		var got loop.Trace
 		got.Append(want.In, effects)
@@ -105,6 +120,11 @@ func (r *refolded) loses(m *loop.Machine, e *loop.Effect) bool {
 		}
 	}
 	return e.Kind == loop.CancelTool && slices.ContainsFunc(r.lost, func(in loop.Input) bool { return in.Ref == e.Ref })
+}
+
+// lostSub reports whether a sub-run belongs to a call that does not run again.
+func (r *refolded) lostSub(path loop.Path) bool {
+	return slices.ContainsFunc(r.lost, func(in loop.Input) bool { return strings.HasPrefix(string(path), string(loop.Path("").Sub(in.Ref))) })
 }
 
 // hand keeps an effect if the world must carry it out. at is the instant of its step.

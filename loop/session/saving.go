@@ -13,7 +13,7 @@ import (
 // Saving returns a world that saves each step of the session in store before w
 // carries it out. So a call is saved before it starts, and its result before the
 // loop goes on. Pieces of a stream, and ticks without effects, are saved with the
-// next step.
+// next step. The steps of the sub-runs of a [loop.Nesting] are saved as they are made.
 //
 // The first error of the store ends the session: w does not get the step, and Next
 // returns the error. What w does at that time goes on: call [loop.Live.Close] to end
@@ -21,6 +21,13 @@ import (
 // [Resume]; only new steps are saved then. The world is a [Rememberer] if w is one.
 func Saving(w loop.World, store Store, session string) loop.World {
 	s := &saving{World: w, store: store, session: session}
+	if n, ok := w.(loop.Nesting); ok {
+		n.SubSteps(func(path loop.Path, in loop.Input, effects []loop.Effect) { s.step(path, in, effects) })
+		return struct {
+			*saving
+			nested
+		}{s, n}
+	}
 	if r, ok := w.(Rememberer); ok {
 		return struct {
 			*saving
@@ -28,6 +35,13 @@ func Saving(w loop.World, store Store, session string) loop.World {
 		}{s, r}
 	}
 	return s
+}
+
+// nested are the methods of a [loop.Nesting] beside those of a world.
+type nested interface {
+	Rememberer
+	SubSteps(each func(path loop.Path, in loop.Input, effects []loop.Effect))
+	RememberSub(saved loop.Record) loop.Record
 }
 
 type saving struct {
@@ -40,13 +54,18 @@ type saving struct {
 
 func (s *saving) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
 	if in.Kind != 0 { // otherwise these are effects of saved steps
-		s.pending.Append(in, effects)
-		if !canWait(in, effects) {
-			s.save()
-		}
+		s.step("", in, effects)
 	}
 	if s.err == nil {
 		s.World.Do(ctx, in, effects)
+	}
+}
+
+// step saves a step of the session or of a sub-run.
+func (s *saving) step(path loop.Path, in loop.Input, effects []loop.Effect) {
+	s.pending.AppendSub(path, in, effects)
+	if !canWait(in, effects) {
+		s.save()
 	}
 }
 

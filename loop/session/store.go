@@ -27,7 +27,7 @@ var (
 
 // begins reports whether the records begin a session.
 func begins(records loop.Trace) bool {
-	return len(records) > 0 && records[0].In.Kind == loop.Started && !ignored(&records[0])
+	return len(records) > 0 && records[0].Path == "" && records[0].In.Kind == loop.Started && !ignored(&records[0])
 }
 
 // Memory returns a store in memory, which the process loses when it ends.
@@ -45,8 +45,8 @@ func (m *memory) Append(session string, records loop.Trace) error {
 	if len(t) > 0 && begins(records) {
 		return fmt.Errorf("%q: %w", session, ErrExists)
 	}
-	for _, r := range records {
-		t.Append(r.In, r.Effects)
+	for i := range records {
+		t.AppendSub(records[i].Path, records[i].In, records[i].Effects)
 	}
 	m.sessions[session] = t
 	return nil

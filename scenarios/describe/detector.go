@@ -3,6 +3,7 @@ package describe
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -42,7 +43,11 @@ func detector(d *detect.Detector) string {
 	add(d.Full, "silent until there are %d", d.Memory)
 	add(d.Acts == detect.AfterBatch, "looks after the batch")
 	for _, r := range d.Reset {
-		parts = append(parts, "starts anew at "+cmp.Or(resetWords[r], string(r)))
+		anew := "starts anew at " + cmp.Or(resetWords[r], string(r))
+		if r == detect.OnResultChange {
+			anew += inBrackets(ignoredOf(d))
+		}
+		parts = append(parts, anew)
 	}
 	add(d.VetoedAs() == detect.AsSame, "a vetoed call counts as well")
 	add(d.VetoedAs() == detect.NotRecorded, "a vetoed call is not there")
@@ -53,7 +58,7 @@ func detector(d *detect.Detector) string {
 
 // described lists the keys of a detector that detector has words for.
 var described = []string{"name", "record", "tools", "counts", "key", "ignore_args", "error_chars", "order", "match", "ends", "period", "memory",
-	"full", "within", "distinct_args", "once_per_turn", "acts", "prior_only", "reset", "vetoed", "do", "firings", "after_firing"}
+	"round", "ignore_result", "full", "within", "distinct_args", "once_per_turn", "acts", "prior_only", "reset", "vetoed", "do", "firings", "after_firing"}
 
 // undescribed shows the other keys as they are in a variant, so that a description is
 // complete even if detector has no words for a new key.
@@ -114,10 +119,16 @@ func keyOf(d *detect.Detector) string {
 	for _, p := range key {
 		name := cmp.Or(partWords[p], string(p))
 		switch {
-		case (p == detect.Args || p == detect.RawArgs) && len(d.IgnoreArgs) > 0:
-			name += " (without " + strings.Join(d.IgnoreArgs, ", ") + ")"
-		case p == detect.Error && d.ErrorChars > 0:
-			name += fmt.Sprintf(" (its first %s)", text.Count(d.ErrorChars, "character"))
+		case p == detect.Args:
+			name += inBrackets(argsOf(d))
+		case p == detect.Result:
+			name += inBrackets(ignoredOf(d))
+		case p == detect.Error:
+			var cut []string
+			if d.ErrorChars > 0 {
+				cut = []string{"its first " + text.Count(d.ErrorChars, "character")}
+			}
+			name += inBrackets(append(ignoredOf(d), cut...))
 		}
 		names = append(names, name)
 	}
@@ -129,6 +140,32 @@ func keyOf(d *detect.Detector) string {
 		same += " in any order"
 	}
 	return same
+}
+
+// argsOf says which arguments are left out or rounded.
+func argsOf(d *detect.Detector) (parts []string) {
+	if len(d.IgnoreArgs) > 0 {
+		parts = append(parts, "without "+strings.Join(d.IgnoreArgs, ", "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Round)) {
+		parts = append(parts, fmt.Sprintf("%s cut to a multiple of %d", name, d.Round[name]))
+	}
+	return parts
+}
+
+// ignoredOf says what is left out of results.
+func ignoredOf(d *detect.Detector) []string {
+	if len(d.IgnoreResult) == 0 {
+		return nil
+	}
+	return []string{"without " + strings.Join(d.IgnoreResult, ", ")}
+}
+
+func inBrackets(parts []string) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
 }
 
 // matchOf says how records are counted.

@@ -62,12 +62,13 @@ type Tokens struct {
 
 // Events turns a session's trace into events: one for each reply and question
 // (planner), each result (executor), each critique that names gaps (critic), and
-// each end of a run (planner, intent stop). id becomes the trace_id.
+// each end of a run (planner, intent stop). id becomes the trace_id. Sub-runs have no events.
 func Events(id string, cfg loop.Config, trace loop.Trace) []Event {
 	f := folder{calls: clock{}, base: Event{TraceID: id, Outcome: Outcome{Status: "continue"},
 		Policy: Policy{MaxTurns: cfg.Limits.Turns, TimeBudgetS: cfg.Time.Run.Seconds()}}}
-	for i := range trace {
-		f.record(&trace[i])
+	own := trace.Own()
+	for i := range own {
+		f.record(&own[i])
 	}
 	return f.events
 }

@@ -78,9 +78,10 @@ func (x *Exporter) Close(ctx context.Context) error {
 
 // Send sends a session. agent is the scenario's name, such as
 // stuck-loops/same-call-forever. redact removes secrets and personal data from a
-// text; Send calls it with all texts of the trace, in order.
+// text; Send calls it with all texts of the session's own records, in order. A sub-run
+// is a call without spans of its own.
 func (x *Exporter) Send(ctx context.Context, agent string, t loop.Trace, redact func(string) string) {
-	t = t.Map(redact)
+	t = t.Own().Map(redact)
 	s := sender{x: x, ctx: ctx, agent: agent, calls: clock{}}
 	for i := range t {
 		s.record(&t[i])

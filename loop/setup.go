@@ -1,0 +1,27 @@
+package loop
+
+// A Setup is what the machine of a session is made of.
+type Setup struct {
+	Config Config
+	Task   Task
+	Tools  []ToolSpec
+	// Sub returns the setup of the sub-run that a try of a tool starts, before
+	// [Config.Within] bounds it; ok is false if the tool starts none. A nil Sub
+	// means that no tool does.
+	Sub func(try Ref, tool, args string) (sub Setup, ok bool)
+}
+
+// Within returns the config as a bounded one for a sub-run: it may spend what the
+// limits of its caller left when the call started, and its time.grace is at most half
+// of the caller's, so that it can end before the caller abandons it. call is the
+// CallTool effect. Its Budget is not needed, since the caller cancels the try.
+func (c Config) Within(caller Config, call Effect) Config {
+	if left := call.TokensLeft; left > 0 && (c.Limits.Tokens == 0 || left < c.Limits.Tokens) {
+		c.Limits.Tokens = left
+	}
+	if left := call.CostLeft; left > 0 && (c.Limits.CostUSD == 0 || left < c.Limits.nanoDollars()) {
+		c.Limits.CostUSD = float64(left) / 1e9
+	}
+	c.Time.Grace = min(c.Time.Grace, caller.Time.Grace/2)
+	return c
+}
