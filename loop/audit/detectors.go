@@ -107,15 +107,21 @@ type streakCount struct {
 // A tally is a number of equal calls. It has the calls themselves if their results
 // matter.
 type tally struct {
-	n     int
-	calls []*call
+	n      int
+	newest *link
+}
+
+// A link is a call and the equal ones before it.
+type link struct {
+	*call
+	before *link
 }
 
 // add returns the tally with one more call.
 func (t tally) add(d *detect.Detector, c *call) tally {
 	t.n++
 	if len(d.Reset) > 0 {
-		t.calls = append(slices.Clip(t.calls), c)
+		t.newest = &link{c, t.newest}
 	}
 	return t
 }
@@ -127,9 +133,9 @@ func (b *book) steady(d *detect.Detector, t tally, r *reply) (n int, known bool)
 		return t.n, true
 	}
 	newest, seen := "", false
-	for _, c := range slices.Backward(t.calls) {
-		if c.reply != r {
-			text, has, known := b.outcome(d, c)
+	for l := t.newest; l != nil; l = l.before {
+		if l.reply != r {
+			text, has, known := b.outcome(d, l.call)
 			switch {
 			case !known:
 				return 0, false

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,10 +112,8 @@ func (d *Detector) validateFields(v *validation) {
 	for i, k := range d.Key {
 		oneOf(v, fmt.Sprintf("key[%d]", i), k, Tool, Args, RawArgs, Result, Error, Text)
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.Round)) {
-		if step := d.Round[name]; step < 1 {
-			v.add("round."+name, "must be a whole number from 1, not %d", step)
-		}
+	if len(d.Round) > 0 {
+		d.validateRound(v)
 	}
 	for i, entry := range d.IgnoreResult {
 		if wrong := checkIgnored(entry); wrong != "" {
@@ -156,13 +155,25 @@ func (d *Detector) VetoedAs() VetoedAs {
 	if d.Vetoed != "" {
 		return d.Vetoed
 	}
-	below := func(r Rung) bool {
-		return d.vetoes(r.Act) && slices.ContainsFunc(d.Do, func(higher Rung) bool { return r.At < higher.At })
+	highest, lowestVeto := 0, math.MaxInt
+	for _, r := range d.Do {
+		highest = max(highest, r.At)
+		if d.vetoes(r.Act) {
+			lowestVeto = min(lowestVeto, r.At)
+		}
 	}
-	if len(d.Firings) == 0 && slices.ContainsFunc(d.Do, below) {
+	if len(d.Firings) == 0 && lowestVeto < highest {
 		return AsSame
 	}
 	return AsOther
+}
+
+func (d *Detector) validateRound(v *validation) {
+	for _, name := range slices.Sorted(maps.Keys(d.Round)) {
+		if step := d.Round[name]; step < 1 {
+			v.add("round."+name, "must be a whole number from 1, not %d", step)
+		}
+	}
 }
 
 // maxWithin is the longest Within, that of the durations of a config.
