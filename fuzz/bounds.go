@@ -13,8 +13,8 @@ import (
 
 // spent is the usage of a run, or of a session if the scope is the session.
 type spent struct {
-	turns, calls, tries int
-	tokens, cost        int64
+	turns, asked, calls, tries int
+	tokens, cost               int64
 }
 
 // checkBounds: no run exceeds the turns, calls, tries, tokens, cost and time of its
@@ -98,6 +98,9 @@ func (s *spent) run(p *play, r *runView) string {
 		}
 		inTurn := 0
 		for _, c := range reply.calls {
+			if s.asked++; above(l.Asked, s.asked) && !asks && len(c.tries) > 0 {
+				return fmt.Sprintf("the call c%d runs, the %dth that the model asks for, and limits.asked is %d", c.n, s.asked, l.Asked)
+			}
 			s.tries += len(c.tries)
 			if len(c.tries) > 0 {
 				s.calls++
@@ -110,6 +113,8 @@ func (s *spent) run(p *play, r *runView) string {
 		switch {
 		case above(l.Turns, s.turns) && !asks && p.Script.Planner == loop.PlannerNative:
 			return fmt.Sprintf("%d turns, and limits.turns is %d", s.turns, l.Turns)
+		case above(l.Asked, s.asked) && !asks && next:
+			return fmt.Sprintf("the run goes on after %d calls asked for, and limits.asked is %d", s.asked, l.Asked)
 		case above(l.Calls, s.calls) && !asks:
 			return fmt.Sprintf("%d calls, and limits.calls is %d", s.calls, l.Calls)
 		case above(l.CallsPerTurn, inTurn):

@@ -84,6 +84,7 @@ var mildSettings = []setting{
 	func(d dice, c *loop.Config) { c.Parallel.Max = d.below(4) },
 	func(d dice, c *loop.Config) { c.Limits.Turns = d.between(20, 60) },
 	func(d dice, c *loop.Config) { c.Limits.Calls = d.between(60, 200) },
+	func(d dice, c *loop.Config) { c.Limits.Asked = d.between(60, 200) },
 	func(d dice, c *loop.Config) {
 		c.Limits.AtLimit = pick(d, loop.LimitStop, loop.LimitFinal, loop.LimitGrace, loop.LimitAsk)
 	},
@@ -105,6 +106,7 @@ var settings = []setting{
 	func(d dice, c *loop.Config) { c.Limits.Turns = d.below(8) },
 	func(d dice, c *loop.Config) { c.Limits.Turns = d.below(8) },
 	func(d dice, c *loop.Config) { c.Limits.Calls = d.below(9) },
+	func(d dice, c *loop.Config) { c.Limits.Asked = d.below(9) },
 	func(d dice, c *loop.Config) { c.Limits.Calls = d.below(9) },
 	func(d dice, c *loop.Config) { c.Limits.CallsPerTurn = d.below(5) },
 	func(d dice, c *loop.Config) { c.Limits.Tokens = int64(5 * d.below(20)) },

@@ -101,7 +101,7 @@ func checkEnds(p *play) (string, bool) {
 // must be the name of a detector of the config.
 var endStates = map[loop.Stop]loop.EndState{
 	"done": "DONE", "stopped-by-model": "DONE", "needs-user": "CLARIFY_NEEDED",
-	"turn-limit": "BUDGET_EXCEEDED", "call-limit": "BUDGET_EXCEEDED", "token-limit": "BUDGET_EXCEEDED", "cost-limit": "BUDGET_EXCEEDED",
+	"turn-limit": "BUDGET_EXCEEDED", "asked-limit": "BUDGET_EXCEEDED", "call-limit": "BUDGET_EXCEEDED", "token-limit": "BUDGET_EXCEEDED", "cost-limit": "BUDGET_EXCEEDED",
 	"run-deadline": "BUDGET_EXCEEDED", "depth-limit": "BUDGET_EXCEEDED", "spawn-limit": "BUDGET_EXCEEDED", "try-limit": "BUDGET_EXCEEDED",
 	"error-limit": "ERROR_LIMIT", "tool-contract": "UNRECOVERABLE_TOOL_CONTRACT", "unauthorized": "UNRECOVERABLE_TOOL_CONTRACT",
 	"compaction-thrash": "LOOP_DETECTED",

@@ -30,6 +30,8 @@ type planted struct {
 var plantedBugs = []planted{
 	{"turn limit one too high", "machine.go", "m.spent.turns >= limit", "m.spent.turns > limit"},
 	{"call limit one too high", "batch.go", "total > 0 && m.spent.calls >= total", "total > 0 && m.spent.calls > total"},
+	{"asked limit one too high", "batch.go", "before+i >= most", "before+i > most"},
+	{"asked limit counts what runs", "batch.go", "\t\tm.spent.asked++\n", "\t\tif c.spec != nil {\n\t\t\tm.spent.asked++\n\t\t}\n"},
 	{"calls per turn one too high", "batch.go", "taken >= perTurn", "taken > perTurn"},
 	{"try limit one too high", "batch.go", "m.spent.tries >= limit", "m.spent.tries > limit"},
 	{"step limit one too high", "request.go", "m.spent.steps < limit", "m.spent.steps <= limit"},

@@ -28,6 +28,8 @@ type used struct {
 var bounds = []bound{
 	{"limits.turns", func(c *loop.Config) bool { return c.Limits.Turns > 0 }, func(p *play, u *used) bool { return u.turns >= p.Config.Limits.Turns },
 		func(c *loop.Config) { c.Limits.Turns += 7 }},
+	{"limits.asked", func(c *loop.Config) bool { return c.Limits.Asked > 0 }, func(p *play, u *used) bool { return u.asked >= p.Config.Limits.Asked },
+		func(c *loop.Config) { c.Limits.Asked += 7 }},
 	{"limits.calls", func(c *loop.Config) bool { return c.Limits.Calls > 0 }, func(p *play, u *used) bool { return u.asked >= p.Config.Limits.Calls },
 		func(c *loop.Config) { c.Limits.Calls += 7 }},
 	{"limits.calls_per_turn", func(c *loop.Config) bool { return c.Limits.CallsPerTurn > 0 }, func(p *play, u *used) bool { return u.batch > p.Config.Limits.CallsPerTurn },
@@ -187,7 +189,9 @@ func checkStricter(p *play) (string, bool) {
 	d := dice{roll(p.Seed)}
 	strict := p.Case.clone()
 	var stop loop.Stop
-	switch n := d.below(4); {
+	switch n := d.below(5); {
+	case n == 4 && u.asked > 1:
+		strict.Config.Limits.Asked, stop = lower(l.Asked, 1+d.below(u.asked-1)), loop.StopAskedLimit
 	case n == 0 && u.turns > 1:
 		strict.Config.Limits.Turns, stop = lower(l.Turns, 1+d.below(u.turns-1)), loop.StopTurnLimit
 	case n == 1 && u.asked > 1:

@@ -1,6 +1,8 @@
 package fuzz
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -108,14 +110,15 @@ func ignored(r *loop.Record) bool {
 
 func (r *reading) record(i int, rec *loop.Record) {
 	if !ignored(rec) {
-		r.input(i, &rec.In)
+		r.input(i, rec)
 	}
 	for j := range rec.Effects {
 		r.effect(i, rec.In.At, &rec.Effects[j])
 	}
 }
 
-func (r *reading) input(i int, in *loop.Input) {
+func (r *reading) input(i int, rec *loop.Record) {
+	in := &rec.In
 	switch in.Kind {
 	case loop.Started, loop.UserMessage:
 		r.run = &runView{begin: i, end: -1, beganAt: in.At}
@@ -125,7 +128,7 @@ func (r *reading) input(i int, in *loop.Input) {
 	case loop.ModelFailure:
 		r.broken[in.Ref.N] = r.broken[in.Ref.N] || r.streamed[tryOf(in.Ref)]
 	case loop.ModelReply:
-		r.reply(i, in)
+		r.reply(i, rec)
 	case loop.GateAnswer, loop.UserReply:
 		if at, open := r.opened[in.Ref]; open {
 			r.run.paused += in.At - at
@@ -155,7 +158,8 @@ func tryOf(ref loop.Ref) loop.Ref {
 	return ref
 }
 
-func (r *reading) reply(i int, in *loop.Input) {
+func (r *reading) reply(i int, rec *loop.Record) {
+	in := &rec.In
 	reply := &replyView{rec: i, in: in, to: r.asks[in.Ref]}
 	if reply.to == loop.ForSummary {
 		in = &loop.Input{} // calls in a summary are ignored, and have no number
@@ -167,7 +171,7 @@ func (r *reading) reply(i int, in *loop.Input) {
 	for _, asked := range in.Calls {
 		c := &callView{n: len(r.calls) + 1, id: asked.ID, name: strings.TrimSpace(asked.Name), args: asked.Args}
 		r.calls = append(r.calls, c)
-		if c.repeats = c.repeated(before) + c.repeated(reply.calls); c.repeats == 0 {
+		if c.repeats = c.repeated(before, rec) + c.repeated(reply.calls, rec); c.repeats == 0 {
 			reply.calls = append(reply.calls, c)
 		}
 	}
@@ -175,14 +179,17 @@ func (r *reading) reply(i int, in *loop.Input) {
 }
 
 // repeated returns the number of the call of a list that has the id, name and
-// arguments of c, or 0.
-func (c *callView) repeated(list []*callView) int {
+// arguments of c, or 0. If it cannot compare the arguments it believes the record.
+func (c *callView) repeated(list []*callView, rec *loop.Record) int {
 	for _, d := range list {
 		if c.id == "" || c.id != d.id || c.name != d.name {
 			continue
 		}
-		x, plain := identity(c.args)
-		if y, also := identity(d.args); x == y && (plain && also || c.args == d.args) {
+		x, plainX := identity(c.args)
+		y, plainY := identity(d.args)
+		if plainX && plainY && x == y || !(plainX && plainY) && slices.ContainsFunc(rec.Effects, func(e loop.Effect) bool {
+			return e.Event == loop.EventRepeatedCall && e.Ref.N == c.n && e.Text == fmt.Sprint("c", d.n)
+		}) {
 			return d.n
 		}
 	}

@@ -111,6 +111,7 @@ func (m *Machine) readBatch(in *Input) (fresh bool) {
 		m.ids[c.ID] = struct{}{}
 		c.spec = m.tools[c.Name]
 		m.out.Asked++
+		m.spent.asked++
 		m.batch = append(m.batch, c)
 	}
 	if len(in.Calls) > 0 && len(m.batch) == 0 {
@@ -226,9 +227,13 @@ func (m *Machine) checkCalls(cut bool) {
 // checkCallLimits refuses the calls that a call limit forbids, and counts the
 // others.
 func (m *Machine) checkCallLimits() {
-	perTurn, total, taken := m.cfg.Limits.CallsPerTurn, m.cfg.Limits.Calls, 0
+	most, perTurn, total, taken := m.cfg.Limits.Asked, m.cfg.Limits.CallsPerTurn, m.cfg.Limits.Calls, 0
+	before := m.spent.asked - len(m.batch)
 	for i := range m.batch {
 		switch c := &m.batch[i]; {
+		case most > 0 && before+i >= most:
+			c.block(Refused, reasonAsked(most))
+			m.atLimit(StopAskedLimit, reasonAsked(most), messageCalls)
 		case c.why != Executed:
 		case perTurn > 0 && taken >= perTurn:
 			c.block(Refused, textCallsPerTurn(perTurn))

@@ -48,7 +48,12 @@ type Limits struct {
 	// Turns is the largest number of replies. The calls of the last one still
 	// run; AtLimit happens instead of the next request.
 	Turns int `yaml:"turns"`
-	// Calls is the largest number of calls. Call N+1 is refused, the calls
+	// Asked is the largest number of calls that the model asks for, whatever becomes
+	// of them: unknown, invalid, vetoed, denied and refused calls count too, also
+	// those of a last reply. Call N+1 is refused, the calls before it in its batch
+	// run, and then AtLimit happens. Retries and the calls of sub-runs do not count.
+	Asked int `yaml:"asked"`
+	// Calls is the largest number of calls that run. Call N+1 is refused, the calls
 	// before it in its batch run, and then AtLimit happens. A call counts when it
 	// passes this check, even if a gate denies it afterwards. Retries do not
 	// count; calls of sub-runs do.
@@ -78,9 +83,9 @@ type Limits struct {
 	// once they have ended. The call that would start one more is refused, and the
 	// run stops after the batch.
 	Spawns int `yaml:"spawns"`
-	// AtLimit says what happens at the turn, step and call limit.
+	// AtLimit says what happens at the turn, step, asked and call limit.
 	AtLimit AtLimit `yaml:"at_limit"`
-	// Near is the number of turns or calls left at which the loop warns the
+	// Near is the number of turns, asked calls or calls left at which the loop warns the
 	// model, once a run, with the next request. 0 means never.
 	Near int `yaml:"near"`
 }
@@ -310,6 +315,7 @@ func (c *Config) Validate() error {
 	var v validation
 	oneOf(&v, "scope", c.Scope, "", ScopeRun, ScopeSession)
 	v.count("limits.turns", c.Limits.Turns)
+	v.count("limits.asked", c.Limits.Asked)
 	v.count("limits.calls", c.Limits.Calls)
 	v.count("limits.calls_per_turn", c.Limits.CallsPerTurn)
 	v.count("limits.tokens", int(c.Limits.Tokens))

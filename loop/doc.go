@@ -180,9 +180,9 @@
 //     blocked yet. A veto or question vetoes one call, or the batch if the
 //     detector records turns. If several detectors act at one call, the strongest
 //     act is done; others that would have stopped the run are noted.
-//  9. Call limits, one call after another in request order, without blocked calls:
-//     calls_per_turn, calls, depth and spawns, pages, the tool's breaker, the
-//     tool's rate. A call that passes counts.
+//  9. Call limits, one call after another in request order: asked, which counts
+//     every call; then, without blocked calls, calls_per_turn, calls, depth and
+//     spawns, pages, the tool's breaker, the tool's rate. A call that passes counts.
 //  10. The hook before a call, then its permission, one gate after another in
 //     request order.
 //  11. Execution, up to parallel.max calls at once. The others start in request
@@ -289,15 +289,15 @@
 //   - Reset: each run, and when the user says to go on (at_limit: ask).
 //   - Must not fire: limits.turns on a run whose answer is reply N.
 //
-// Call limits (limits.calls, limits.calls_per_turn, limits.tries):
+// Call limits (limits.asked, limits.calls, limits.calls_per_turn, limits.tries):
 //   - Stop: a model that asks for too many calls, at once or in all, and retries
 //     that pile up over many calls.
-//   - Count: calls that passed check 9, and calls of sub-runs; those of one reply;
-//     tries.
-//   - Reset: calls and tries each run, calls also when the user says to go on;
-//     calls_per_turn with each reply.
-//   - Must not fire: on exactly N calls, or on calls that were blocked before
-//     check 9.
+//   - Count: all calls that the model asks for; calls that passed check 9, and calls
+//     of sub-runs; those of one reply; tries.
+//   - Reset: all but calls_per_turn each run, asked and calls also when the user says
+//     to go on; calls_per_turn with each reply.
+//   - Must not fire: on exactly N calls; limits.calls on calls that were blocked
+//     before check 9.
 //
 // Token and cost limit (limits.tokens, limits.cost_usd):
 //   - Stop: a run that costs too much.

@@ -9,7 +9,7 @@ type question struct {
 	stop Stop // the run's stop if the user says no or does not answer
 	text string
 	// The limits that the run has reached. Going on sets their counts to 0.
-	turns, calls bool
+	turns, asked, calls bool
 }
 
 // goOn goes on after a batch or an answer. If a stop is decided it asks for the
@@ -38,11 +38,12 @@ func (m *Machine) goOn() {
 	}
 }
 
-// atLimit does what limits.at_limit says at the turn, step or call limit.
+// atLimit does what limits.at_limit says at the turn, step, asked or call limit.
 func (m *Machine) atLimit(stop Stop, reason, message string) {
 	if m.cfg.Limits.AtLimit == LimitAsk {
 		m.askLater(stop, reason)
 		m.pending.turns = m.pending.turns || stop == StopTurnLimit
+		m.pending.asked = m.pending.asked || stop == StopAskedLimit
 		m.pending.calls = m.pending.calls || stop == StopCallLimit
 		return
 	}
@@ -73,6 +74,9 @@ func (m *Machine) questionAnswered(allow bool, text string) {
 	}
 	if m.question.turns {
 		m.spent.turns, m.spent.steps = 0, 0
+	}
+	if m.question.asked {
+		m.spent.asked = 0
 	}
 	if m.question.calls {
 		m.spent.calls = 0
@@ -108,21 +112,23 @@ func (m *Machine) lastReply(in *Input, blank bool) {
 	m.halt()
 }
 
-// hintNear warns the model once a run that limits.turns or limits.calls is near.
+// hintNear warns the model once a run that a limit on turns, asked calls or calls is
+// near.
 func (m *Machine) hintNear() {
-	near := m.cfg.Limits.Near
+	near, l := m.cfg.Limits.Near, &m.cfg.Limits
 	if near == 0 || m.warned {
 		return
 	}
-	if limit := m.cfg.Limits.Turns; limit > 0 && limit-m.spent.turns <= near {
-		m.warned = true
-		m.hints = append(m.hints, textTurnsLeft(max(0, limit-m.spent.turns)))
-	} else if limit := m.cfg.Limits.Calls; limit > 0 && limit-m.spent.calls <= near {
-		m.warned = true
-		m.hints = append(m.hints, textCallsLeft(max(0, limit-m.spent.calls)))
-	}
-	if m.warned {
-		m.note(Ref{}, EventLimitNear, "")
+	for _, one := range [...]struct {
+		limit, spent int
+		text         func(left int) string
+	}{{l.Turns, m.spent.turns, textTurnsLeft}, {l.Asked, m.spent.asked, textCallsLeft}, {l.Calls, m.spent.calls, textCallsLeft}} {
+		if one.limit > 0 && one.limit-one.spent <= near {
+			m.warned = true
+			m.hints = append(m.hints, one.text(max(0, one.limit-one.spent)))
+			m.note(Ref{}, EventLimitNear, "")
+			return
+		}
 	}
 }
 

@@ -78,8 +78,8 @@ type numbers struct{ message, model, call, gate, question int }
 
 // spent holds the counts of the limits.
 type spent struct {
-	turns, calls, tries, steps, spawns int
-	tokens, cost                       int64
+	turns, asked, calls, tries, steps, spawns int
+	tokens, cost                              int64
 }
 
 // New returns a machine for one session. The error joins all mistakes in config

@@ -28,6 +28,9 @@ var boundaries = []boundary{
 	{"scope", "run", "session", "limits.turns: 3", "a . | a .", "stop=turn-limit"}, // the third is the second run's
 
 	{"limits.turns", "4", "3", "", "a a a .", "stop=turn-limit"},
+	{"limits.asked", "3", "2", "", "A A A .", "stop=asked-limit"},
+	{"limits.asked", "3", "2", "", "A u j .", "stop=asked-limit"}, // unknown and invalid calls too
+	{"limits.asked", "3", "2", "", "AAA .", "why=refused"},
 	{"limits.calls", "3", "2", "", "A A A .", "stop=call-limit"},
 	{"limits.calls", "3", "2", "", "AAA .", "why=refused"},
 	{"limits.calls_per_turn", "3", "2", "", "AAA .", "why=refused"},
@@ -43,6 +46,7 @@ var boundaries = []boundary{
 	{"limits.at_limit", "stop", "ask", "limits.turns: 1", "a .", "> ask q1"},
 	{"limits.near", "1", "2", "limits.turns: 3", "a .", "event=limit-near"},
 	{"limits.near", "1", "2", "limits.calls: 3", "a .", "event=limit-near"},
+	{"limits.near", "1", "2", "limits.asked: 3", "u .", "event=limit-near"},
 
 	{"time.run", "3.000000001s", "3s", "", "a .", "stop=run-deadline"},
 	{"time.model", "1.000000001s", "1s", "", ".", "text=model-timeout"},

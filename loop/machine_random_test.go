@@ -29,11 +29,12 @@ type wildSetting struct {
 var wildSettings = []wildSetting{
 	{"scope", []string{"run", "run", "session"}},
 	{"limits.turns", []string{"0", "0", "2", "5"}},
+	{"limits.asked", []string{"0", "0", "6"}},
 	{"limits.calls", []string{"0", "0", "3", "8"}},
 	{"limits.calls_per_turn", []string{"0", "0", "2"}},
 	{"limits.tokens", []string{"0", "0", "60"}},
 	{"limits.cost_usd", []string{"0", "0", "5e-8"}},
-	{"limits.tries", []string{"0", "0", "6"}},
+	{"limits.tries", []string{"0", "0", "3"}},
 	{"limits.steps", []string{"0", "0", "7"}},
 	{"limits.at_limit", []string{"stop", "final-answer", "grace", "ask"}},
 	{"limits.near", []string{"0", "1", "2"}},

@@ -124,7 +124,7 @@ func TestStops(t *testing.T) {
 	for end, stops := range map[EndState][]Stop{
 		Done:                      {StopDone, StopByModel},
 		ClarifyNeeded:             {StopNeedsUser},
-		BudgetExceeded:            {StopTurnLimit, StopCallLimit, StopTokenLimit, StopCostLimit, StopTryLimit, StopDepthLimit, StopSpawnLimit, StopRunDeadline},
+		BudgetExceeded:            {StopTurnLimit, StopAskedLimit, StopCallLimit, StopTokenLimit, StopCostLimit, StopTryLimit, StopDepthLimit, StopSpawnLimit, StopRunDeadline},
 		LoopDetected:              {"circuit-breaker", StopCompactionThrash, "any-detector"},
 		ErrorLimit:                {StopErrorLimit},
 		UnrecoverableToolContract: {StopToolContract, StopUnauthorized},

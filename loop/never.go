@@ -51,10 +51,12 @@ var neverActs = []struct {
 	why       string
 }{
 	{"limits.at_limit", func(c *Config) bool { return c.Limits.AtLimit != "" && c.Limits.AtLimit != LimitStop },
-		func(c *Config) bool { return c.Limits.Turns > 0 || c.Limits.Calls > 0 || c.Limits.Steps > 0 },
-		"never acts without limits.turns, limits.calls or limits.steps"},
+		func(c *Config) bool {
+			return c.Limits.Turns > 0 || c.Limits.Asked > 0 || c.Limits.Calls > 0 || c.Limits.Steps > 0
+		},
+		"never acts without limits.turns, limits.asked, limits.calls or limits.steps"},
 	{"limits.near", func(c *Config) bool { return c.Limits.Near > 0 },
-		func(c *Config) bool { return c.Limits.Turns > 0 || c.Limits.Calls > 0 }, "never acts without limits.turns or limits.calls"},
+		func(c *Config) bool { return c.Limits.Turns > 0 || c.Limits.Asked > 0 || c.Limits.Calls > 0 }, "never acts without limits.turns, limits.asked or limits.calls"},
 	{"time.summary", func(c *Config) bool { return c.Time.Summary > 0 }, compacts, "never acts without history.compact_at or history.compact_tokens"},
 	{"time.pause_for_user", func(c *Config) bool { return c.Time.PauseForUser },
 		func(c *Config) bool { return c.Time.Run > 0 }, "never acts without time.run"},

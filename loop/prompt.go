@@ -37,6 +37,7 @@ func (m *Machine) safetyPrompt() string {
 		}
 	}
 	limit("- Maximum iterations per request: %d\n", m.cfg.Limits.Turns)
+	limit("- Maximum function calls asked for: %d\n", m.cfg.Limits.Asked)
 	limit("- Maximum function calls: %d\n", m.cfg.Limits.Calls)
 	if d := m.cfg.Time.Run; d > 0 {
 		fmt.Fprintf(&b, "- Request timeout: %ss\n", seconds(d))
@@ -80,6 +81,7 @@ func (m *Machine) plannerPrompt() string {
 		}
 	}
 	left("turns", m.cfg.Limits.Turns, m.spent.turns)
+	left("calls asked for", m.cfg.Limits.Asked, m.spent.asked)
 	left("calls", m.cfg.Limits.Calls, m.spent.calls)
 	if m.deadline != never {
 		fmt.Fprintf(&b, "- time: %ss of %ss\n", seconds(m.deadline-m.now), seconds(m.cfg.Time.Run))

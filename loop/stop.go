@@ -11,6 +11,7 @@ const (
 	StopByModel          Stop = "stopped-by-model"
 	StopNeedsUser        Stop = "needs-user"
 	StopTurnLimit        Stop = "turn-limit"
+	StopAskedLimit       Stop = "asked-limit"
 	StopCallLimit        Stop = "call-limit"
 	StopTokenLimit       Stop = "token-limit"
 	StopCostLimit        Stop = "cost-limit"
@@ -43,6 +44,7 @@ var stops = []struct {
 	{StopByModel, Done, "the planner's model chose to stop"},
 	{StopNeedsUser, ClarifyNeeded, "nobody answered the loop's question"},
 	{StopTurnLimit, BudgetExceeded, "the run reached limits.turns or limits.steps"},
+	{StopAskedLimit, BudgetExceeded, "the model asked for more calls than limits.asked"},
 	{StopCallLimit, BudgetExceeded, "the run reached limits.calls"},
 	{StopTokenLimit, BudgetExceeded, "the run used more tokens than limits.tokens"},
 	{StopCostLimit, BudgetExceeded, "the run cost more than limits.cost_usd"},

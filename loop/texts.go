@@ -117,6 +117,10 @@ func reasonCalls(limit int) string {
 	return fmt.Sprintf("Maximum function calls (%d) reached. Terminating agent loop.", limit)
 }
 
+func reasonAsked(limit int) string {
+	return fmt.Sprintf("Maximum function calls asked for (%d) reached. Terminating agent loop.", limit)
+}
+
 func reasonTries(limit int) string {
 	return fmt.Sprintf("Maximum tries (%d) reached. Terminating agent loop.", limit)
 }

@@ -69,6 +69,7 @@ func (v Violation) String() string {
 //	parallel          parallel.max; calls start in request order, and as soon as a place is free
 //	turn-limit        limits.turns and limits.steps: the run does not go on
 //	last-word         limits.at_limit: the model is asked for a last word, or the user, when due; the calls of a last word do not run
+//	asked-limit       limits.asked: no call asked for above it runs, and the run does not go on
 //	call-limit        limits.calls: no call above it runs, and the run does not go on
 //	calls-per-turn    limits.calls_per_turn: no call above it runs
 //	rate              a tool's rate, breaker and pages: no call that they refuse runs
@@ -154,6 +155,7 @@ var rules = []struct {
 
 	{"turn-limit", (*book).checkTurnLimit},
 	{"last-word", (*book).checkLastWord},
+	{"asked-limit", (*book).checkAskedLimit},
 	{"call-limit", (*book).checkCallLimit},
 	{"calls-per-turn", (*book).checkCallsPerTurn},
 	{"rate", (*book).checkToolRate},

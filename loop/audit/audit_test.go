@@ -140,6 +140,7 @@ var brokenTraces = []struct {
 	{"last-word", func(c *loop.Config, _ *loop.Task) { c.Limits.AtLimit = loop.LimitStop }, nil, "last-word@7"},
 	{"call-limit", func(c *loop.Config, _ *loop.Task) { c.Limits.AtLimit = loop.LimitFinal }, nil, "last-word@8"},
 	{"batch", func(c *loop.Config, _ *loop.Task) { c.Limits.Calls = 4 }, nil, "call-limit@15 call-limit@25"},
+	{"batch", func(c *loop.Config, _ *loop.Task) { c.Limits.Asked = 6 }, nil, "asked-limit@15 asked-limit@25"},
 	{"batch", func(c *loop.Config, _ *loop.Task) { c.Limits.CallsPerTurn = 4 }, nil, "calls-per-turn@15"},
 	{"retry", func(c *loop.Config, _ *loop.Task) { c.Limits.Tokens = 6 }, nil, "token-limit@4 token-limit@17"},
 	{"retry", func(c *loop.Config, _ *loop.Task) { c.Limits.CostUSD = 6e-9 }, nil, "cost-limit@4 cost-limit@17"},
@@ -238,7 +239,7 @@ var brokenTraces = []struct {
 	{"retry", func(c *loop.Config, _ *loop.Task) { c.Limits.Turns, c.Limits.Tokens, c.Limits.Tries = 2, 17, 3 }, nil, ""},
 	{"retry", func(c *loop.Config, _ *loop.Task) { c.Retry.Max, c.Retry.Cap = 2, 2*time.Second }, nil, ""},
 	{"retry", func(c *loop.Config, _ *loop.Task) { c.Limits.CostUSD = 14e-9 }, nil, ""},
-	{"batch", func(c *loop.Config, _ *loop.Task) { c.Limits.Calls, c.Limits.CallsPerTurn = 5, 5 }, nil, ""},
+	{"batch", func(c *loop.Config, _ *loop.Task) { c.Limits.Asked, c.Limits.Calls, c.Limits.CallsPerTurn = 7, 5, 5 }, nil, ""},
 	{"sub-runs", func(c *loop.Config, t *loop.Task) {
 		c.Limits.Spawns, c.Limits.Depth, t.Depth, c.Limits.Tokens, c.Limits.Calls = 2, 2, 1, 35, 5
 	}, nil, ""},

@@ -97,7 +97,7 @@ func (b *book) beginRun(r *run, n *counts) {
 	switch {
 	case !b.turnsUsed(n):
 	case b.cfg.Limits.AtLimit == loop.LimitAsk:
-		b.askAtLimit(r, n, false, rec)
+		b.askAtLimit(r, n, false, false, rec)
 	default:
 		b.decideTurns(r, n, rec)
 	}

@@ -38,9 +38,11 @@ func (b *book) judgeAction(r *reply, n *counts) {
 	for _, stop := range []loop.Stop{loop.StopByModel, loop.StopNeedsUser, loop.StopTurnLimit, loop.StopTokenLimit, loop.StopCostLimit} {
 		r.run.perhaps(stop, r.rec)
 	}
-	// A question that the action itself asks does not renew a limit.
-	asks := strings.Contains(b.trace[r.rec].In.Text, `"`+loop.ActionAsk+`"`)
-	if b.cfg.Limits.AtLimit == loop.LimitAsk && !asks && b.afterQuestion(r.run, r.rec) > r.rec {
+	chain := r.run.questions(r.rec)
+	if strings.Contains(b.trace[r.rec].In.Text, `"`+loop.ActionAsk+`"`) && len(chain) > 0 {
+		chain = chain[1:] // the question of the action itself does not renew a limit
+	}
+	if b.cfg.Limits.AtLimit == loop.LimitAsk && len(chain) > 0 && chain[0].allow {
 		n.turns, n.steps = 0, 0
 	}
 }
@@ -90,6 +92,21 @@ func (b *book) checkSteps(r *reply, n *counts) {
 	}
 }
 
+// checkAskedCalls refuses the calls of a reply above limits.asked, and returns the index of
+// the first of them, or -1.
+func (b *book) checkAskedCalls(r *reply, n *counts) (first int) {
+	limit := b.cfg.Limits.Asked
+	before := n.asked - len(r.calls)
+	if limit <= 0 || n.asked <= limit {
+		return -1
+	}
+	first = max(0, limit-before)
+	for _, c := range r.calls[first:] {
+		c.stop(loop.Refused, "asked-limit")
+	}
+	return first
+}
+
 // checkCallLimits applies the call limits to one call after another. It returns the
 // first call that limits.calls refuses, or nil.
 func (b *book) checkCallLimits(r *reply, n *counts) (full *call) {
@@ -135,18 +152,22 @@ func (b *book) checkCallLimits(r *reply, n *counts) (full *call) {
 func (c *call) refused() bool { return len(c.puts) > 0 && c.puts[0].eff.Why == loop.Refused }
 
 // judgeBatch counts a batch once it is final, in record rec. full is the first
-// call that limits.calls refused, if any.
-func (b *book) judgeBatch(r *reply, n *counts, full *call, rec int) {
+// call that limits.calls refused, if any, and surplus the index of the first one above
+// limits.asked, or -1.
+func (b *book) judgeBatch(r *reply, n *counts, full *call, surplus, rec int) {
 	out := b.stepsUsed(n)
 	if slices.ContainsFunc(r.calls, func(c *call) bool { return len(c.puts) > 0 && c.puts[0].eff.Why == loop.Executed }) {
 		n.steps++
 	}
-	switch {
-	case b.cfg.Limits.AtLimit == loop.LimitAsk:
-		b.askAtLimit(r.run, n, full != nil, rec)
+	if b.cfg.Limits.AtLimit == loop.LimitAsk {
+		b.askAtLimit(r.run, n, full != nil, surplus >= 0, rec)
 		return
-	case full != nil:
+	}
+	if full != nil {
 		r.run.decide(loop.StopCallLimit, rankCalls+slices.Index(r.calls, full), r.rec, r.rec)
+	}
+	if surplus >= 0 {
+		r.run.decide(loop.StopAskedLimit, rankCalls+surplus, r.rec, r.rec)
 	}
 	if rec = b.afterQuestion(r.run, rec); rec >= 0 && !out {
 		b.decideTurns(r.run, n, rec)
@@ -186,16 +207,22 @@ func (r *run) asksFrom(rec int) []*pause {
 // A pending question comes before that of the turn limit. Going on sets the limit's
 // count to 0. If it is not clear which question is about which limit, the audit
 // accepts the trace.
-func (b *book) askAtLimit(r *run, n *counts, full bool, rec int) {
+func (b *book) askAtLimit(r *run, n *counts, full, surplus bool, rec int) {
 	turns := b.turnsUsed(n) || b.stepsUsed(n)
-	if rec < 0 || !full && !turns {
+	if rec < 0 || !full && !surplus && !turns {
 		return
 	}
-	stop := loop.StopCallLimit
-	if turns {
+	stop, several := loop.StopCallLimit, full && turns || full && surplus || surplus && turns
+	switch {
+	case turns:
 		stop = loop.StopTurnLimit
+	case surplus:
+		stop = loop.StopAskedLimit
 	}
 	chain := r.questions(rec)
+	if surplus && len(chain) > 0 && chain[0].allow {
+		n.asked = 0
+	}
 	if len(chain) == 0 {
 		if d := (decision{stop: stop, rank: rankTurnLimit, lo: rec, hi: rec}); !r.obeyed(d) {
 			r.decisions = append(r.decisions, d) // nobody was asked
@@ -203,7 +230,7 @@ func (b *book) askAtLimit(r *run, n *counts, full bool, rec int) {
 		return
 	}
 	last := chain[len(chain)-1]
-	clear := len(chain) == 1 && full != turns && b.onlyLimitsAsk()
+	clear := len(chain) == 1 && !several && b.onlyLimitsAsk()
 	n.open = n.open || full && !clear
 	switch {
 	case last.allow && turns:
@@ -211,6 +238,7 @@ func (b *book) askAtLimit(r *run, n *counts, full bool, rec int) {
 	case !last.allow && last.answered.found() && clear:
 		r.decide(stop, rankTurnLimit, last.answered.rec, last.answered.rec)
 	case !last.allow:
+		r.perhaps(loop.StopAskedLimit, rec)
 		r.perhaps(loop.StopCallLimit, rec)
 		r.perhaps(loop.StopTurnLimit, rec)
 	}

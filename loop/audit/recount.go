@@ -80,9 +80,9 @@ func (r *run) disobeyed(d decision) (first place) {
 
 // counts holds the counts of limits and detectors.
 type counts struct {
-	turns, calls, steps, row, spawns int
-	tokens, cost                     int64
-	open                             bool // calls is not known: the user allowed a question that may have reset it
+	turns, asked, calls, steps, row, spawns int
+	tokens, cost                            int64
+	open                                    bool // calls is not known: the user allowed a question that may have reset it
 
 	// Failing turns in a row: errors if a turn of which nothing started ends the
 	// row, errorsKept if it does not. The audit allows both.
@@ -188,6 +188,7 @@ func (b *book) readFault(c *call) {
 func (b *book) judge(r *reply, n *counts) {
 	n.tokens += r.in.TokensIn + r.in.TokensOut
 	n.cost += r.in.Cost
+	n.asked += len(r.calls)
 	switch {
 	case r.last:
 		b.judgeLast(r)
@@ -208,6 +209,7 @@ func (b *book) judge(r *reply, n *counts) {
 		c.stop(c.fault, "executable")
 	}
 	b.checkDetectors(r, n)
+	surplus := b.checkAskedCalls(r, n)
 	full := b.checkCallLimits(r, n)
 	b.readGates(r)
 	if b.streaks {
@@ -224,7 +226,7 @@ func (b *book) judge(r *reply, n *counts) {
 	rec := b.decideErrors(r, n)
 	b.decidePolicy(r, rec)
 	b.rollUp(r, n, rec)
-	b.judgeBatch(r, n, full, rec)
+	b.judgeBatch(r, n, full, surplus, rec)
 	b.endTools(r)
 }
 

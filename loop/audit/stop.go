@@ -63,7 +63,7 @@ func (b *book) checkLastWord() {
 		if r.outcome == nil || r.broke.found() || words > 0 || b.purpose() == loop.ForReply || r.answered() {
 			continue
 		}
-		if r.outcome.Stop == loop.StopTurnLimit || r.outcome.Stop == loop.StopCallLimit {
+		if hasLastWord(r.outcome.Stop) {
 			b.report(r.halt, "for="+string(b.purpose()), "none", "the run ends without its last word")
 		}
 	}
@@ -101,12 +101,22 @@ func (b *book) purpose() loop.Purpose {
 
 func (b *book) lastWordDue(r *run, a *ask) bool {
 	for _, d := range r.decisions {
-		limit := d.stop == loop.StopTurnLimit || d.stop == loop.StopCallLimit
+		limit := hasLastWord(d.stop)
 		if d.lo <= a.asked.rec && (limit && a.to == b.purpose() || d.maybe && !limit && a.to == loop.ForFinal) {
 			return true
 		}
 	}
 	return false
+}
+
+// hasLastWord reports whether limits.at_limit applies to a stop.
+func hasLastWord(stop loop.Stop) bool {
+	return stop == loop.StopTurnLimit || stop == loop.StopAskedLimit || stop == loop.StopCallLimit
+}
+
+func (b *book) checkAskedLimit() {
+	b.ran("asked-limit")
+	b.goesOn(loop.StopAskedLimit)
 }
 
 func (b *book) checkCallLimit() {
@@ -192,7 +202,7 @@ func endStateOf(s loop.Stop) loop.EndState {
 
 var endStates = map[loop.Stop]loop.EndState{
 	"done": "DONE", "stopped-by-model": "DONE", "needs-user": "CLARIFY_NEEDED",
-	"turn-limit": "BUDGET_EXCEEDED", "call-limit": "BUDGET_EXCEEDED", "token-limit": "BUDGET_EXCEEDED",
+	"turn-limit": "BUDGET_EXCEEDED", "asked-limit": "BUDGET_EXCEEDED", "call-limit": "BUDGET_EXCEEDED", "token-limit": "BUDGET_EXCEEDED",
 	"cost-limit": "BUDGET_EXCEEDED", "try-limit": "BUDGET_EXCEEDED", "run-deadline": "BUDGET_EXCEEDED",
 	"depth-limit": "BUDGET_EXCEEDED", "spawn-limit": "BUDGET_EXCEEDED",
 	"tool-contract": "UNRECOVERABLE_TOOL_CONTRACT", "unauthorized": "UNRECOVERABLE_TOOL_CONTRACT",
