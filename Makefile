@@ -27,8 +27,9 @@ race: ## all tests under the race detector, but for those of race-live
 race-live: ## the live model under the race detector; its client library takes minutes to build
 	$(GO) test -race -timeout 30m ./cassettes/openai
 
-attack: ## kill and interrupt commands hundreds of times, and look at what their files hold
+attack: ## kill and interrupt commands hundreds of times and look at their files; plant faults in reports, which tests must find
 	$(GO) test -tags 'attack nolive' -timeout 30m -run '^TestKilled$$' -v ./cmd/agentbench
+	$(GO) test -tags attack -timeout 90m -run '^TestPlantedFaults$$' -v ./reports
 
 bench: ## speed of the machine, the live loop, the audit, the fakes and a run, beside a bare loop
 	$(GO) test -run '^$$' -bench . -benchmem ./loop ./loop/audit ./fakes ./fakes/serve ./scenarios

@@ -290,3 +290,15 @@ func TestGarbage(t *testing.T) {
 		SignTest(rng.IntN(5)-1, rng.IntN(5)-1)
 	}
 }
+
+// Of 1 to 1,000 the middle 95 % lies between the means of the 25th and 26th and of the
+// 975th and 976th value.
+func TestPercentiles(t *testing.T) {
+	draws := make([]float64, 1000)
+	for i := range draws {
+		draws[i] = float64(1000 - i)
+	}
+	lower, upper := percentiles(draws)
+	near(t, "lower", lower, 25.5, 0)
+	near(t, "upper", upper, 975.5, 0)
+}
