@@ -3,11 +3,13 @@ package reports
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/detect"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -109,5 +111,38 @@ func TestChoiceSeesHarm(t *testing.T) {
 	// Ten scenarios one way: p = 2/2¹⁰ = .00195.
 	if got, want := r.Comparisons[0].Verdict, "catches the same runaways, harms 10 more healthy runs (p = .002)"; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A variant that lets no call run, but those of tools that wait, harms every healthy run of the embedded suites that
+// asks for one, though most of them end by themselves.
+func TestVetoOfEveryCallHarms(t *testing.T) {
+	suites, err := scenarios.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	healthy := slices.DeleteFunc(suites, func(s *scenarios.Scenario) bool { return s.Label != scenarios.Healthy })
+	vetoes := loop.Off()
+	vetoes.Detectors = []detect.Detector{{Name: "all", Key: []detect.Part{detect.Tool}, Ends: detect.EndsNever, Vetoed: detect.AsSame, Do: []detect.Rung{{At: 1, Act: detect.Veto}}}}
+	var asking, harms int
+	err = scenarios.Run(t.Context(), scenarios.Options{Scenarios: healthy, Variants: []scenarios.Variant{{Name: "vetoes", Config: vetoes}}, Seed: 1}, func(r *scenarios.Result) error {
+		if r.Stop == loop.StopCancelled {
+			return nil
+		}
+		if wasHarmed(r) {
+			harms++
+		} else if r.Asked > 0 {
+			t.Errorf("%s: asks for %d calls, ends as %s and is not harmed", r.Scenario, r.Asked, r.EndState)
+		}
+		if r.Asked > 0 {
+			asking++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if harms < 100 || asking < 100 {
+		t.Errorf("%d healthy runs ask for calls and %d are harmed", asking, harms)
 	}
 }
