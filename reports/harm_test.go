@@ -96,6 +96,26 @@ func TestDryRunsAreNotLeftOut(t *testing.T) {
 	}
 }
 
+// So is one whose fault never fired, since the call that it was planned for may be the
+// refused one. One in which a check panicked is left out.
+func TestUnfiredFaultsAreNotLeftOut(t *testing.T) {
+	unfired := func(name string, refused int, rules ...string) *scenarios.Result {
+		r := refusing(name, "v", loop.Done, refused, 0, 3)
+		r.Verdict = scenarios.Inconclusive
+		for _, rule := range rules {
+			r.Findings = append(r.Findings, scenarios.Finding{Rule: rule})
+		}
+		return r
+	}
+	r := folded(t, &Fold{}, unfired("s/refused", 1, "not-fired"), unfired("s/unfired", 0, "not-fired"), unfired("s/panicked", 1, "panic", "not-fired"),
+		unfired("s/unsaid", 1), refusing("s/alone", "v", loop.Done, 0, 0, 0))
+	for _, rate := range r.Rates {
+		if k := map[Metric]float64{Harmed: 1, Interfered: 1}[rate.Metric]; rate.K != k || rate.N != 2 || rate.Inconclusive != 3 {
+			t.Errorf("%s: %g of %g and %d inconclusive, want %g of 2 and 3", rate.Metric, rate.K, rate.N, rate.Inconclusive, k)
+		}
+	}
+}
+
 // A variant that stops nothing and lets nothing run is not the one to choose.
 func TestChoiceSeesHarm(t *testing.T) {
 	var results []*scenarios.Result
@@ -136,6 +156,9 @@ func TestVetoOfEveryCallHarms(t *testing.T) {
 		}
 		if r.Asked > 0 {
 			asking++
+		}
+		if unclear(r) {
+			t.Errorf("%s is left out of the rates: %+v", r.Scenario, r.Findings)
 		}
 		return nil
 	})

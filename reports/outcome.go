@@ -94,11 +94,15 @@ func cause(r *scenarios.Result) int {
 	return ended[r.EndState]
 }
 
-// unclear reports whether a trial could not be judged. A healthy run whose script ran dry
-// after a call was refused is judged all the same: it was interfered with. To leave it
-// out would flatter the variant that refused the call.
+// unclear reports whether a trial could not be judged. A healthy run that was interfered
+// with is judged although its script ran dry or a fault never fired, since the refused
+// call may be the reason. To leave it out would flatter the variant that refused it.
 func unclear(r *scenarios.Result) bool {
-	return (r.Verdict == scenarios.Inconclusive || r.EndState == "") && !(r.EndState == "" && r.Interfered())
+	if r.Verdict != scenarios.Inconclusive && r.EndState != "" {
+		return false
+	}
+	other := func(f scenarios.Finding) bool { return f.Rule != "ran-dry" && f.Rule != "not-fired" }
+	return !r.Interfered() || len(r.Findings) == 0 || slices.ContainsFunc(r.Findings, other)
 }
 
 // asked returns how many calls a run asked for. Results that other programs write may

@@ -41,7 +41,7 @@ func matrix(t *testing.T) string {
 		// Under another name, so that no scenario's own changes apply.
 		variants = append(variants, Variant{Name: name + " ", Config: presetOf(t, name)})
 	}
-	type cell struct{ runaways, caught, healthy, stopped int }
+	type cell struct{ runaways, caught, healthy, harmed int }
 	cells := map[string]*cell{}
 	err := Run(t.Context(), Options{Scenarios: all, Variants: variants, Seed: 1}, func(r *Result) error {
 		c := cells[r.Variant+r.Suite]
@@ -50,7 +50,7 @@ func matrix(t *testing.T) string {
 			cells[r.Variant+r.Suite] = c
 		}
 		switch {
-		case r.Verdict == Inconclusive || r.Stop == loop.StopCancelled:
+		case r.Stop == loop.StopCancelled || r.Verdict == Inconclusive && !r.Interfered():
 		case r.Label == Runaway:
 			c.runaways++
 			if r.Verdict == Pass {
@@ -58,8 +58,8 @@ func matrix(t *testing.T) string {
 			}
 		default:
 			c.healthy++
-			if r.Verdict != Pass {
-				c.stopped++
+			if r.Verdict != Pass || r.Interfered() {
+				c.harmed++
 			}
 		}
 		return nil
@@ -74,7 +74,7 @@ func matrix(t *testing.T) string {
 		row := []string{strings.TrimSpace(v.Name)}
 		for _, suite := range suites {
 			c := cells[v.Name+suite]
-			row = append(row, share(c.caught, c.runaways)+" · "+share(c.stopped, c.healthy))
+			row = append(row, share(c.caught, c.runaways)+" · "+share(c.harmed, c.healthy))
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 	}
