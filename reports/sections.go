@@ -78,7 +78,7 @@ func (r *Report) rateTable() section {
 		case label == scenarios.Runaway:
 			s.head = append(s.head, runs+"caught", "95 %")
 		default:
-			s.head = append(s.head, runs+"harmed", "95 %", "stopped", "interfered")
+			s.head = append(s.head, "healthy harmed", "95 %", "stopped", "interfered")
 		}
 	}
 	if r.replay() {
