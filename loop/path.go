@@ -52,6 +52,22 @@ func (t Trace) Of(p Path) Trace {
 	return own
 }
 
+// End returns the outcome of the last run of the session that has ended, or nil. Those
+// of sub-runs do not count.
+func (t Trace) End() *Outcome {
+	for i := len(t) - 1; i >= 0; i-- {
+		if t[i].Path != "" {
+			continue
+		}
+		for j := range t[i].Effects {
+			if out := t[i].Effects[j].Outcome; out != nil {
+				return out
+			}
+		}
+	}
+	return nil
+}
+
 // Subs returns the paths of all sub-runs that have records, in the order in which
 // they began.
 func (t Trace) Subs() []Path {

@@ -38,10 +38,14 @@ func ExplainEnd(b *strings.Builder, r *scenarios.Result, trace loop.Trace, paint
 	fmt.Fprintf(b, "\nThe trace\n%s", text.Lines(trace.String()))
 }
 
-// halts returns the outcomes of the runs that ended, in order.
+// halts returns the outcomes of the runs that ended, in order, without those of
+// sub-runs.
 func halts(trace loop.Trace) []*loop.Outcome {
 	var outs []*loop.Outcome
 	for i := range trace {
+		if trace[i].Path != "" {
+			continue
+		}
 		for j := range trace[i].Effects {
 			if e := &trace[i].Effects[j]; e.Kind == loop.Halt {
 				outs = append(outs, e.Outcome)
@@ -69,6 +73,13 @@ func counts(r *scenarios.Result) string {
 	}
 	if r.Nudges > 0 {
 		parts = append(parts, text.Count(r.Nudges, "nudge"))
+	}
+	if r.SubRuns > 0 {
+		var ends []string
+		for _, stop := range slices.Sorted(maps.Keys(r.SubStops)) {
+			ends = append(ends, fmt.Sprintf("%s %s", text.Number(r.SubStops[stop]), text.Line(stop)))
+		}
+		parts = append(parts, text.Count(r.SubRuns, "sub-run")+" ("+strings.Join(ends, ", ")+")")
 	}
 	if r.TokensIn+r.TokensOut > 0 {
 		parts = append(parts, fmt.Sprintf("%d tokens read, %d written", r.TokensIn, r.TokensOut))

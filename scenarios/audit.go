@@ -11,8 +11,8 @@ import (
 // whatever the scenario expects. A history that chat APIs refuse has the rule history,
 // every other violation the rule audit.
 func (t *Trial) checkTrace(r *Result, trace loop.Trace) {
-	s := &t.Scenario.Script
-	for _, v := range audit.Check(*t.config(), s.LoopTask(t.Seed), s.Specs(), trace) {
+	s := t.script()
+	for _, v := range audit.CheckAll(s.Setup(*t.config(), t.Seed), trace) {
 		rule, message := "audit", v.Rule+": "+v.Message
 		if v.Rule == "history" {
 			rule, message = v.Rule, v.Message

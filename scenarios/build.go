@@ -42,6 +42,21 @@ func (t *toolEntry) tool() fakes.Tool {
 	for i := range t.Answers {
 		out.Answers = append(out.Answers, t.Answers[i].answer())
 	}
+	if t.Session != nil {
+		out.Session = t.Session.session()
+	}
+	return out
+}
+
+// session returns the session without its config, which depends on the scenario's.
+func (e *sessionEntry) session() *fakes.Session {
+	out := &fakes.Session{Task: e.Task, System: e.System, Planner: loop.Planner(e.Planner), Shared: e.Shared}
+	for i := range e.Tools {
+		out.Tools = append(out.Tools, e.Tools[i].tool())
+	}
+	for i := range e.Model {
+		out.Model = append(out.Model, e.Model[i].step())
+	}
 	return out
 }
 
@@ -118,6 +133,7 @@ func (e *expectEntry) expect() Expect {
 		EndState: loop.EndState(e.EndState), Stop: loop.Stop(e.Stop),
 		Turns: e.Turns, ModelCalls: e.ModelCalls, Calls: e.Calls, Tries: e.Tries,
 		Errors: e.Errors, Vetoed: e.Vetoed, Nudges: e.Nudges, Denied: e.Denied, Invalid: e.Invalid, Refused: e.Refused, Interfered: e.Interfered,
+		SubRuns: e.SubRuns, SubStops: e.SubStops,
 		Time: e.Time, Must: words(e.Events.Must), MustNot: words(e.Events.MustNot),
 	}
 }

@@ -20,22 +20,24 @@ func (s *source) check(f *scenarioFile) {
 	if !validName.MatchString(f.Name) {
 		s.failAt("name", fmt.Sprintf("name must be letters, digits, dots and hyphens, not %s", quoted(f.Name)), "such as same-call-forever")
 	}
-	s.checkTools(f.Tools)
+	s.checkTools("", f.Tools)
 	s.oneKey("", "a scenario", "model", "cassette")
-	s.checkModel(f.Model)
+	s.checkModel("", f.Model)
 	s.checkCassette(f.Cassette)
 	s.checkUser(f)
 	s.checkOverlay(f)
 }
 
-func (s *source) checkTools(tools []toolEntry) {
+// checkTools checks a list of tools. in is the path before it, such as "" or
+// tools[0].session. with its dot.
+func (s *source) checkTools(in string, tools []toolEntry) {
 	names := make([]string, len(tools))
 	for i := range tools {
 		names[i] = tools[i].Name
 	}
 	seen := map[string]bool{}
 	for i := range tools {
-		t, at := &tools[i], fmt.Sprintf("tools[%d]", i)
+		t, at := &tools[i], fmt.Sprintf("%stools[%d]", in, i)
 		switch {
 		case t.Name == "" || strings.TrimSpace(t.Name) != t.Name:
 			s.failAt(at+".name", fmt.Sprintf("the name of a tool must not be empty or begin or end with white space: %s", quoted(t.Name)), "")
@@ -50,6 +52,11 @@ func (s *source) checkTools(tools []toolEntry) {
 			s.failAt(at+".answers", "answers must not be empty", "a tool that never answers has [{hang: true}]")
 		}
 		s.checkAnswers(at+".answers", t.Answers)
+		s.oneKey(at, "a tool", "answers", "session")
+		if x := t.Session; x != nil {
+			s.checkTools(at+".session.", x.Tools)
+			s.checkModel(at+".session.", x.Model)
+		}
 	}
 }
 
@@ -73,13 +80,13 @@ func (s *source) checkAnswers(at string, answers []answerEntry) {
 	}
 }
 
-func (s *source) checkModel(model []stepEntry) {
-	if s.has("", "model") != "" && len(model) == 0 {
-		s.failAt("model", "model must not be empty", "")
+func (s *source) checkModel(in string, model []stepEntry) {
+	if s.has(strings.TrimSuffix(in, "."), "model") != "" && len(model) == 0 {
+		s.failAt(in+"model", "model must not be empty", "")
 	}
 	last := -1 // the entry after which no other is reached
 	for i := range model {
-		e, at := &model[i], fmt.Sprintf("model[%d]", i)
+		e, at := &model[i], fmt.Sprintf("%smodel[%d]", in, i)
 		if m, ok := find(s.root, at).(*ast.MappingNode); ok && len(m.Values) == 0 {
 			s.failAt(at, "an entry of model must say something", `an empty reply is {text: ""}`)
 		}
@@ -116,10 +123,17 @@ func (s *source) checkCassette(path string) {
 func (s *source) checkUser(f *scenarioFile) {
 	var names []string
 	asks := map[string]bool{}
-	for i := range f.Tools {
-		names = append(names, f.Tools[i].Name)
-		asks[f.Tools[i].Name] = f.Tools[i].Permission != ""
+	var collect func(tools []toolEntry)
+	collect = func(tools []toolEntry) {
+		for i := range tools {
+			names = append(names, tools[i].Name)
+			asks[tools[i].Name] = asks[tools[i].Name] || tools[i].Permission != ""
+			if x := tools[i].Session; x != nil {
+				collect(x.Tools)
+			}
+		}
 	}
+	collect(f.Tools)
 	last := -1
 	for i := range f.User.Permissions {
 		p, at := &f.User.Permissions[i], fmt.Sprintf("user.permissions[%d]", i)
@@ -253,12 +267,18 @@ func (s *source) checkRuns(runs []expectEntry, messages []messageEntry) {
 // checkEnd refuses an unknown stop, and a stop that does not lead to the expected end
 // state.
 func (s *source) checkEnd(at string, e *expectEntry, cfg *loop.Config) {
-	if e.Stop == "" {
-		return
-	}
 	words := stops()
 	for _, d := range cfg.Detectors {
 		words = append(words, d.Name)
+	}
+	for i, stop := range e.SubStops {
+		// Sub-runs may have detectors of their own, so a word that is unlike all is fine.
+		if hint := hintWord(stop, words); hint != "" && !slices.Contains(words, stop) {
+			s.failAt(fmt.Sprintf("%s.sub_stops[%d]", at, i), fmt.Sprintf("there is no stop %s", quoted(stop)), hint)
+		}
+	}
+	if e.Stop == "" {
+		return
 	}
 	stop := loop.Stop(e.Stop)
 	switch {

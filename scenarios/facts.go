@@ -15,7 +15,9 @@ type facts struct {
 	took     map[time.Duration]int // the number of executed calls in each bucket of latency, by its upper bound
 	acted    bool                  // a detector nudged, or vetoed a call
 	schemaOK int
-	last     string // the event that was added last
+	subRuns  int
+	subStops map[string]int // of sub-runs; nil if there are none
+	last     string         // the event that was added last
 }
 
 // saw adds an event, which is mostly the one before.
@@ -48,8 +50,27 @@ var events = append([]string{runStarted, runEnded, callStarted, callRetried, cal
 		loop.EventBrokenStream, loop.EventAbandoned, loop.EventTruncated, loop.EventTrimmed, loop.EventAlsoStopped, loop.EventGaveUp, loop.EventNudged, loop.EventSteered, loop.EventLimitNear,
 		loop.EventRepaired, loop.EventFallback, loop.EventBadHook, loop.EventCompacted, loop.EventNoSummary, loop.EventBadAction, loop.EventGaps})...)
 
-// read gathers the facts of a trace.
+// read gathers the facts of a trace. Of sub-runs they are the number and the stops, and
+// whether a rule acted: on what a sub-run asked for, or by stopping it.
 func read(trace loop.Trace) facts {
+	f := readOwn(trace.Own())
+	for _, path := range trace.Subs() {
+		part := trace.Of(path)
+		sub := readOwn(part)
+		f.subRuns++
+		f.acted = f.acted || sub.acted
+		if out := part.End(); out != nil {
+			if f.subStops == nil {
+				f.subStops = map[string]int{}
+			}
+			f.subStops[string(out.Stop)]++
+			f.acted = f.acted || !endedWell(out.End) && caught(out.End, sub)
+		}
+	}
+	return f
+}
+
+func readOwn(trace loop.Trace) facts {
 	f := facts{events: map[string]bool{}, codes: map[loop.Code]int{}, took: map[time.Duration]int{}}
 	spans := map[int]span{}
 	for i := range trace {

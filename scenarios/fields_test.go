@@ -24,6 +24,9 @@ func keyPaths(t reflect.Type, at keyPath) []keyPath {
 		}
 		t = t.Elem()
 	}
+	if strings.Contains(string(at), ".session.") && (t == reflect.TypeFor[toolEntry]() || t == reflect.TypeFor[stepEntry]()) {
+		return nil // their keys are those of the scenario's own tools and model
+	}
 	if t.Kind() != reflect.Struct || len(planOf(t).keys) == 0 || planOf(t).keys[0] == "" {
 		return nil
 	}

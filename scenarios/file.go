@@ -94,7 +94,8 @@ type toolEntry struct {
 	// Fallback is the tool that is called instead if the config's policy.fallbacks
 	// allows it.
 	Fallback string `yaml:"fallback"`
-	// SubRun says that its calls are runs of another loop.
+	// SubRun says that its calls are runs of another loop. A tool with a session always
+	// is one.
 	SubRun bool `yaml:"sub_run"`
 	// Rate bounds how many of its calls start within a period.
 	Rate rateEntry `yaml:"rate"`
@@ -107,7 +108,31 @@ type toolEntry struct {
 	Latency latency `yaml:"latency"`
 	// Answers are tried in order: the first that matches and is not used up answers.
 	// Each has exactly one of result, error and hang.
-	Answers []answerEntry `yaml:"answers" jsonschema:"required"`
+	Answers []answerEntry `yaml:"answers" jsonschema:"oneof_required=answers"`
+	// Session is what the tool runs instead of answering: a session of its own in the
+	// same virtual time, with steps in the trace. Its answer is the result.
+	Session *sessionEntry `yaml:"session" jsonschema:"oneof_required=session"`
+}
+
+// A sessionEntry is a sub-run as a session of its own.
+type sessionEntry struct {
+	// Task is its first message; without it, the arguments of the call.
+	Task string `yaml:"task"`
+	// System is its system prompt.
+	System string `yaml:"system"`
+	// Planner says how its model's decisions are read: native (the default) as
+	// calls, json as one JSON action in its text.
+	Planner plannerWord `yaml:"planner"`
+	// Tools are its own tools.
+	Tools []toolEntry `yaml:"tools"`
+	// Shared names tools of the sessions around it that it can call too, also the
+	// tool that it belongs to.
+	Shared []string `yaml:"shared"`
+	// Model is what its model says.
+	Model []stepEntry `yaml:"model" jsonschema:"required"`
+	// Config holds changes to the scenario's config, with the keys of a variant.
+	// Without it the sub-run has the config of its caller.
+	Config configNode `yaml:"config"`
 }
 
 // A rateEntry bounds how often a tool is called.
@@ -391,6 +416,10 @@ type expectEntry struct {
 	Refused *Range `yaml:"refused"`
 	// Interfered counts those of them that the scenario's own variant lets through.
 	Interfered *Range `yaml:"interfered"`
+	// SubRuns counts the sub-runs that were sessions of their own, at any depth.
+	SubRuns *Range `yaml:"sub_runs"`
+	// SubStops are stops that must have ended one of those sub-runs each.
+	SubStops []string `yaml:"sub_stops"`
 	// Time is the virtual time of the session, or of the run from its message to
 	// its end.
 	Time *TimeRange `yaml:"time"`

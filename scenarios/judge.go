@@ -127,7 +127,7 @@ func (e *Expect) judge(r *Result, f facts) {
 		{"turns", e.Turns, r.Turns}, {"model_calls", e.ModelCalls, r.ModelCalls}, {"calls", e.Calls, r.Calls},
 		{"tries", e.Tries, r.Tries}, {"errors", e.Errors, r.Errors}, {"vetoed", e.Vetoed, r.Vetoed},
 		{"nudges", e.Nudges, r.Nudges}, {"denied", e.Denied, r.Denied}, {"invalid", e.Invalid, r.Invalid},
-		{"refused", e.Refused, r.Refused}, {"interfered", e.Interfered, r.Refused - r.RefusedOwn},
+		{"refused", e.Refused, r.Refused}, {"interfered", e.Interfered, r.Refused - r.RefusedOwn}, {"sub_runs", e.SubRuns, r.SubRuns},
 	} {
 		if c.want != nil && (c.got < c.want.Min || c.got > c.want.Max) {
 			mismatch(r, c.rule, c.want.String(), fmt.Sprint(c.got))
@@ -135,6 +135,11 @@ func (e *Expect) judge(r *Result, f facts) {
 	}
 	if e.Time != nil && (f.end < e.Time.Min || f.end > e.Time.Max) {
 		mismatch(r, "time", e.Time.String(), text.Exact(f.end))
+	}
+	for _, stop := range e.SubStops {
+		if f.subStops[stop] == 0 {
+			r.compare("sub_stops", "", fmt.Sprintf("no sub-run ended with the stop %s", stop), stop, "")
+		}
 	}
 	for _, event := range e.Must {
 		if !f.events[event] {

@@ -207,6 +207,8 @@ func (l *loader) scenario(s *source, suite string) {
 			s.checkSettings("config", &own)
 			sc.Config = own.Config
 		}
+		s.sessionConfigs("", file.Tools, sc.Script.Tools, sc.Config)
+		s.checkDepth(&file, sc)
 		s.checkExpect(&file, &sc.Config)
 	}
 	s.distinct()

@@ -68,7 +68,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"unknown key", "task: Say", "tsak: Say",
 			`1:1: a scenario has no task|4:1: unknown key "tsak" in a scenario (did you mean task?)`},
 		{"unknown key far from any", "end_state: DONE", "colour: red",
-			`14:3: unknown key "colour" in expect (there are end_state, stop, turns, model_calls, calls, tries, errors, vetoed, nudges, denied, invalid, refused, interfered, time, events)`},
+			`14:3: unknown key "colour" in expect (there are end_state, stop, turns, model_calls, calls, tries, errors, vetoed, nudges, denied, invalid, refused, interfered, sub_runs, sub_stops, time, events)`},
 		{"unknown key in a flow mapping", "{text: hello}", "{txt: hello}",
 			`12:6: unknown key "txt" in an entry of model (did you mean text?)`},
 		{"missing key", "name: one\n", "", `1:1: a scenario has no name`},

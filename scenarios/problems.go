@@ -71,7 +71,7 @@ func clip(s string) string { return text.Clip(s, 40) }
 // hintWord returns a hint that names the words nearest to got, or all words if they are
 // few, or "".
 func hintWord(got string, words []string) string {
-	const most = 16
+	const most = 20
 	if near := text.DidYouMean(got, words); near != "" {
 		return near
 	}

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"github.com/agentbench-go/agentbench/fakes"
@@ -17,8 +18,22 @@ type refusal struct {
 
 // refusals returns the calls of a session that a detector or hook vetoed, or a limit
 // refused, in their order. It leaves out those that fell with the run: a stop vetoes the
-// calls of its own turn, and that run is counted as stopped.
+// calls of its own turn, and that run is counted as stopped. The calls of sub-runs come
+// last, with those that fell with the stop of their sub-run. They count as asked for
+// when the call was that their sub-run belongs to.
 func refusals(trace loop.Trace) []refusal {
+	out := ownRefusals(trace.Own(), false)
+	for _, path := range trace.Subs() {
+		first, _, _ := strings.Cut(string(path), "/")
+		_, call := loop.Path(first + "/").Caller()
+		for _, r := range ownRefusals(trace.Of(path), true) {
+			out = append(out, refusal{r.call, call.N})
+		}
+	}
+	return out
+}
+
+func ownRefusals(trace loop.Trace, fallen bool) []refusal {
 	var out []refusal
 	var canon detect.Canon
 	asked := map[int]loop.AskedCall{}
@@ -41,7 +56,7 @@ func refusals(trace loop.Trace) []refusal {
 				continue
 			}
 			given = max(given, e.Ref.N) // a planner's call is in the text of its reply
-			if fell || e.Why != loop.Vetoed && e.Why != loop.Refused {
+			if fell && !fallen || e.Why != loop.Vetoed && e.Why != loop.Refused {
 				continue
 			}
 			c := asked[e.Ref.N]
@@ -99,7 +114,7 @@ func (b *ownBook) of(ctx context.Context, t *Trial) map[detect.Signature]int {
 // countRefused fills in which calls were refused, and which of them the scenario's own
 // variant refuses too: the same call as often.
 func (t *Trial) countRefused(ctx context.Context, r *Result, trace loop.Trace, book *ownBook) {
-	if r.Vetoed == 0 {
+	if r.Vetoed == 0 && r.SubRuns == 0 {
 		return
 	}
 	all := refusals(trace)

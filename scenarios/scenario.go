@@ -52,10 +52,12 @@ type Expect struct {
 	Stop     loop.Stop     // "" = any
 	// Bounds on the counts of a [Result]; nil = no bound. Interfered is Refused minus
 	// RefusedOwn.
-	Turns, ModelCalls, Calls, Tries, Errors, Vetoed, Nudges, Denied, Invalid, Refused, Interfered *Range
+	Turns, ModelCalls, Calls, Tries, Errors, Vetoed, Nudges, Denied, Invalid, Refused, Interfered, SubRuns *Range
 	// Time bounds the virtual time of the session, or of the run from its message to
 	// its halt; nil = no bound.
 	Time *TimeRange
+	// SubStops are stops that must have ended a sub-run each, as in [Result].
+	SubStops []string
 	// Must and MustNot name events, see [Events].
 	Must, MustNot []string
 }

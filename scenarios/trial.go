@@ -93,10 +93,14 @@ func (t *Trial) run(ctx context.Context, trace *loop.Trace, random bool, g *Gold
 	return r
 }
 
-// script returns the scenario's script with the added faults.
+// script returns the scenario's script with the added faults. Under another variant than
+// the scenario's own, sub-runs have no config of their own either.
 func (t *Trial) script() fakes.Script {
 	script := t.Scenario.Script
 	script.Faults = append(slices.Clip(script.Faults), t.Faults...)
+	if !t.Own() {
+		script.Tools = withoutConfigs(script.Tools)
+	}
 	return script
 }
 

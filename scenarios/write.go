@@ -33,7 +33,7 @@ func (s *Scenario) YAML(comment string) []byte {
 	if s.Script.Critic != nil {
 		m.must("critic", word("rules"))
 	}
-	m.put("tools", toolsYAML(s.Script.Tools))
+	m.put("tools", toolsYAML(s.Script.Tools, s.Config))
 	if s.Cassette == "" {
 		m.must("model", modelYAML(s.Script.Model))
 	} else {

@@ -39,7 +39,8 @@ func dollarsYAML(nano int64) word {
 	return word(fmt.Sprintf("%d.%09d", nano/1e9, nano%1e9))
 }
 
-func toolsYAML(tools []fakes.Tool) (out list) {
+// toolsYAML writes tools. The configs of their sessions are changes to base.
+func toolsYAML(tools []fakes.Tool, base loop.Config) (out list) {
 	for i := range tools {
 		t := &tools[i]
 		var m mapping
@@ -65,10 +66,32 @@ func toolsYAML(tools []fakes.Tool) (out list) {
 		m.put("latency", latencyYAML(t.Latency))
 		m.put("input", word(t.Input))
 		m.put("output", word(t.Output))
-		m.must("answers", answersYAML(t.Answers))
+		if x := t.Session; x != nil {
+			m.must("session", sessionYAML(x, base))
+		} else {
+			m.must("answers", answersYAML(t.Answers))
+		}
 		out = append(out, m)
 	}
 	return out
+}
+
+func sessionYAML(x *fakes.Session, base loop.Config) (m mapping) {
+	m.put("task", x.Task)
+	m.put("system", x.System)
+	m.put("planner", string(x.Planner))
+	m.put("tools", toolsYAML(x.Tools, base))
+	var shared list
+	for _, name := range x.Shared {
+		shared = append(shared, name)
+	}
+	m.put("shared", shared)
+	m.must("model", modelYAML(x.Model))
+	if x.Config != nil {
+		from, to := Variant{Config: base}, Variant{Config: *x.Config}
+		m.put("config", changed(from.JSON(), to.JSON()))
+	}
+	return m
 }
 
 func answersYAML(answers []fakes.Answer) (out list) {

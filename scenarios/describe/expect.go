@@ -50,7 +50,7 @@ func expect(e *scenarios.Expect, end string) string {
 		r    *scenarios.Range
 		noun string
 	}{{e.Turns, "turn"}, {e.ModelCalls, "model request"}, {e.Calls, "executed call"}, {e.Tries, "try"}, {e.Errors, "failed call"},
-		{e.Vetoed, "vetoed call"}, {e.Nudges, "nudge"}, {e.Denied, "denied call"}, {e.Invalid, "invalid call"}} {
+		{e.Vetoed, "vetoed call"}, {e.Nudges, "nudge"}, {e.Denied, "denied call"}, {e.Invalid, "invalid call"}, {e.SubRuns, "sub-run"}} {
 		if bound.r != nil {
 			parts = append(parts, between(*bound.r, bound.noun))
 		}
@@ -61,6 +61,9 @@ func expect(e *scenarios.Expect, end string) string {
 			span += " to " + t.Max.String()
 		}
 		parts = append(parts, "in "+span)
+	}
+	for _, stop := range e.SubStops {
+		parts = append(parts, "a sub-run that ends by the stop "+text.Line(stop))
 	}
 	for _, event := range e.Must {
 		parts = append(parts, "with the event "+event)

@@ -25,6 +25,9 @@ func Tools(tools []fakes.Tool) []string {
 			latency = fakes.Span{Min: fakes.DefaultToolLatency}
 		}
 		habits := []string{"answers" + after(latency)}
+		if t.Session != nil {
+			habits[0] = "runs a session of its own"
+		}
 		switch t.Permission {
 		case loop.AskBatch:
 			habits = append(habits, "needs permission once a batch")
@@ -47,6 +50,37 @@ func Tools(tools []fakes.Tool) []string {
 		for j := range t.Answers {
 			lines = append(lines, "  "+answer(&t.Answers[j], j == 0))
 		}
+		if t.Session != nil {
+			lines = append(lines, session(t.Session)...)
+		}
+	}
+	return lines
+}
+
+// session says what a sub-run does, indented below its tool.
+func session(x *fakes.Session) []string {
+	lines := []string{"its task: the arguments of the call"}
+	if x.Task != "" {
+		lines[0] = "its task: " + quote(x.Task)
+	}
+	if x.Config != nil {
+		lines = append(lines, "with a config of its own")
+	}
+	for _, line := range Tools(x.Tools) {
+		lines = append(lines, "its tool "+line)
+	}
+	if len(x.Shared) > 0 {
+		var names []string
+		for _, name := range x.Shared {
+			names = append(names, text.Line(name))
+		}
+		lines = append(lines, "it can also call "+strings.Join(names, ", "))
+	}
+	for _, line := range Model(x.Model) {
+		lines = append(lines, "its model: "+line)
+	}
+	for i := range lines {
+		lines[i] = "    " + lines[i]
 	}
 	return lines
 }
