@@ -58,10 +58,13 @@ func lineStarts(text string, i int) bool { return i == 0 || text[i-1] == '\n' }
 // lines parses the excerpt. Line numbers, in errors too, are those of the whole text.
 // An excerpt that is not the beginning of a trace may begin with an effect.
 func (x *excerpt) lines() ([]entry, error) {
-	const instead = "   0.000s tick\n" // in place of the input before the effect
 	text, added := x.text, 0
-	if x.after > 0 && strings.HasPrefix(strings.TrimLeft(text, " "), ">") {
-		text, added = instead+text, 1
+	if effect, is := strings.CutPrefix(strings.TrimLeft(text, " "), "> "); is && x.after > 0 {
+		tick := loop.Record{In: loop.Input{Kind: loop.Tick}} // in place of the input before the effect
+		if path, _, _ := strings.Cut(effect, " "); strings.HasSuffix(path, "/") {
+			tick.Path = loop.Path(path)
+		}
+		text, added = tick.String()+text, 1
 	}
 	trace, err := loop.ParseTrace(text)
 	var at *loop.TraceError

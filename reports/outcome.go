@@ -54,7 +54,7 @@ func checkCounts(r *scenarios.Result) error {
 	}{
 		{"asked", float64(r.Asked)}, {"calls", float64(r.Calls)}, {"tries", float64(r.Tries)}, {"schema_ok", float64(r.SchemaOK)},
 		{"repairs", float64(r.Repairs)}, {"repairs_ok", float64(r.RepairsOK)}, {"virtual_ms", float64(r.VirtualMS)},
-		{"tokens_in", float64(r.TokensIn)}, {"tokens_out", float64(r.TokensOut)}, {"cost_usd", r.CostUSD},
+		{"sub_runs", float64(r.SubRuns)}, {"sub_nudges", float64(r.SubNudges)}, {"tokens_in", float64(r.TokensIn)}, {"tokens_out", float64(r.TokensOut)}, {"cost_usd", r.CostUSD},
 	} {
 		if c.value < 0 {
 			return fmt.Errorf("%s must be 0 or more, not %g", c.key, c.value)
@@ -66,9 +66,20 @@ func checkCounts(r *scenarios.Result) error {
 // wasStopped reports whether the loop stopped the run.
 func wasStopped(r *scenarios.Result) bool { return slices.Contains(stops, r.EndState) }
 
-// wasCaught reports whether a runaway was stopped, or finished after a nudge or a veto.
+// wasCaught reports whether a runaway was stopped, or finished after a nudge or a veto, or
+// after a rule had stopped a sub-run.
 func wasCaught(r *scenarios.Result) bool {
-	return wasStopped(r) || ended[r.EndState] == finished && r.Nudges+r.Vetoed > 0
+	return wasStopped(r) || ended[r.EndState] == finished && (r.Nudges+r.Vetoed+r.Refused+r.SubNudges > 0 || subStopped(r))
+}
+
+// subStopped reports whether a rule stopped a sub-run.
+func subStopped(r *scenarios.Result) bool {
+	for stop, n := range r.SubStops {
+		if n > 0 && slices.Contains(stops, loop.Stop(stop).EndState()) {
+			return true
+		}
+	}
+	return false
 }
 
 // wasHarmed reports whether a healthy run was stopped or interfered with.

@@ -9,15 +9,15 @@ import (
 
 // facts are what the judging needs to know of a trace beside the outcomes of its runs.
 type facts struct {
-	end      time.Duration         // when the last run stopped or the session broke off; for a single run, how long it took
-	events   map[string]bool       // that appeared
-	codes    map[loop.Code]int     // final codes of executed calls
-	took     map[time.Duration]int // the number of executed calls in each bucket of latency, by its upper bound
-	acted    bool                  // a detector nudged, or vetoed a call
-	schemaOK int
-	subRuns  int
-	subStops map[string]int // of sub-runs; nil if there are none
-	last     string         // the event that was added last
+	end                time.Duration         // when the last run stopped or the session broke off; for a single run, how long it took
+	events             map[string]bool       // that appeared
+	codes              map[loop.Code]int     // final codes of executed calls
+	took               map[time.Duration]int // the number of executed calls in each bucket of latency, by its upper bound
+	acted              bool                  // a detector nudged, or vetoed a call
+	schemaOK           int
+	subStops           map[string]int // of sub-runs; nil if there are none
+	subRuns, subNudges int
+	last               string // the event that was added last
 }
 
 // saw adds an event, which is mostly the one before.
@@ -59,6 +59,13 @@ func read(trace loop.Trace) facts {
 		sub := readOwn(part)
 		f.subRuns++
 		f.acted = f.acted || sub.acted
+		for i := range part {
+			for j := range part[i].Effects {
+				if part[i].Effects[j].Event == loop.EventNudged {
+					f.subNudges++
+				}
+			}
+		}
 		if out := part.End(); out != nil {
 			if f.subStops == nil {
 				f.subStops = map[string]int{}

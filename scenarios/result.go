@@ -112,6 +112,7 @@ type Result struct {
 	RefusedAt  int            `json:"refused_at,omitempty"`  // calls asked for before the first of the others
 	SubRuns    int            `json:"sub_runs,omitempty"`    // sub-runs that were sessions of their own, at any depth; their calls are not in Calls, their tokens and cost are in TokensIn, TokensOut and CostUSD
 	SubStops   map[string]int `json:"sub_stops,omitempty"`   // how often each stop ended one of them
+	SubNudges  int            `json:"sub_nudges,omitempty"`  // nudges in them
 	Random     bool           `json:"random"`                // another seed may lead to another result
 	Notes      []string       `json:"notes,omitempty"`       // what the script holds and the trial did not reach, though it need not have
 	File       string         `json:"file,omitempty"`
@@ -213,7 +214,7 @@ func (r *Result) count(runs []loop.Outcome, f facts) {
 	r.CostUSD = float64(cost) / 1e9
 	r.VirtualMS = f.end.Round(time.Millisecond).Milliseconds()
 	r.SchemaOK = f.schemaOK
-	r.SubRuns, r.SubStops = f.subRuns, f.subStops
+	r.SubRuns, r.SubStops, r.SubNudges = f.subRuns, f.subStops, f.subNudges
 	for code, n := range f.codes {
 		r.Codes[codeName(code)] = n
 	}
