@@ -44,10 +44,9 @@ func withoutConfigs(tools []fakes.Tool) []fakes.Tool {
 
 // checkDepth refuses a limits.depth of the scenario's own that none of its sub-runs
 // reaches. One that the deepest reaches and does not pass is a near miss.
-func (s *source) checkDepth(f *scenarioFile, sc *Scenario) {
-	const key = "config.limits.depth"
-	node, own := lookup(s.root, key)
-	if deepest := depthOf(f.Tools); own && sc.Config.Limits.Depth > deepest {
+func (s *source) checkDepth(sc *Scenario) {
+	node, own := lookup(s.root, "config.limits.depth")
+	if deepest := depthOf(sc.Script.Tools); own && sc.Config.Limits.Depth > deepest {
 		s.fail(node, fmt.Sprintf("depth can never act: it is %d, and sub-runs of this scenario are at most %d deep", sc.Config.Limits.Depth, deepest),
 			"give the tool of a sub-run a session whose tools are sub-runs too, or that shares them")
 	}
@@ -57,7 +56,7 @@ func (s *source) checkDepth(f *scenarioFile, sc *Scenario) {
 const endless = 1 << 30
 
 // depthOf returns how deep sub-runs can be nested below a session with these tools.
-func depthOf(tools []toolEntry) int {
+func depthOf(tools []fakes.Tool) int {
 	deepest := 0
 	for i := range tools {
 		x := tools[i].Session

@@ -25,7 +25,11 @@ func (s *Scenario) YAML(comment string) []byte {
 	m.put("source", s.Source)
 	m.put("held_back", s.HeldBack)
 	m.must("variant", word("none"))
-	m.put("config", configYAML(s.Config))
+	cfg := configYAML(s.Config)
+	if s.Config.NeverActs() == nil && s.Config.Limits.Depth > depthOf(s.Script.Tools) {
+		cfg = append(mapping{{"faithful", true}}, cfg...)
+	}
+	m.put("config", cfg)
 	m.must("task", s.Script.Task)
 	m.put("system", s.Script.System)
 	m.put("safety_prompt", s.Script.SafetyPrompt)
