@@ -31,7 +31,7 @@ type Session struct {
 	Tools   []Tool
 	// Shared names tools of the sessions around this one that it may call too, also
 	// the tool that it belongs to. Sessions that share tools can call each other in
-	// a ring.
+	// a ring. A shared tool has no fallback unless the session has that tool too.
 	Shared []string
 	Model  []Step
 	// Config is the loop's; nil means that of the caller.
@@ -92,6 +92,11 @@ func (p *setting) sub(try loop.Ref, tool, args string) *setting {
 	s := newScope(x.Tools, p.scope.from[i])
 	for _, name := range x.Shared {
 		s.share(name)
+	}
+	for i := range s.tools {
+		if t := &s.tools[i]; t.Fallback != "" && s.find(t.Fallback) < 0 {
+			t.Fallback = ""
+		}
 	}
 	out := &setting{scope: s, cfg: p.cfg, seed: p.seed, depth: p.depth + 1}
 	if x.Config != nil {

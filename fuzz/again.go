@@ -14,7 +14,9 @@ import (
 
 // checkAudit: the loop's own audit finds nothing in the trace.
 func checkAudit(p *play) (string, bool) {
-	for _, v := range audit.Check(p.Config, p.task(), p.Script.Specs(), p.trace) {
+	s := p.Script.Setup(p.Config, p.Seed)
+	s.Task = p.task()
+	for _, v := range audit.CheckAll(s, p.trace) {
 		return v.String(), true
 	}
 	return "", true
@@ -142,6 +144,9 @@ func (p *play) lost(saved loop.Trace) bool {
 	}
 	running := map[loop.Ref]bool{}
 	for i := range saved {
+		if saved[i].Path != "" {
+			continue // the world of a sub-run goes on
+		}
 		if saved[i].In.Kind == loop.ToolResult {
 			delete(running, saved[i].In.Ref)
 		}

@@ -61,18 +61,7 @@ func (c *Case) task() loop.Task {
 func (c *Case) clone() *Case {
 	out := *c
 	s := *c.Script
-	s.Tools, s.Model = slices.Clone(s.Tools), slices.Clone(s.Model)
-	for i := range s.Tools {
-		s.Tools[i].Answers = slices.Clone(s.Tools[i].Answers)
-		for j := range s.Tools[i].Answers {
-			a := &s.Tools[i].Answers[j]
-			a.Failures = slices.Clone(a.Failures)
-		}
-	}
-	for i := range s.Model {
-		s.Model[i].Calls = slices.Clone(s.Model[i].Calls)
-		s.Model[i].Failures = slices.Clone(s.Model[i].Failures)
-	}
+	s.Tools, s.Model = cloneTools(s.Tools), cloneModel(s.Model)
 	s.User.Permissions = slices.Clone(s.User.Permissions)
 	s.User.Replies = slices.Clone(s.User.Replies)
 	s.User.Messages = slices.Clone(s.User.Messages)
@@ -85,6 +74,36 @@ func (c *Case) clone() *Case {
 	out.Strays = slices.Clone(c.Strays)
 	out.Config = cloneConfig(c.Config)
 	return &out
+}
+
+func cloneTools(tools []fakes.Tool) []fakes.Tool {
+	tools = slices.Clone(tools)
+	for i := range tools {
+		t := &tools[i]
+		t.Answers = slices.Clone(t.Answers)
+		for j := range t.Answers {
+			t.Answers[j].Failures = slices.Clone(t.Answers[j].Failures)
+		}
+		if t.Session != nil {
+			x := *t.Session
+			x.Tools, x.Model, x.Shared = cloneTools(x.Tools), cloneModel(x.Model), slices.Clone(x.Shared)
+			if x.Config != nil {
+				cfg := cloneConfig(*x.Config)
+				x.Config = &cfg
+			}
+			t.Session = &x
+		}
+	}
+	return tools
+}
+
+func cloneModel(model []fakes.Step) []fakes.Step {
+	model = slices.Clone(model)
+	for i := range model {
+		model[i].Calls = slices.Clone(model[i].Calls)
+		model[i].Failures = slices.Clone(model[i].Failures)
+	}
+	return model
 }
 
 func cloneConfig(c loop.Config) loop.Config {
@@ -137,4 +156,4 @@ func Gen(o Options) gopter.Gen {
 
 // ceiling ends sessions that nothing else stops. It is low, so that a campaign can
 // have many cases.
-var ceiling = fakes.Ceiling{Requests: 40, Calls: 120, Time: 24 * time.Hour}
+var ceiling = fakes.Ceiling{Requests: 40, Calls: 120, Time: 24 * time.Hour, Depth: 4}

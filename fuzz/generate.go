@@ -18,6 +18,7 @@ type maker struct {
 	// plain worlds use only the mechanisms that every loop has: no contracts,
 	// policies, compaction, hooks, planners, sub-runs and fallbacks.
 	plain bool
+	given bool // the config is that of the options
 	// What a mild world may still have.
 	failing bool          // a failing turn
 	hang    bool          // a hang that lasts until a timeout

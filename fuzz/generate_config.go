@@ -25,7 +25,7 @@ var presets = sync.OnceValue(func() []loop.Config {
 // config sets the config: that of the options' variant, or drawn from no limits, the
 // default and the presets, with changes.
 func (m *maker) config(o Options) {
-	if o.Variant != nil {
+	if m.given = o.Variant != nil; m.given {
 		m.Config = cloneConfig(o.Variant.Config)
 		return
 	}

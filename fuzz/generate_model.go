@@ -19,6 +19,10 @@ func (m *maker) model() {
 	if m.MaxSize < 100 { // a property that wants small cases
 		steps = min(steps, m.MaxSize/10)
 	}
+	if i := slices.IndexFunc(m.Script.Tools, func(t fakes.Tool) bool { return t.Session != nil }); i >= 0 && m.one(2) {
+		call := fakes.StepCall{Name: m.Script.Tools[i].Name, Args: `{"path":"a.txt"}`}
+		m.Script.Model = append(m.Script.Model, fakes.Step{Calls: []fakes.StepCall{call}, Repeat: 1 + m.below(3)})
+	}
 	for range steps {
 		s := m.step()
 		if m.one(5) && !m.mild {

@@ -31,7 +31,11 @@ func (m *maker) tools() {
 		if !m.plain {
 			m.spec(&t)
 		}
-		m.answers(&t)
+		if t.SubRun && m.one(2) {
+			m.session(&t)
+		} else {
+			m.answers(&t)
+		}
 		m.Script.Tools = append(m.Script.Tools, t)
 	}
 	m.fallbacks()
@@ -63,6 +67,44 @@ func (m *maker) spec(t *fakes.Tool) {
 	if m.one(8) && !m.mild {
 		s.Breaker = loop.ToolBreaker{Failures: 1 + m.below(3), Cooldown: time.Duration(1+m.below(20)) * time.Second}
 	}
+}
+
+// session draws the session of a sub-run. Its model asks for its own tool, for those
+// that it shares and for those that it does not have.
+func (m *maker) session(t *fakes.Tool) {
+	look := fakes.Tool{ToolSpec: loop.ToolSpec{Name: "read"}}
+	m.answers(&look)
+	look.IgnoresCancel = m.has(ToolHang) && m.one(2)
+	if !m.given && m.one(3) {
+		m.Config.Limits.Spawns = 1 + m.below(4)
+	}
+	x := &fakes.Session{Tools: []fakes.Tool{look}}
+	t.Session = x
+	if m.one(2) {
+		x.Shared = []string{t.Name}
+	}
+	if m.one(6) {
+		x.Planner = loop.PlannerJSON
+	}
+	if !m.given && m.one(2) {
+		cfg := cloneConfig(m.Config)
+		for range 1 + m.below(3) {
+			pick(m.dice, settings...)(m.dice, &cfg)
+		}
+		x.Config = &cfg
+	}
+	for range m.below(4) {
+		x.Model = append(x.Model, m.step())
+	}
+	if m.one(2) {
+		x.Model = append(x.Model, fakes.Step{Calls: []fakes.StepCall{{Name: t.Name, Args: "{}"}}, TokensIn: int64(m.below(30))})
+	}
+	last := fakes.Step{Text: "Found.", Repeat: fakes.Forever}
+	if m.has(ModelLoop) && m.one(2) {
+		last = m.asks()
+		last.Repeat = fakes.Forever
+	}
+	x.Model = append(x.Model, last)
 }
 
 func (m *maker) fallbacks() {

@@ -69,6 +69,12 @@ var plantedBugs = []planted{
 	{"a payment that may have been made goes to the fallback", "contracts.go", "!once && m.mayFallBack(c)", "m.mayFallBack(c)"},
 	{"a repeated id runs twice", "batch.go", "first := seen.find(m, &c); first > 0", "first := seen.find(m, &c); first > m.numbers.call"},
 	{"a call that is sent once more runs again", "batch.go", "if m.req.broke {", "if m.req.broke && m.req.ref.N < 0 {"},
+	{"sub-runs one too deep", "contracts.go", "m.task.Depth >= l.Depth", "m.task.Depth > l.Depth"},
+	{"one sub-run too many", "contracts.go", "m.spent.spawns >= l.Spawns", "m.spent.spawns > l.Spawns"},
+	{"the sub-runs of sub-runs are forgotten", "request.go", "\tm.spent.spawns += in.Spawned\n", ""},
+	{"the calls of sub-runs are forgotten", "request.go", "\tm.spent.calls += in.Used\n", ""},
+	{"a sub-run may spend what is spent", "batch.go", "left(m.cfg.Limits.Tokens, m.spent.tokens)", "left(m.cfg.Limits.Tokens, 0)"},
+	{"a sub-run has the grace of its caller", "setup.go", "caller.Time.Grace/2", "caller.Time.Grace"},
 	{"a failed call resets the error count", "batch.go", "if failed == considered || failed > 0 &&", "if failed == considered && considered > 1 || failed > 0 &&"},
 }
 

@@ -44,6 +44,7 @@ func (p *play) drive(w *strayWorld) {
 	if p.err != nil {
 		return
 	}
+	w.SubSteps(p.step)
 	_, p.err = loop.Run(context.Background(), p.machine, &watcher{strayWorld: w, play: p})
 	p.outcomes = w.Outcomes()
 }
@@ -70,7 +71,7 @@ type strayWorld struct {
 
 func newWorld(c *Case) *strayWorld {
 	w := fakes.NewWorld(c.Script, c.Seed)
-	w.Ceiling = ceiling
+	w.Ceiling, w.Config, w.Depth = ceiling, &c.Config, c.Depth
 	return &strayWorld{World: w, strays: c.Strays, answers: c.Answers}
 }
 
@@ -159,14 +160,18 @@ type watcher struct {
 }
 
 func (w *watcher) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
-	p := w.play
-	p.trace.Append(in, effects)
+	w.play.step("", in, effects)
+	w.strayWorld.Do(ctx, in, effects)
+}
+
+// step records a step of the session or of a sub-run.
+func (p *play) step(path loop.Path, in loop.Input, effects []loop.Effect) {
+	p.trace.AppendSub(path, in, effects)
 	for i := range effects {
 		if e := &effects[i]; e.Kind == loop.AskModel {
 			p.checkRequest(e)
 		}
 	}
-	w.strayWorld.Do(ctx, in, effects)
 }
 
 // checkRequest checks the history of a model request.

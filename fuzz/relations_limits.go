@@ -135,7 +135,9 @@ func (p *play) used() *used {
 		}
 	}
 	for i := range p.trace {
-		u.record(&p.trace[i])
+		if p.trace[i].Path == "" {
+			u.record(&p.trace[i])
+		}
 	}
 	return u
 }

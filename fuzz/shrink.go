@@ -86,20 +86,31 @@ func breaksIt(c *Case, breaks Invariant) (broken bool) {
 
 // playable reports whether a script can be played and written as a scenario.
 func playable(c *Case) bool {
-	s := c.Script
-	if len(s.Model) == 0 || s.Validate() != nil {
+	return c.Script.Validate() == nil && expressible(c.Script.Model, c.Script.Tools)
+}
+
+// expressible reports whether a scenario can express a model and its tools.
+func expressible(model []fakes.Step, tools []fakes.Tool) bool {
+	if len(model) == 0 {
 		return false
 	}
-	for i := range s.Model {
-		if !sayable(&s.Model[i]) {
+	for i := range model {
+		if !sayable(&model[i]) {
 			return false
 		}
 	}
-	for i := range s.Tools {
-		if len(s.Tools[i].Answers) == 0 {
+	for i := range tools {
+		t := &tools[i]
+		if x := t.Session; x != nil {
+			if !expressible(x.Model, x.Tools) || x.Config != nil && x.Config.Validate() != nil {
+				return false
+			}
+			continue
+		}
+		if len(t.Answers) == 0 {
 			return false
 		}
-		for _, a := range s.Tools[i].Answers {
+		for _, a := range t.Answers {
 			if a.Error == loop.None && a.Text != "" {
 				return false
 			}

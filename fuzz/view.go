@@ -81,7 +81,9 @@ func readTrace(t loop.Trace) *view {
 	v := &view{}
 	r := reading{view: v, asks: map[loop.Ref]loop.Purpose{}, gates: map[int]int{}, shown: map[int]int{}, opened: map[loop.Ref]time.Duration{}, streamed: map[loop.Ref]bool{}, broken: map[int]bool{}}
 	for i := range t {
-		r.record(i, &t[i])
+		if t[i].Path == "" { // the audit looks at sub-runs
+			r.record(i, &t[i])
+		}
 	}
 	return v
 }

@@ -126,7 +126,8 @@ type sessionEntry struct {
 	// Tools are its own tools.
 	Tools []toolEntry `yaml:"tools"`
 	// Shared names tools of the sessions around it that it can call too, also the
-	// tool that it belongs to.
+	// tool that it belongs to. A shared tool has no fallback unless the session has
+	// that tool too.
 	Shared []string `yaml:"shared"`
 	// Model is what its model says.
 	Model []stepEntry `yaml:"model" jsonschema:"required"`

@@ -67,7 +67,10 @@ func session(x *fakes.Session) []string {
 		lines = append(lines, "with a config of its own")
 	}
 	for _, line := range Tools(x.Tools) {
-		lines = append(lines, "its tool "+line)
+		if !strings.HasPrefix(line, " ") {
+			line = "its tool " + line
+		}
+		lines = append(lines, line)
 	}
 	if len(x.Shared) > 0 {
 		var names []string
