@@ -53,7 +53,7 @@ var plants = []plant{
 	// What a trial counts as.
 	{"outcome.go", "loop.ErrorLimit, loop.UnrecoverableToolContract, loop.ModelFailed}", "loop.ErrorLimit, loop.UnrecoverableToolContract}"},
 	{"outcome.go", "loop.Ceiling:        stats.Censored", "loop.Ceiling:        finished"},
-	{"outcome.go", "r.Nudges+r.Vetoed > 0", "r.Nudges > 0"},
+	{"outcome.go", "r.Nudges+r.Vetoed+r.Refused+r.SubNudges > 0", "r.Nudges > 0"},
 	{"outcome.go", `r.Verdict != scenarios.Inconclusive && r.EndState != ""`, `r.Verdict != scenarios.Inconclusive`},
 	{"outcome.go", `f.Rule != "ran-dry" && f.Rule != "not-fired"`, `f.Rule != "ran-dry"`},
 	{"outcome.go", "min(e.asked, r.RefusedAt)", "e.asked"},

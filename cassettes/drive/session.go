@@ -83,7 +83,10 @@ func (s *Session) Play(ctx context.Context, transport *tape.Transport) (*Played,
 	if err != nil {
 		return nil, err
 	}
-	last, err := loop.Run(ctx, m, &watched{loop.Recording(w, &p.Trace), p, s.Watch})
+	w.Config = &s.Scenario.Config
+	world := &watched{loop.Recording(w, &p.Trace), p, s.Watch}
+	w.SubSteps(func(loop.Path, loop.Input, []loop.Effect) { world.show() })
+	last, err := loop.Run(ctx, m, world)
 	p.Runs, p.Idle, p.Leftovers = w.Outcomes(), w.NotFired(), transport.Leftovers()
 	if err != nil {
 		p.Runs = append(p.Runs, last)
@@ -100,6 +103,11 @@ type watched struct {
 
 func (w *watched) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
 	w.World.Do(ctx, in, effects)
+	w.show()
+}
+
+// show calls watch with the last record.
+func (w *watched) show() {
 	if t := w.played.Trace; w.watch != nil && len(t) > 0 {
 		w.watch(t[len(t)-1])
 	}

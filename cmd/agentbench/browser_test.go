@@ -200,6 +200,21 @@ func TestBrowserTraceWithoutMiddle(t *testing.T) {
 	see(t, ctx, fmt.Sprintf("traceView.read(%q).blocks[2].calls.map(c => [c.name, c.ref, c.why, c.put].join(' ')).join(', ')", text), "a c41 vetoed no, b c42  t")
 }
 
+// Sub-runs are shown indented, each with its own turns and calls.
+func TestBrowserTraceOfSubRuns(t *testing.T) {
+	ctx := browser(t)
+	open(t, ctx, small(t), 1600)
+	text := "   0.000s started text=go\n          > ask m1#1 for=reply to=1\n   1.000s reply m1 call=a:help({}) finish=tool_calls\n          > call c1#1 name=help args={}\n" +
+		"   1.000s   c1#1/ started text={}\n            > c1#1/ ask m1#1 for=reply to=1\n   2.000s   c1#1/ reply m1 call=b:look({}) finish=tool_calls\n" +
+		"            > c1#1/ call c1#1 name=look args={}\n   3.000s   c1#1/ result c1#1 ok text=seen\n            > c1#1/ put c1 text=seen\n" +
+		"            > c1#1/ halt stop=done end=DONE\n   3.000s result c1#1 ok text=found\n          > put c1 text=found\n          > halt stop=done end=DONE\n"
+	see(t, ctx, fmt.Sprintf("traceView.read(%q).blocks.map(b => b.path + b.kind).join(' ')", text), "user turn c1#1/user c1#1/turn c1#1/halt halt")
+	see(t, ctx, fmt.Sprintf("traceView.read(%q).blocks.filter(b => b.kind === 'turn').map(b => b.n + b.calls.map(c => c.name + ' ' + c.put).join()).join(', ')", text), "1help found, 1look seen")
+	see(t, ctx, fmt.Sprintf("traceView.read(%q).bars.map(b => b.label + ' ' + b.from + '-' + b.to).join(', ')", text),
+		"model request m1 0-1, help c1 1-3, c1#1/model request m1 1-2, c1#1/look c1 2-3")
+	see(t, ctx, fmt.Sprintf("[...traceView.show(%q).querySelectorAll('.block')].map(b => b.style.marginLeft || '0').join(' ')", text), "0 0 24px 24px 24px 0")
+}
+
 // The values of a chart can be read with the keyboard.
 func TestBrowserChartKeys(t *testing.T) {
 	ctx := browser(t)

@@ -29,12 +29,13 @@ const traceView = (() => {
     return [out, s.length];
   }
 
-  // line reads a line: its word, the number it is about, flags, keys and calls.
+  // line reads a line: the path of its session, its word, the number it is about, flags,
+  // keys and calls.
   function line(raw) {
-    const m = /^\s*(?:(-?[\d.]+)s|>) (\S+)(.*)$/.exec(raw);
-    if (!m) return {word: '', raw, keys: {}, calls: [], flags: []};
-    const rec = {word: m[2], effect: m[1] === undefined, at: m[1] === undefined ? null : Number(m[1]), raw, keys: {}, calls: [], flags: [], ref: '', attempt: 1};
-    const s = m[3];
+    const m = /^\s*(?:(-?[\d.]+)s|>) +((?:c-?\d+(?:#-?\d+)?\/)*) *(\S+)(.*)$/.exec(raw);
+    if (!m) return {path: '', word: '', raw, keys: {}, calls: [], flags: []};
+    const rec = {path: m[2], word: m[3], effect: m[1] === undefined, at: m[1] === undefined ? null : Number(m[1]), raw, keys: {}, calls: [], flags: [], ref: '', attempt: 1};
+    const s = m[4];
     for (let i = 0; i < s.length;) {
       if (s[i] === ' ') { i++; continue; }
       const eq = /^([a-z_]+)=/.exec(s.slice(i, i + 40));
@@ -63,32 +64,36 @@ const traceView = (() => {
   const isModel = r => r.ref[0] === 'm', isCall = r => r.ref[0] === 'c';
 
   // read folds lines into blocks: users' messages, turns with their calls, notes
-  // and halts; and the bars and marks of the time axis.
+  // and halts; and the bars and marks of the time axis. Each session, sub-runs
+  // included, has a state of its own; a block has the depth of its session.
   function read(text) {
     const view = {blocks: [], bars: [], marks: [], end: 0};
-    const open = {}, calls = {}, requests = {};
-    let now = 0, asked = 0, turn = null, turns = 0, nudge = '';
-    let unnumbered = null; // calls of the last reply, once lines were left out and nobody knows their numbers
-    const block = b => { b.at = now; view.blocks.push(b); return b; };
-    const mark = (kind, label) => view.marks.push({kind, label, at: now});
-    const bar = (key, b) => { b.from = now; b.to = null; open[key] = b; view.bars.push(b); };
-    const shut = (key, bad) => { const b = open[key]; if (b) { b.to = now; b.bad = bad; delete open[key]; } return b; };
+    const open = {}, sessions = {};
+    let now = 0, gap = false, path = '', st = null;
+    // unnumbered are the calls of the last reply, once lines were left out and nobody knows their numbers.
+    const session = path => sessions[path] || (sessions[path] = {calls: {}, requests: {}, asked: 0, turn: null, turns: 0, nudge: '', unnumbered: gap ? [] : null});
+    const block = b => { b.at = now; b.path = path; b.depth = path.split('/').length - 1; view.blocks.push(b); return b; };
+    const mark = (kind, label) => view.marks.push({kind, label: path + label, at: now});
+    const bar = (key, b) => { b.from = now; b.to = null; b.label = path + b.label; open[path + key] = b; view.bars.push(b); };
+    const shut = (key, bad) => { const b = open[path + key]; if (b) { b.to = now; b.bad = bad; delete open[path + key]; } return b; };
     const card = (ref, name, args) => {
-      if (!calls[ref] && unnumbered && unnumbered.length) {
-        const same = unnumbered.findIndex(c => c.name === name && c.args === args);
-        calls[ref] = unnumbered.splice(Math.max(0, same), 1)[0];
-        calls[ref].ref = ref;
+      if (!st.calls[ref] && st.unnumbered && st.unnumbered.length) {
+        const same = st.unnumbered.findIndex(c => c.name === name && c.args === args);
+        st.calls[ref] = st.unnumbered.splice(Math.max(0, same), 1)[0];
+        st.calls[ref].ref = ref;
       }
-      if (!calls[ref]) {
-        calls[ref] = {ref, name: '', args: '', tries: []};
-        if (!turn) turn = block({kind: 'turn', n: ++turns, text: '', calls: [], from: now});
-        turn.calls.push(calls[ref]);
+      if (!st.calls[ref]) {
+        st.calls[ref] = {ref, name: '', args: '', tries: []};
+        if (!st.turn) st.turn = block({kind: 'turn', n: ++st.turns, text: '', calls: [], from: now});
+        st.turn.calls.push(st.calls[ref]);
       }
-      return calls[ref];
+      return st.calls[ref];
     };
     for (const raw of text.split('\n')) {
       if (!raw) continue;
       const r = line(raw), k = r.keys;
+      path = r.path;
+      st = session(path);
       if (r.at !== null && r.at !== undefined) now = r.at;
       view.end = Math.max(view.end, now);
       switch (r.word) {
@@ -96,15 +101,15 @@ const traceView = (() => {
         block({kind: 'user', text: k.text || ''});
         continue;
       case 'ask':
-        if (isModel(r)) { requests[r.ref] = now; bar(r.ref, {lane: 'model', label: 'model request ' + r.ref + (r.attempt > 1 ? ', try ' + r.attempt : '')}); if (k.for && k.for !== 'reply') block({kind: 'note', title: 'asks for ' + k.for, text: k.text || ''}); } else { block({kind: 'note', title: 'asks the user', text: k.text || ''}); mark('nudge', 'asks the user'); }
+        if (isModel(r)) { st.requests[r.ref] = now; bar(r.ref, {lane: 'model', label: 'model request ' + r.ref + (r.attempt > 1 ? ', try ' + r.attempt : '')}); if (k.for && k.for !== 'reply') block({kind: 'note', title: 'asks for ' + k.for, text: k.text || ''}); } else { block({kind: 'note', title: 'asks the user', text: k.text || ''}); mark('nudge', 'asks the user'); }
         continue;
       case 'reply':
         shut(r.ref);
-        turn = block({kind: 'turn', n: unnumbered ? 'of ' + r.ref : ++turns, text: k.text || '', calls: [], from: requests[r.ref] === undefined ? now : requests[r.ref], tokens: [k.in || 0, k.out || 0], finish: k.finish || ''});
-        if (unnumbered) {
-          unnumbered = r.calls.map(c => ({ref: '', name: c.name, args: c.args, tries: []}));
-          turn.calls.push(...unnumbered);
-        } else for (const c of r.calls) { const it = card('c' + ++asked); it.name = c.name; it.args = c.args; }
+        st.turn = block({kind: 'turn', n: st.unnumbered ? 'of ' + r.ref : ++st.turns, text: k.text || '', calls: [], from: st.requests[r.ref] === undefined ? now : st.requests[r.ref], tokens: [k.in || 0, k.out || 0], finish: k.finish || ''});
+        if (st.unnumbered) {
+          st.unnumbered = r.calls.map(c => ({ref: '', name: c.name, args: c.args, tries: []}));
+          st.turn.calls.push(...st.unnumbered);
+        } else for (const c of r.calls) { const it = card('c' + ++st.asked); it.name = c.name; it.args = c.args; }
         continue;
       case 'failure':
         shut(r.ref, true);
@@ -112,7 +117,7 @@ const traceView = (() => {
         continue;
       case 'call': {
         const c = card(r.ref, k.name, k.args);
-        asked = Math.max(asked, Number(r.ref.slice(1)));
+        st.asked = Math.max(st.asked, Number(r.ref.slice(1)));
         if (k.name) { if (c.name && c.name !== k.name) c.instead = k.name; else c.name = k.name; }
         if (k.args && !c.args) c.args = k.args;
         const t = {n: r.attempt, from: now};
@@ -131,15 +136,15 @@ const traceView = (() => {
           const c = card(r.ref);
           c.code = k.code || ''; c.why = k.why || ''; c.put = k.text || '';
           if (c.why === 'vetoed') mark('veto', 'veto of ' + c.name);
-        } else { block({kind: nudge ? 'nudge' : 'loop', title: nudge ? 'nudge by ' + nudge : 'the loop tells the model', text: k.text || ''}); nudge = ''; }
+        } else { block({kind: st.nudge ? 'nudge' : 'loop', title: st.nudge ? 'nudge by ' + st.nudge : 'the loop tells the model', text: k.text || ''}); st.nudge = ''; }
         continue;
       case 'note':
-        if (k.event === 'nudged') { nudge = k.text || 'a detector'; mark('nudge', 'nudge by ' + nudge); } else block({kind: 'note', title: k.event || 'note', text: (r.ref ? r.ref + ' ' : '') + (k.text || '')});
+        if (k.event === 'nudged') { st.nudge = k.text || 'a detector'; mark('nudge', 'nudge by ' + st.nudge); } else block({kind: 'note', title: k.event || 'note', text: (r.ref ? r.ref + ' ' : '') + (k.text || '')});
         continue;
       case 'halt':
         mark('halt', 'halt: ' + (k.stop || ''));
         block({kind: 'halt', stop: k.stop || '', end: k.end || '', text: k.reason || k.answer || '', good: k.end === 'DONE', turns: k.turns || 0, calls: k.calls || 0, elapsed: k.elapsed || '0s'});
-        turn = null;
+        st.turn = null;
         continue;
       case 'tick': case 'delta':
         continue;
@@ -153,8 +158,8 @@ const traceView = (() => {
       default:
         if (raw[0] === '…') {
           for (const key of Object.keys(open)) shut(key);
-          unnumbered = [];
-          turn = null;
+          gap = true;
+          for (const s of Object.values(sessions)) { s.unnumbered = []; s.turn = null; }
           block({kind: 'gap', text: raw});
         } else block({kind: 'note', title: '', text: raw.trim()});
       }
@@ -228,9 +233,9 @@ const traceView = (() => {
   }
 
   const draw = {
-    user: b => { const d = el('div', 'block user'); d.append(el('h4', '', 'user'), el('div', 'said', b.text)); return d; },
+    user: b => { const d = el('div', 'block user'); d.append(el('h4', '', b.path ? 'task of the sub-run ' + b.path : 'user'), el('div', 'said', b.text)); return d; },
     turn: b => {
-      const d = el('div', 'block turn'), h = el('h4', '', 'turn ' + b.n);
+      const d = el('div', 'block turn'), h = el('h4', '', (b.path ? b.path + ' ' : '') + 'turn ' + b.n);
       h.append(el('small', '', ' ' + seconds(b.at) + ', model took ' + seconds(b.at - b.from) + (b.tokens && Number(b.tokens[0]) + Number(b.tokens[1]) ? ', ' + b.tokens[0] + ' tokens in, ' + b.tokens[1] + ' out' : '') + (b.calls.length > 1 ? ', ' + b.calls.length + ' calls in parallel' : '')));
       d.append(h);
       if (b.text) d.append(el('div', 'said', b.text));
@@ -239,11 +244,11 @@ const traceView = (() => {
     },
     nudge: b => { const d = el('div', 'block nudge'); d.append(el('h4', '', b.title), el('div', 'said', b.text)); return d; },
     loop: b => { const d = el('div', 'block loop'); d.append(el('h4', '', b.title), el('div', 'said', b.text)); return d; },
-    note: b => el('p', 'block note' + (b.bad ? ' bad' : ''), seconds(b.at) + ' ' + (b.title ? b.title + (b.text ? ': ' : '') : '') + b.text),
+    note: b => el('p', 'block note' + (b.bad ? ' bad' : ''), seconds(b.at) + ' ' + (b.path ? b.path + ' ' : '') + (b.title ? b.title + (b.text ? ': ' : '') : '') + b.text),
     gap: b => el('p', 'block gap', b.text),
     halt: b => {
       const d = el('div', 'block halt' + (b.good ? ' good' : ''));
-      d.append(el('h4', '', 'stop: ' + b.stop + (b.end ? ' (' + b.end + ')' : '')), el('div', 'said', b.text), el('small', '', count(b.turns, 'turn') + ', ' + count(b.calls, 'call') + ', ' + b.elapsed + ' of virtual time'));
+      d.append(el('h4', '', (b.path ? b.path + ' ' : '') + 'stop: ' + b.stop + (b.end ? ' (' + b.end + ')' : '')), el('div', 'said', b.text), el('small', '', count(b.turns, 'turn') + ', ' + count(b.calls, 'call') + ', ' + b.elapsed + ' of virtual time'));
       return d;
     },
   };
@@ -252,7 +257,11 @@ const traceView = (() => {
   function show(text) {
     const view = read(text), box = el('div', 'trace');
     box.append(axis(view));
-    for (const b of view.blocks) box.append(draw[b.kind](b));
+    for (const b of view.blocks) {
+      const e = draw[b.kind](b);
+      if (b.depth) e.style.marginLeft = 24 * Math.min(b.depth, 8) + 'px';
+      box.append(e);
+    }
     return box;
   }
   return {show, read};

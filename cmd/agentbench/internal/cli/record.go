@@ -235,18 +235,27 @@ func hostOf(base string) string {
 }
 
 // progress returns a function that prints calls and warnings as they happen. A log
-// is more public than a cassette, so the lines are redacted in the same way.
+// is more public than a cassette, so the lines are redacted in the same way. Those of
+// sub-runs are indented and begin with their path.
 func (f *recordFlags) progress(w io.Writer, s *drive.Session) func(loop.Record) {
-	var reader events.Reader
+	readers := map[loop.Path]*events.Reader{}
 	redact := terminal(s)
 	return func(rec loop.Record) {
 		rec = rec.Map(redact)
+		reader, lead := readers[rec.Path], ""
+		if reader == nil {
+			reader = &events.Reader{}
+			readers[rec.Path] = reader
+		}
+		if rec.Path != "" {
+			lead = strings.Repeat("  ", rec.Path.Depth()) + string(rec.Path) + " "
+		}
 		if in := rec.In; in.Kind == loop.ModelFailure {
-			fmt.Fprintf(w, "warning: the endpoint failed%s: %s\n", status(in.Status), text.Cut(text.Line(in.Text), 300))
+			fmt.Fprintf(w, "%swarning: the endpoint failed%s: %s\n", lead, status(in.Status), text.Cut(text.Line(in.Text), 300))
 		}
 		for _, e := range reader.Read(rec) {
 			if line := cmp.Or(e.Progress(s.Scenario.Config.Limits.Turns), warning(e)); line != "" {
-				fmt.Fprintln(w, text.Line(line))
+				fmt.Fprintln(w, lead+text.Line(line))
 			}
 		}
 	}

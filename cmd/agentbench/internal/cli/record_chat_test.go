@@ -8,12 +8,15 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/agentbench-go/agentbench/cassettes/drive"
 	"github.com/agentbench-go/agentbench/cassettes/endpoint"
 	"github.com/agentbench-go/agentbench/cassettes/secrets"
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
 )
 
 // A plainModel takes the body of an answer for its reply.
@@ -120,5 +123,33 @@ func TestInterruptedTalk(t *testing.T) {
 	args := []string{"record", "--check", "talk.cassette.yaml"}
 	if code := run(Options{Connect: connectPlain}.within(t.Context()), args, strings.NewReader(""), &stdout, &stderr); code != exitPassed {
 		t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
+	}
+}
+
+// The calls of sub-runs are shown under their path.
+func TestProgressOfSubRuns(t *testing.T) {
+	var out strings.Builder
+	s, err := scenarios.Parse("s/x.yaml", "name: x\ndescription: d\nlabel: healthy\ntask: t\nmodel: [{text: a}]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	redactor, err := secrets.New(secrets.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch := new(recordFlags).progress(&out, &drive.Session{Scenario: s, Redactor: func() drive.Redactor { return redactor }})
+	trace, err := loop.ParseTrace("   0.000s started text=go\n          > ask m1#1 for=reply to=1\n   1.000s reply m1 call=a:help(\"{}\")\n          > call c1#1 name=help args=\"{}\"\n" +
+		"   1.000s   c1#1/ started text=\"{}\"\n            > c1#1/ ask m1#1 for=reply to=1\n   2.000s   c1#1/ reply m1 call=b:look(\"{}\")\n            > c1#1/ call c1#1 name=look args=\"{}\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range trace {
+		watch(r)
+	}
+	lines := strings.Split(out.String(), "\n")
+	helps := slices.ContainsFunc(lines, func(l string) bool { return !strings.HasPrefix(l, " ") && strings.Contains(l, "help") })
+	looks := slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "  c1#1/ ") && strings.Contains(l, "look") })
+	if !helps || !looks {
+		t.Errorf("got\n%s", out.String())
 	}
 }
