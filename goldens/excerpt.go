@@ -61,7 +61,8 @@ func (x *excerpt) lines() ([]entry, error) {
 	text, added := x.text, 0
 	if effect, is := strings.CutPrefix(strings.TrimLeft(text, " "), "> "); is && x.after > 0 {
 		tick := loop.Record{In: loop.Input{Kind: loop.Tick}} // in place of the input before the effect
-		if path, _, _ := strings.Cut(effect, " "); strings.HasSuffix(path, "/") {
+		path, _, _ := strings.Cut(effect, " ")
+		if _, try := loop.Path(path).Caller(); try != (loop.Ref{}) {
 			tick.Path = loop.Path(path)
 		}
 		text, added = tick.String()+text, 1

@@ -28,10 +28,10 @@ func yamlBlocks(t *testing.T, name string) []string {
 	return blocks
 }
 
-// The examples of the documentation, a small one, one with most keys and one with hooks,
-// load, and their trials pass.
+// The examples of the documentation, a small one, one with most keys, one with a sub-run and
+// one with hooks, load, and their trials pass.
 func TestDocumentedScenario(t *testing.T) {
-	for _, i := range []int{0, 1, 3} {
+	for _, i := range []int{0, 1, 2, 4} {
 		file := filepath.Join(t.TempDir(), "example.yaml")
 		if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[i]), 0o644); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestDocumentedScenario(t *testing.T) {
 // how often that is depends on the seed.
 func TestDocumentedStates(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "states.yaml")
-	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[2]), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[3]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	all, err := Load(file)
@@ -67,7 +67,7 @@ func TestDocumentedStates(t *testing.T) {
 
 func TestDocumentedVariant(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[4]), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[5]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := LoadVariant(file); err != nil {

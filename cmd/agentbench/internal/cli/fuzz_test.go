@@ -42,7 +42,7 @@ func TestFuzzFailure(t *testing.T) {
 	for _, want := range []string{
 		" one-result               40       1\n",
 		"40 runs of seed 1: 39 survived, 97.5 % (95 % interval ",
-		"\nFAIL one-result: the call c1 has no result\n  repeat: agentbench fuzz --seed 1 --case 12 --variant 'my limits.yaml'\n  saved: " + file + "\n  made small: 5 steps, ",
+		"\nFAIL one-result: the call c1 has no result\n  repeat: agentbench fuzz --seed 1 --case 12 --variant 'my limits.yaml'\n  saved: " + file + "\n  made small: 4 steps, ",
 		"\nThe user\n", "\nThe tools\n", "\nThe model\n", "\nThe config\n", "\nThe trace\n",
 	} {
 		if !strings.Contains(b.String(), want) {
