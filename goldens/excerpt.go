@@ -61,11 +61,14 @@ func (x *excerpt) lines() ([]entry, error) {
 	text, added := x.text, 0
 	if effect, is := strings.CutPrefix(strings.TrimLeft(text, " "), "> "); is && x.after > 0 {
 		tick := loop.Record{In: loop.Input{Kind: loop.Tick}} // in place of the input before the effect
-		path, _, _ := strings.Cut(effect, " ")
-		if _, try := loop.Path(path).Caller(); try != (loop.Ref{}) {
-			tick.Path = loop.Path(path)
+		before := tick.String()
+		if path, _, ofSub := strings.Cut(effect, "/ "); ofSub {
+			tick.Path = loop.Path(path + "/")
+			if _, err := loop.ParseTrace(tick.String()); err == nil {
+				before = tick.String()
+			}
 		}
-		text, added = tick.String()+text, 1
+		text, added = before+text, 1
 	}
 	trace, err := loop.ParseTrace(text)
 	var at *loop.TraceError
