@@ -113,7 +113,7 @@ func (s *spent) run(p *play, r *runView) string {
 		switch {
 		case above(l.Turns, s.turns) && !asks && p.Script.Planner == loop.PlannerNative:
 			return fmt.Sprintf("%d turns, and limits.turns is %d", s.turns, l.Turns)
-		case above(l.Asked, s.asked) && !asks && next:
+		case above(l.Asked, s.asked) && !asks && next && len(reply.calls) > 0: // a summary asks for none
 			return fmt.Sprintf("the run goes on after %d calls asked for, and limits.asked is %d", s.asked, l.Asked)
 		case above(l.Calls, s.calls) && !asks:
 			return fmt.Sprintf("%d calls, and limits.calls is %d", s.calls, l.Calls)
