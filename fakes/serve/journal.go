@@ -75,15 +75,16 @@ type Journal struct {
 // A journal keeps the newest entries.
 type journal struct {
 	mu      sync.Mutex
-	observe func(*Entry)
+	observe func(*Seen)
 	total   Tally
 	scenes  map[string]*Tally
 	ring    []*Entry
 	max     int
 }
 
-// begin adds an entry.
-func (j *journal) begin(e *Entry) {
+// begin adds an entry and tells the observer.
+func (j *journal) begin(seen *Seen) {
+	e := seen.Entry
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.total.add(e)
@@ -101,15 +102,19 @@ func (j *journal) begin(e *Entry) {
 	} else {
 		j.ring[(e.N-1)%j.max] = e
 	}
+	if j.observe != nil {
+		j.observe(seen)
+	}
 }
 
-// end completes an entry.
-func (j *journal) end(e *Entry, took int64, status int, gone bool) {
+// end completes an entry and tells the observer.
+func (j *journal) end(seen *Seen, took int64, status int, gone bool) {
+	e := seen.Entry
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e.TookMS, e.Status, e.Gone, e.Open = took, status, gone, false
 	if j.observe != nil {
-		j.observe(e)
+		j.observe(seen)
 	}
 }
 

@@ -16,12 +16,13 @@ const (
 
 // A question is the content of a request of any API.
 type question struct {
-	model   string
-	stream  bool
-	usage   bool           // a stream must end with the usage
-	tools   bool           // the model may call tools
-	history []loop.Message // without system messages
-	calls   int            // in the messages of the assistant
+	model    string
+	stream   bool
+	usage    bool           // a stream must end with the usage
+	tools    bool           // the model may call tools
+	declared value          // the list of tools
+	history  []loop.Message // without system messages
+	calls    int            // in the messages of the assistant
 }
 
 // A place is a place in a body: a field, or an entry of a list and a field of the
@@ -73,6 +74,7 @@ func (q *question) common(body value) error {
 	for name, v := range body.fields() {
 		switch string(name) {
 		case "tools":
+			q.declared = v
 			for range v.items() {
 				q.tools = true
 				break

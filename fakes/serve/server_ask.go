@@ -117,6 +117,9 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 		earlier = x.tries.add(key)
 	}
 	said, try, err := at.answer(earlier)
+	if x.journal.observe != nil {
+		x.seen.Tools, x.seen.History = q.names(), q.history
+	}
 	e := x.entry
 	e.Scenario, e.Seed, e.Request, e.Messages, e.Stream = x.scene.name, x.seed, at.n, len(q.history), q.stream
 	e.Problems = problems(q.history)
@@ -131,8 +134,12 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 		x.tries.forget(key)
 	}
 	step := &x.scene.script.Model[at.step]
-	return x.prepare(&said, &reply{n: at.n, model: q.model, text: said.Text, calls: said.Calls, finish: said.Finish,
-		in: step.TokensIn, out: step.TokensOut, usage: q.usage, of: said.Of, wire: step.Wire}, q.stream), nil
+	r := &reply{n: at.n, model: q.model, text: said.Text, calls: said.Calls, finish: said.Finish,
+		in: step.TokensIn, out: step.TokensOut, usage: q.usage, of: said.Of, wire: step.Wire}
+	if x.journal.observe != nil {
+		x.saw(&said, r, at.asked)
+	}
+	return x.prepare(&said, r, q.stream), nil
 }
 
 // problems returns the violations of the protocol in a client's history.

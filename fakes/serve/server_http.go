@@ -42,9 +42,10 @@ type Options struct {
 	Speed float64
 	// Entries is the number of entries that the journal keeps; 0 = 1,000.
 	Entries int
-	// Observe is called with each entry of the journal when its answer has ended,
-	// one call at a time. It must not keep the entry, nor call the server.
-	Observe func(*Entry)
+	// Observe is called twice for each request in the journal, when its answer
+	// begins (or hangs) and when it has ended, one call at a time. It must not keep
+	// the Seen or its Entry, which change, nor call the server.
+	Observe func(*Seen)
 }
 
 // A Server answers requests to a model from scripts. It is an [http.Handler], and
@@ -190,6 +191,7 @@ type exchange struct {
 	scene *scene // nil until the scenario is known
 	seed  uint64
 	entry *Entry
+	seen  Seen // for the observer
 	came  time.Time
 	holds bool // has an element in large
 }
@@ -288,9 +290,10 @@ func (x *exchange) answerRefusal(r *refusal) {
 func (x *exchange) begin() {
 	x.entry.AtMS = x.came.Sub(x.began).Milliseconds()
 	x.entry.Open = true
-	x.journal.begin(x.entry)
+	x.seen.Entry = x.entry
+	x.journal.begin(&x.seen)
 }
 
 func (x *exchange) end(status int, gone bool) {
-	x.journal.end(x.entry, time.Since(x.came).Milliseconds(), status, gone)
+	x.journal.end(&x.seen, time.Since(x.came).Milliseconds(), status, gone)
 }

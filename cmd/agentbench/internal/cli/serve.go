@@ -231,7 +231,12 @@ func (f *servedFile) create(stderr io.Writer, path string, h scenarios.Header) (
 	return err
 }
 
-func (f *servedFile) add(e *serve.Entry) { f.write(e) }
+// add writes the entry of a request that has ended.
+func (f *servedFile) add(seen *serve.Seen) {
+	if !seen.Entry.Open {
+		f.write(seen.Entry)
+	}
+}
 
 func (f *servedFile) write(line any) {
 	if f.file == nil || f.err != nil {
