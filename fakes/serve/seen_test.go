@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,21 +63,19 @@ func TestSeen(t *testing.T) {
 
 // A request that hangs is told when it begins to hang, not when its client gives up.
 func TestSeenWhileItHangs(t *testing.T) {
-	var told []Entry
-	inVirtualTime(t, Options{Observe: func(seen *Seen) { told = append(told, *seen.Entry) }}, func(t *testing.T, _ *Server, client *http.Client) {
+	told := make(chan Entry, 2)
+	inVirtualTime(t, Options{Observe: func(seen *Seen) { told <- *seen.Entry }}, func(t *testing.T, _ *Server, client *http.Client) {
 		done := make(chan seen)
 		go func() {
 			done <- watch(t, client, "/v1/chat/completions", clients["chat"].json([]loop.Message{hi}, true), time.Hour)
 		}()
-		time.Sleep(sec)
-		synctest.Wait()
-		if len(told) != 1 || !told[0].Open || told[0].Fault != "hang" || told[0].Request != 1 {
-			t.Errorf("told %+v", told)
+		began := time.Now()
+		if e := <-told; !e.Open || e.Fault != "hang" || e.Request != 1 || time.Since(began) != 0 {
+			t.Errorf("after %v: %+v", time.Since(began), e)
 		}
 		<-done
-		synctest.Wait()
-		if len(told) != 2 || told[1].Open || !told[1].Gone || told[1].TookMS != 3_600_000 {
-			t.Errorf("told %+v", told)
+		if e := <-told; e.Open || !e.Gone || e.TookMS != 3_600_000 {
+			t.Errorf("told %+v", e)
 		}
 	}, fakes.Step{Failures: []fakes.ModelFailure{{Hang: true}}})
 }
