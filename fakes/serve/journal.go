@@ -30,20 +30,26 @@ type Entry struct {
 	Fault    string   `json:"fault,omitempty"`    // the failure, fault or odd wire that the script planned
 	Problems []string `json:"problems,omitempty"` // of the client's history
 	Error    string   `json:"error,omitempty"`    // why the request was refused
+	Astray   bool     `json:"astray,omitempty"`   // the path or the method is not served
 	Open     bool     `json:"open,omitempty"`     // the answer has not ended yet
 	Gone     bool     `json:"gone,omitempty"`     // the client left before the answer ended
 }
 
-// A Tally counts requests.
+// A Tally counts requests. Those that went astray are in no other number.
 type Tally struct {
 	Requests int            `json:"requests"`
 	Refused  int            `json:"refused"`  // invalid requests, and those that no step answers
 	Problems int            `json:"problems"` // requests with problems in their history
 	Faults   map[string]int `json:"faults"`   // planned failures that fired, by kind
 	Furthest int            `json:"furthest"` // the highest number of an answered request
+	Astray   int            `json:"astray"`   // requests whose path or method is not served
 }
 
 func (t *Tally) add(e *Entry) {
+	if e.Astray {
+		t.Astray++
+		return
+	}
 	t.Requests++
 	if e.Error != "" {
 		t.Refused++
@@ -77,6 +83,7 @@ type journal struct {
 	mu      sync.Mutex
 	observe func(*Seen)
 	total   Tally
+	n       int // of all entries
 	scenes  map[string]*Tally
 	ring    []*Entry
 	max     int
@@ -88,7 +95,8 @@ func (j *journal) begin(seen *Seen) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.total.add(e)
-	e.Type, e.N = "request", j.total.Requests
+	j.n++
+	e.Type, e.N = "request", j.n
 	if e.Scenario != "" {
 		t := j.scenes[e.Scenario]
 		if t == nil {
@@ -123,7 +131,7 @@ func (j *journal) snapshot(speed float64) *Journal {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	out := &Journal{Schema: JournalSchema, Speed: speed, Total: j.total.clone(), Scenarios: make(map[string]*Tally, len(j.scenes)),
-		Left: j.total.Requests - len(j.ring), Entries: make([]Entry, len(j.ring))}
+		Left: j.n - len(j.ring), Entries: make([]Entry, len(j.ring))}
 	for name, t := range j.scenes {
 		c := t.clone()
 		out.Scenarios[name] = &c

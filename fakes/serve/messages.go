@@ -19,6 +19,9 @@ func (messages) read(body value) (*question, error) {
 	if err := q.common(body); err != nil {
 		return nil, err
 	}
+	if !body.field("thread").null() {
+		return nil, &bodyError{threadField, "this server keeps no conversations: send all messages with each request"}
+	}
 	list := body.field("messages")
 	if !list.is('[') {
 		return nil, want(field("messages"), list, "an array")
@@ -232,8 +235,18 @@ func (messages) end(s *stream, r *reply) {
 	s.endEvent()
 }
 
-func (messages) failure(b []byte, status int, _, text string) []byte {
-	return append(anthropicError(append(b, `{"type":"error"`...), status, text), '}')
+// threadField is the field by which clients let the API keep the conversation. With
+// the code threadUnsupported, Anthropic's client goes on without it.
+var threadField = field("thread")
+
+const threadUnsupported = "thread_unsupported_request"
+
+func (messages) failure(b []byte, status int, code, text string) []byte {
+	b = anthropicError(append(b, `{"type":"error"`...), status, text)
+	if code == threadUnsupported {
+		b = append(b[:len(b)-1], `,"details":{"error_code":"`+threadUnsupported+`","unsupported":["thread"]}}`...)
+	}
+	return append(b, '}')
 }
 
 func (messages) failureEvent(b []byte, status int, text string) []byte {

@@ -48,6 +48,14 @@ type bodyError struct {
 	problem string
 }
 
+// code returns the code of the error, for APIs that have codes.
+func (e *bodyError) code() string {
+	if e.at == threadField {
+		return threadUnsupported
+	}
+	return "bad_request"
+}
+
 func (e *bodyError) Error() string {
 	switch at := e.at; {
 	case at.list != "" && at.field != "":

@@ -50,7 +50,12 @@ func (x *exchange) plan() (*plan, *refusal) {
 }
 
 func badRequest(err error) *refusal {
-	return &refusal{http.StatusBadRequest, "bad_request", err.Error()}
+	code := "bad_request"
+	var body *bodyError
+	if errors.As(err, &body) {
+		code = body.code()
+	}
+	return &refusal{http.StatusBadRequest, code, err.Error()}
 }
 
 // read reads the body of a request. It does not read a body whose announced length

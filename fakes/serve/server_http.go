@@ -205,14 +205,16 @@ func (x *exchange) route() {
 	}
 	switch {
 	case err != nil:
-		x.refuse(&refusal{http.StatusNotFound, "unknown_scenario", err.Error()})
+		x.astray(&refusal{http.StatusNotFound, "unknown_scenario", err.Error()})
 	case x.entry.API != "" && x.r.Method == http.MethodPost:
 		x.ask()
 	case x.entry.API != "":
 		x.w.Header().Set("Allow", http.MethodPost)
-		x.refuse(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", path + " takes POST, not " + clip(x.r.Method)})
+		x.astray(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", path + " takes POST, not " + clip(x.r.Method)})
 	case x.r.Method != http.MethodGet && x.r.Method != http.MethodHead:
-		x.refuse(&refusal{http.StatusNotFound, "unknown_path", fmt.Sprintf("there is no %s %s: use %s", clip(x.r.Method), clip(path), endpoints)})
+		x.astray(&refusal{http.StatusNotFound, "unknown_path", fmt.Sprintf("there is no %s %s: use %s", clip(x.r.Method), clip(path), endpoints)})
+	case path == "/": // clients look here whether there is a server
+		x.json([]byte(`{"service":"agentbench serve"}`))
 	case path == "/v1/models":
 		x.json(x.models)
 	case path == "/health":
@@ -220,7 +222,7 @@ func (x *exchange) route() {
 	case path == "/__agentbench/journal":
 		x.writeJournal(x.w)
 	default:
-		x.refuse(&refusal{http.StatusNotFound, "unknown_path", fmt.Sprintf("there is no %s: use %s", clip(path), endpoints)})
+		x.astray(&refusal{http.StatusNotFound, "unknown_path", fmt.Sprintf("there is no %s: use %s", clip(path), endpoints)})
 	}
 }
 
@@ -276,6 +278,12 @@ func (x *exchange) refuse(r *refusal) {
 	x.begin()
 	x.answerRefusal(r)
 	x.end(r.status, false)
+}
+
+// astray refuses a request whose path or method is not served.
+func (x *exchange) astray(r *refusal) {
+	x.entry.Astray = true
+	x.refuse(r)
 }
 
 // answerRefusal sends a refusal without an entry in the journal.

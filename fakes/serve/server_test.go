@@ -68,7 +68,7 @@ func TestRefusals(t *testing.T) {
 		status            int
 		code, want        string
 	}{
-		{"GET", "/", "", 404, "unknown_path", "there is no /: use " + endpoints},
+		{"GET", "/v1", "", 404, "unknown_path", "there is no /v1: use " + endpoints},
 		{"POST", "/chat/completions", "{}", 404, "unknown_path", "there is no POST /chat/completions: use " + endpoints},
 		{"DELETE", "/v1/models", "", 404, "unknown_path", "there is no DELETE /v1/models: use " + endpoints},
 		{"GET", "/v1/responses", "", 405, "method_not_allowed", "/v1/responses takes POST, not GET"},
@@ -100,6 +100,7 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/run/test/one/1/v1/messages", `{"model":"m","messages":[{"role":"tool"}]}`, 400, "bad_request",
 			`messages[0].role: must be user or assistant, not "tool"`},
 	}
+	const astray = 7 // those with a path or a method that is not served
 	for _, tt := range tests {
 		w := send(s, tt.method, "http://127.0.0.1:8080"+tt.url, tt.body)
 		var body struct {
@@ -115,8 +116,33 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s %s %s\ngot  %d %+v\nwant %d %s %s", tt.method, tt.url, tt.body, w.Code, body.Error, tt.status, tt.code, tt.want)
 		}
 	}
-	if j := s.Journal(); j.Total.Refused != len(tests) || j.Entries[0].Error == "" {
+	if j := s.Journal(); j.Total.Refused != len(tests)-astray || j.Total.Requests != j.Total.Refused || j.Total.Astray != astray || j.Entries[0].Error == "" {
 		t.Errorf("the journal has %+v", j.Total)
+	}
+}
+
+// A request that wants the server to keep the conversation is refused so that
+// Anthropic's client sends its messages itself.
+func TestThreads(t *testing.T) {
+	s := serveSteps(t, at(fakes.Step{Text: "ok"}))
+	for _, thread := range []string{`{"type":"create"}`, `{"type":"continue","previous_message_id":"msg_1"}`} {
+		w := post(s, "/v1/messages", `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi"}],"thread":`+thread+`}`)
+		body := decode[struct {
+			Type  string
+			Error struct {
+				Type, Message string
+				Details       struct {
+					Code        string `json:"error_code"`
+					Unsupported []string
+				}
+			}
+		}](t, w.Body.String())
+		if e := body.Error; w.Code != 400 || body.Type != "error" || e.Type != "invalid_request_error" || e.Details.Code != "thread_unsupported_request" || len(e.Details.Unsupported) != 1 || e.Details.Unsupported[0] != "thread" {
+			t.Errorf("%s: %d %s", thread, w.Code, w.Body)
+		}
+	}
+	if w := post(s, "/v1/messages", `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi"}],"thread":null}`); w.Code != 200 {
+		t.Errorf("without a thread: %d %s", w.Code, w.Body)
 	}
 }
 
@@ -149,6 +175,9 @@ func TestModelsAndHealth(t *testing.T) {
 		if w := send(s, "GET", "http://localhost"+path, ""); w.Code != 200 || w.Body.String() != want {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
+	}
+	if w := send(s, "HEAD", "http://localhost/", ""); w.Code != 200 {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if w := send(s, "GET", "http://localhost/health", ""); w.Code != 200 || w.Body.String() != `{"status":"ok"}` {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -194,9 +223,9 @@ func TestJournal(t *testing.T) {
 	if err := json.Unmarshal(send(s, "GET", "http://localhost/__agentbench/journal", "").Body.Bytes(), &j); err != nil {
 		t.Fatal(err)
 	}
-	wantTotal := Tally{Requests: 5, Refused: 1, Problems: 2, Faults: map[string]int{"status-429": 1, "shuffled-index": 1}, Furthest: 3}
+	wantTotal := Tally{Requests: 4, Problems: 2, Astray: 1, Faults: map[string]int{"status-429": 1, "shuffled-index": 1}, Furthest: 3}
 	one := wantTotal
-	one.Requests, one.Refused = 4, 0
+	one.Astray = 0
 	want := &Journal{Schema: "agentbench.journal/v1", Speed: 1, Total: wantTotal, Scenarios: map[string]*Tally{"test/one": &one}, Entries: []Entry{
 		{N: 1, Seed: 4, Request: 1, Try: 1, Step: "model[0]", Messages: 1, Status: 429, Fault: "status-429"},
 		{N: 2, Seed: 4, Request: 1, Try: 2, Step: "model[0]", Messages: 1, Status: 200, Finish: "stop"},
@@ -206,7 +235,7 @@ func TestJournal(t *testing.T) {
 			Path: "/run/test/one/9/v1/chat/completions",
 			Problems: []string{`message 2 (m1): the id "a" of call c2 was used before`, `message 4 (m2): no result for the call id "a" before it`,
 				`message 4 (m2): an assistant message has neither text nor calls`}},
-		{N: 5, Status: 404, Path: "/nowhere", Error: "there is no POST /nowhere: use " + endpoints},
+		{N: 5, Status: 404, Path: "/nowhere", Astray: true, Error: "there is no POST /nowhere: use " + endpoints},
 	}}
 	for i := range want.Entries {
 		e := &want.Entries[i]

@@ -108,7 +108,7 @@ func checkServed(t *testing.T, file string) {
 	if err := json.Unmarshal([]byte(lines[2]), &e); err != nil || e.Type != "request" || e.N != 2 || e.Try != 2 || e.Fault != "status-429" {
 		t.Errorf("the second request is %s", lines[2])
 	}
-	if want := `{"type":"served","requests":3,"refused":0,"problems":0,"faults":{"status-429":2},"furthest":1}`; lines[4] != want {
+	if want := `{"type":"served","requests":3,"refused":0,"problems":0,"faults":{"status-429":2},"furthest":1,"astray":0}`; lines[4] != want {
 		t.Errorf("got  %s\nwant %s", lines[4], want)
 	}
 	if left, _ := filepath.Glob(file + "*.partial"); len(left) > 0 {
