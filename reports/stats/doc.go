@@ -7,7 +7,7 @@
 // # Conventions
 //
 // Every interval and band is two-sided with 95 % confidence, pointwise for
-// curves. Every p value is two-sided.
+// curves. Every p value is two-sided, except that of [Worse].
 //
 // A result that is not defined is NaN, and each function says when. No function panics
 // or guesses. An observation is invalid if its time is negative or not finite, its
@@ -47,6 +47,8 @@
 //   - Wilson 1927, JASA 22:209. Newcombe 1998, Stat. Med. 17:857.
 //   - McNemar 1947, Psychometrika 12:153. Liddell 1983, J. Epidemiol. Community
 //     Health 37:82 (the exact test).
+//   - Cochran 1954, Biometrics 10:417. Mantel 1963, JASA 58:690. Mehta, Patel and Gray
+//     1985, JASA 80:969 (exact tests over strata).
 //   - Holm 1979, Scand. J. Statist. 6:65.
 //   - Hyndman and Fan 1996, Am. Statist. 50:361 (definitions of quantiles).
 //   - Efron and Tibshirani 1993, An Introduction to the Bootstrap (percentiles).
