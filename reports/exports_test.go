@@ -96,7 +96,7 @@ func TestMarkdown(t *testing.T) {
 	r := troubled(t)
 	r.Warnings = append(r.Warnings, evil)
 	text := export(t, func(b *bytes.Buffer) error { return WriteMarkdown(b, r) })
-	if !strings.HasPrefix(text, Marker+"\n\n## agentbench: fail, 4 scenarios under 2 variants in 4 trials\n") {
+	if !strings.HasPrefix(text, Marker+"\n## agentbench: fail, 4 scenarios under 2 variants in 4 trials\n") {
 		t.Errorf("the page begins %.200s", text)
 	}
 	outside := regexpEscaped.ReplaceAllString(regexpCode.ReplaceAllString(text, ""), "")

@@ -16,6 +16,7 @@ import (
 type Gate struct {
 	Verdict scenarios.Verdict `json:"verdict"` // pass, fail or inconclusive
 	Rules   []Rule            `json:"rules"`
+	Changes []Change          `json:"changes"` // since the baseline, in the order of their importance
 }
 
 // A Rule is one check of a gate and its outcome.
@@ -28,8 +29,7 @@ type Rule struct {
 	See      string            `json:"see"`      // the command that shows more; "" = none
 }
 
-// A Policy says how a gate treats scenarios that were added or removed since the
-// baseline.
+// A Policy says how a gate treats scenarios that changed since the baseline.
 type Policy string
 
 // The policies.
@@ -43,18 +43,20 @@ const (
 // a limit that it did not keep, a history that an API would refuse and a panic always
 // fail.
 type Limits struct {
-	PassRate      float64       // minimal share of trials that pass, averaged over scenarios
+	PassRate      float64       // minimal share of trials that pass, averaged over scenarios; below 0 = all without a baseline, any with one
 	FuzzSurvival  float64       // minimal share of fuzz runs that survive, and of recoverable ones that are done
 	P95Tool       time.Duration // maximal 95th percentile of tool latency in results of record and replay; 0 = no limit
 	MaxRegression float64       // how much worse than the baseline a rate can be without failing, as a share
 	MinTrials     int           // with fewer trials the gate is inconclusive
+	OnFailing     Policy        // for scenarios that fail and did not in the baseline
+	OnHarmed      Policy        // for healthy scenarios that are harmed and were not in the baseline
 	OnNew         Policy        // for scenarios that the baseline does not have
 	OnRemoved     Policy        // for scenarios that only the baseline has
 }
 
 // DefaultLimits returns the limits that a gate has by default.
 func DefaultLimits() Limits {
-	return Limits{PassRate: 1, FuzzSurvival: 0.95, MaxRegression: 0.02, MinTrials: 1, OnNew: Allow, OnRemoved: Warn}
+	return Limits{PassRate: -1, FuzzSurvival: 0.95, MaxRegression: 0.02, MinTrials: 1, OnFailing: Forbid, OnHarmed: Forbid, OnNew: Allow, OnRemoved: Warn}
 }
 
 // Judge returns the verdict over results. They must not be worse than those of
@@ -63,6 +65,13 @@ func DefaultLimits() Limits {
 func (l Limits) Judge(now, baseline *Fold, files []string) *Gate {
 	j := &judge{Limits: l, now: now, base: baseline, files: files}
 	now.init()
+	if baseline != nil {
+		baseline.init()
+		j.matches = j.pairs()
+		if j.against = j.usable(); j.against.Verdict == scenarios.Pass {
+			j.changes = j.changed()
+		}
+	}
 	rules := append(j.grave(), j.whole(), j.judged(), j.trials())
 	measured := append([]Rule{j.passRate(), j.goldens(), j.fuzz(), j.invariants(), j.latency()}, j.baseline()...)
 	if !slices.ContainsFunc(measured, func(r Rule) bool { return r.Verdict != scenarios.Unjudged }) {
@@ -70,7 +79,7 @@ func (l Limits) Judge(now, baseline *Fold, files []string) *Gate {
 			Wanted: "judged results, or a baseline", See: "agentbench run -o results.jsonl"})
 	}
 	rules = append(rules, measured...)
-	g := &Gate{Verdict: scenarios.Pass, Rules: rules}
+	g := &Gate{Verdict: scenarios.Pass, Rules: rules, Changes: append([]Change{}, j.changes...)}
 	for _, r := range rules {
 		g.Verdict = worse(g.Verdict, r.Verdict)
 	}
@@ -82,11 +91,21 @@ type judge struct {
 	Limits
 	now, base *Fold
 	files     []string
+	matches   []match  // of the results and the baseline
+	against   Rule     // says whether they can be compared
+	changes   []Change // if they can
 }
 
-// Write writes the rules and the verdict for a terminal.
+// Write writes what changed since the baseline, the rules and the verdict for a
+// terminal.
 func (g *Gate) Write(w io.Writer, colour Colour) error {
 	var b strings.Builder
+	for _, c := range g.told() {
+		fmt.Fprintf(&b, "%s: %s\n", c.what, c.words)
+		if c.command != "" {
+			fmt.Fprintf(&b, "  %s\n", colour.Dim(c.command))
+		}
+	}
 	width := 0
 	for i := range g.Rules {
 		width = max(width, utf8.RuneCountInString(g.Rules[i].Name))

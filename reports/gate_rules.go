@@ -78,6 +78,10 @@ func (j *judge) judged() Rule {
 			return t.Verdict == scenarios.Inconclusive || t.Ending == Ending(&scenarios.Result{})
 		})
 	}
+	if dark := j.told(NewlyInconclusive); len(dark) > 0 {
+		r.Measured += "; passed in the baseline: " + namesOf(dark)
+		r.See = cmp.Or(dark[0].Command, r.See)
+	}
 	return r
 }
 
@@ -87,9 +91,19 @@ func (j *judge) trials() Rule {
 		Wanted: "at least " + text.Number(j.MinTrials), See: j.more()}
 }
 
-// passRate checks that enough trials pass.
+// passRate checks that enough trials pass. Against a baseline any rate will do unless
+// one is asked for, so that old failures do not fail every later change: other rules look
+// for new ones.
 func (j *judge) passRate() Rule {
-	r := Rule{Name: "pass rate", Wanted: "at least " + share(Figure(j.PassRate))}
+	least := Figure(j.PassRate)
+	r := Rule{Name: "pass rate"}
+	switch {
+	case least < 0 && j.base != nil:
+		r.Wanted = "any rate, as there is a baseline"
+	case least < 0:
+		least = 1
+	}
+	r.Wanted = cmp.Or(r.Wanted, "at least "+share(least))
 	k, n := 0.0, 0.0
 	for _, u := range j.now.units {
 		if judged := u.passed + u.failed; judged > 0 {
@@ -102,7 +116,7 @@ func (j *judge) passRate() Rule {
 		return r
 	}
 	k = tidy(k)
-	r.Verdict = verdictIf(k/n >= j.PassRate-1e-12, scenarios.Fail)
+	r.Verdict = verdictIf(Figure(k/n) >= least-1e-12, scenarios.Fail)
 	r.Measured = fmt.Sprintf("%s of %s passed (%s)", Amount(k), text.Count(int(n), "scenario"), share(Figure(k/n)))
 	if k < n {
 		r.See = j.example(func(t *TrialFindings) bool { return t.Verdict == scenarios.Fail })
@@ -110,12 +124,23 @@ func (j *judge) passRate() Rule {
 	return r
 }
 
-// goldens checks that no trace differs from its golden.
+// goldens checks that no trace differs from its golden, but for those whose scenario had
+// one that did in the baseline.
 func (j *judge) goldens() Rule {
-	match, mismatch := j.now.goldens["match"], j.now.goldens["mismatch"]
-	r := Rule{Name: "goldens", Wanted: "none", Verdict: verdictIf(mismatch == 0, scenarios.Fail),
+	match, mismatch, old := j.now.goldens[scenarios.GoldenMatch], j.now.goldens[scenarios.GoldenMismatch], 0
+	for i := range j.matches {
+		for _, pair := range j.matches[i].units {
+			if pair.base.differ > 0 {
+				old += pair.now.differ
+			}
+		}
+	}
+	r := Rule{Name: "goldens", Wanted: "none", Verdict: verdictIf(mismatch == old, scenarios.Fail),
 		Measured: fmt.Sprintf("%s of %s with a golden differ from it", text.Number(mismatch), text.Count(match+mismatch, "trace")), See: j.more()}
-	if missing := j.now.goldens["missing"]; missing > 0 {
+	if old > 0 {
+		r.Measured += fmt.Sprintf(", %s of them of scenarios that did in the baseline", text.Number(old))
+	}
+	if missing := j.now.goldens[scenarios.GoldenMissing]; missing > 0 {
 		r.Measured += ", " + text.Count(missing, "golden") + " missing"
 	}
 	if match+mismatch == 0 {

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,9 +137,11 @@ func TestGateRules(t *testing.T) {
 	}
 }
 
-// A rate is worse than the baseline's only beyond the margin and by the test.
-// The sign test gives p = 2·½⁵ = .0625 for five scenarios that got worse, and
-// 2·½⁶ = .03125 for six.
+// A rate is worse than the baseline's only beyond the margin and by the test. With one
+// trial each, ½ⁿ is the chance that all of n scenarios that differ are worse. Healthy
+// scenarios have five rules (pass rate, stopped, stopped by call 16, interfered with,
+// harmed), runaways two (pass rate, caught): 5·½⁶ = .078, 5·½⁷ = .039, 2·½⁵ = .0625,
+// 2·½⁶ = .031. All scenarios draw; else one would do.
 func TestGateAgainstABaseline(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a second of CPU")
@@ -156,13 +159,15 @@ func TestGateAgainstABaseline(t *testing.T) {
 		measured string
 	}{
 		{"nothing changed", scenarios.Healthy, 50, 3, 3, 0.02, "healthy stopped", scenarios.Pass, false, "3 of 50, 3 in the baseline (0 better, 0 worse; p = 1)"},
-		{"six more stopped", scenarios.Healthy, 50, 6, 0, 0.02, "healthy stopped", scenarios.Fail, false, "6 of 50, 0 in the baseline (0 better, 6 worse; p = .03)"},
-		{"five may be chance", scenarios.Healthy, 50, 5, 0, 0.02, "healthy stopped", scenarios.Pass, true, "5 of 50, 0 in the baseline (0 better, 5 worse; p = .06)"},
+		{"seven more stopped", scenarios.Healthy, 50, 7, 0, 0.02, "healthy stopped", scenarios.Fail, false, "7 of 50, 0 in the baseline (0 better, 7 worse; p = .04)"},
+		{"seven more harmed", scenarios.Healthy, 50, 7, 0, 0.02, "healthy harmed", scenarios.Fail, false, "7 of 50, 0 in the baseline (0 better, 7 worse; p = .04)"},
+		{"six may be chance", scenarios.Healthy, 50, 6, 0, 0.02, "healthy stopped", scenarios.Pass, true, "6 of 50, 0 in the baseline (0 better, 6 worse; p = .08)"},
 		{"one is within the margin", scenarios.Healthy, 50, 1, 0, 0.02, "healthy stopped", scenarios.Pass, false, "(0 better, 1 worse; p = 1)"},
-		{"six are, if it is wide", scenarios.Healthy, 50, 6, 0, 0.12, "healthy stopped", scenarios.Pass, false, "p = .03"},
-		{"six fewer stopped is better", scenarios.Healthy, 50, 0, 6, 0.02, "healthy stopped", scenarios.Pass, false, "(6 better, 0 worse; p = .03)"},
+		{"seven are, if it is wide", scenarios.Healthy, 50, 7, 0, 0.14, "healthy stopped", scenarios.Pass, false, "p = .04"},
+		{"seven fewer stopped is better", scenarios.Healthy, 50, 0, 7, 0.02, "healthy stopped", scenarios.Pass, false, "(7 better, 0 worse; p = 1)"},
 		{"six fewer caught", scenarios.Runaway, 50, 6, 0, 0.02, "runaways caught", scenarios.Fail, false, "44 of 50, 50 in the baseline (0 better, 6 worse; p = .03)"},
-		{"six more caught", scenarios.Runaway, 50, 0, 6, 0.02, "runaways caught", scenarios.Pass, false, "(6 better, 0 worse; p = .03)"},
+		{"five may be chance", scenarios.Runaway, 50, 5, 0, 0.02, "runaways caught", scenarios.Pass, true, "(0 better, 5 worse; p = .06)"},
+		{"six more caught", scenarios.Runaway, 50, 0, 6, 0.02, "runaways caught", scenarios.Pass, false, "(6 better, 0 worse; p = 1)"},
 		{"six fewer passed", scenarios.Runaway, 50, 6, 0, 0.02, "pass rate kept", scenarios.Fail, false, "44 of 50, 50 in the baseline"},
 	} {
 		limits := DefaultLimits()
@@ -177,35 +182,50 @@ func TestGateAgainstABaseline(t *testing.T) {
 	}
 }
 
-// The curve at 16 calls must not be below the baseline's band. A baseline
-// without a stop has the exact limit of 50 runs at risk, .05^(1/50) = .9418: 2
-// stopped of 50 are above it (.96), 3 below (.94).
-func TestGateOnSurvival(t *testing.T) {
-	early := func(stopped int) *Fold {
-		f := &Fold{}
-		for i := range 50 {
-			state, calls := loop.Done, 20
-			if i < stopped {
-				state, calls = loop.LoopDetected, 10
+// seeded folds 60 healthy scenarios of ten trials with 20 calls each, of which the named
+// ones lose one trial at call 5, or at calls.
+func seeded(t *testing.T, calls int, losing ...int) *Fold {
+	t.Helper()
+	f := &Fold{}
+	for i := range 60 {
+		for seed := range uint64(10) {
+			r := endedIn(fmt.Sprintf("s/%02d", i), "v", scenarios.Healthy, seed+1, loop.Done, 20)
+			if seed == 0 && slices.Contains(losing, i) {
+				r.EndState, r.Calls, r.Asked = loop.LoopDetected, calls, calls
 			}
-			folded(t, f, judged(fmt.Sprintf("s/%03d", i), "v", scenarios.Healthy, state, calls))
-		}
-		return f
-	}
-	for stopped, want := range map[int]scenarios.Verdict{0: scenarios.Pass, 2: scenarios.Pass, 3: scenarios.Fail} {
-		r := ruleOf(t, DefaultLimits().Judge(early(stopped), early(0), nil), "survival at 16")
-		if r.Verdict != want || r.Wanted != "at least 94 %, the baseline's lower limit" {
-			t.Errorf("%d stopped: %s (%s, wanted %s), want %s", stopped, r.Verdict, r.Measured, r.Wanted, want)
+			folded(t, f, r)
 		}
 	}
-	// Where no healthy run wants 16 calls there is nothing to compare.
-	short := func() *Fold {
-		f := &Fold{}
-		folded(t, f, judged("s/a", "v", scenarios.Healthy, loop.Done, 3))
-		return f
+	return f
+}
+
+// One trial of each of four scenarios is stopped at call 5, in the baseline one trial of
+// another scenario or none: (.4 − .1)/60 = .5 % and .4/60 = .7 % more, within the margin,
+// and 6/32 and 1/16 by chance. A worse baseline never makes it stricter. The rule looks at
+// stops up to call 16: twelve are .1·12/60 = 2 %, thirteen 2.2 % with p = 4·½¹³; the same
+// stops at call 17 fail the rule on all stops alone.
+func TestGateOnEarlyStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a second of CPU")
 	}
-	if r := ruleOf(t, DefaultLimits().Judge(short(), short(), nil), "survival at 16"); r.Verdict != scenarios.Unjudged {
-		t.Errorf("%+v, want nothing measured", r)
+	thirteen := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+	for _, c := range []struct {
+		why         string
+		now, base   *Fold
+		early, ever scenarios.Verdict
+	}{
+		{"against one", seeded(t, 5, 1, 2, 3, 4), seeded(t, 5, 0), scenarios.Pass, scenarios.Pass},
+		{"against none", seeded(t, 5, 1, 2, 3, 4), seeded(t, 5), scenarios.Pass, scenarios.Pass},
+		{"twelve", seeded(t, 16, thirteen[:12]...), seeded(t, 5), scenarios.Pass, scenarios.Pass},
+		{"thirteen", seeded(t, 16, thirteen...), seeded(t, 5), scenarios.Fail, scenarios.Fail},
+		{"later", seeded(t, 17, thirteen...), seeded(t, 5), scenarios.Pass, scenarios.Fail},
+		{"earlier than before", seeded(t, 16, thirteen...), seeded(t, 17, thirteen...), scenarios.Fail, scenarios.Pass},
+	} {
+		g := DefaultLimits().Judge(c.now, c.base, nil)
+		early, ever := ruleOf(t, g, "healthy stopped by call 16"), ruleOf(t, g, "healthy stopped")
+		if early.Verdict != c.early || ever.Verdict != c.ever || early.Warning || ever.Warning {
+			t.Errorf("%s: early %+v\never %+v\nwant %s, %s", c.why, early, ever, c.early, c.ever)
+		}
 	}
 }
 
@@ -235,7 +255,8 @@ func TestGateOnNewAndRemoved(t *testing.T) {
 }
 
 // Where scenarios were tried under several variants each variant is compared,
-// and p is corrected for their number: 2·.03125 for six under one of two.
+// and p is corrected for their number: five rules of two variants, 10·½⁷ = .078 and
+// 10·½⁸ = .039 under one of them.
 func TestGateOnSeveralVariants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a second of CPU")
@@ -252,13 +273,13 @@ func TestGateOnSeveralVariants(t *testing.T) {
 		}
 		return f
 	}
-	for bad, want := range map[int]string{6: "p = .06", 7: "p = .03"} {
+	for bad, want := range map[int]string{7: "p = .08", 8: "p = .04"} {
 		g := DefaultLimits().Judge(both(bad), both(0), nil)
 		if r := ruleOf(t, g, "healthy stopped, a"); r.Verdict != scenarios.Pass {
 			t.Errorf("a: %+v", r)
 		}
 		r := ruleOf(t, g, "healthy stopped, b")
-		if !strings.Contains(r.Measured, want) || r.Verdict == scenarios.Fail != (bad == 7) {
+		if !strings.Contains(r.Measured, want) || r.Verdict == scenarios.Fail != (bad == 8) {
 			t.Errorf("b, %d worse: %s (%s), want %s", bad, r.Verdict, r.Measured, want)
 		}
 	}

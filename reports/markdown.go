@@ -28,8 +28,8 @@ const (
 // request or a step summary.
 func WriteMarkdown(w io.Writer, r *Report) error {
 	m := &markdown{}
-	m.line(Marker)
-	m.line("## agentbench: " + r.headline())
+	m.b.WriteString(Marker + "\n## agentbench: " + r.headline() + "\n")
+	m.changes(r.Gate)
 	for _, warning := range r.Warnings {
 		m.line("> [!WARNING]\n> " + markdownStart(warning))
 	}
@@ -48,11 +48,14 @@ func WriteMarkdown(w io.Writer, r *Report) error {
 	return err
 }
 
-// headline returns the verdict, if there is one, and [Report.Line]. It says first that
+// headline returns the verdict, if there is one, what changed, and [Report.Line]. It says first that
 // results are incomplete.
 func (r *Report) headline() string {
 	words := r.Line()
-	if r.Gate != nil || r.Verdict != scenarios.Unjudged {
+	switch {
+	case r.Gate != nil:
+		words = string(r.Verdict) + r.Gate.counted() + ", " + words
+	case r.Verdict != scenarios.Unjudged:
 		words = string(r.Verdict) + ", " + words
 	}
 	if len(r.Incomplete) > 0 {
@@ -104,6 +107,20 @@ func (m *markdown) row(cells []string) {
 	m.b.WriteByte('|')
 	for _, c := range cells {
 		m.b.WriteString(" " + MarkdownText(c) + " |")
+	}
+	m.b.WriteByte('\n')
+}
+
+// changes writes what changed since the baseline, right below the headline.
+func (m *markdown) changes(g *Gate) {
+	if g != nil {
+		for _, c := range g.told() {
+			line := "- **" + c.what + "** " + MarkdownText(c.words)
+			if c.command != "" {
+				line += ": " + MarkdownCode(c.command)
+			}
+			m.b.WriteString(line + "\n")
+		}
 	}
 	m.b.WriteByte('\n')
 }

@@ -103,7 +103,7 @@ func TestReportsAreValid(t *testing.T) {
 		return schema.Validate(value)
 	}
 	full := troubled(t)
-	full.Gate = &Gate{Verdict: scenarios.Fail, Rules: []Rule{{Name: "x", Verdict: scenarios.Unjudged}}}
+	full.Gate = &Gate{Verdict: scenarios.Fail, Rules: []Rule{{Name: "x", Verdict: scenarios.Unjudged}}, Changes: []Change{{What: Fixed, Scenario: "s/a"}}}
 	full.Fuzz = []Fuzz{{Kind: "storm", Runs: 1}}
 	for name, r := range map[string]*Report{"full": full, "empty": folded(t, &Fold{})} {
 		if err := valid(export(t, func(b *bytes.Buffer) error { return WriteJSON(b, r) })); err != nil {

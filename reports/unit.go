@@ -28,6 +28,9 @@ type unit struct {
 	notRun  int // recorded calls of them that did not run
 	passed  int // trials by their verdict
 	failed  int
+	verdict scenarios.Verdict            // the worst of its trials
+	random  bool                         // another seed may lead to another result
+	differ  int                          // trials whose trace differs from its golden
 	ends    map[end]int                  // trials by how and when they ended
 	harms   map[end]int                  // the same for the curve of harm
 	stops   map[ending]int               // trials by their stop
@@ -64,6 +67,10 @@ func (u *unit) add(r *scenarios.Result, repeat func(*scenarios.Result) string) e
 		return fmt.Errorf("%s under %s with seed %d appears twice", quote(r.Scenario), quote(r.Variant), r.Seed)
 	}
 	u.seeds = slices.Insert(u.seeds, at, r.Seed)
+	u.verdict, u.random = worse(u.verdict, r.Verdict), u.random || r.Random
+	if r.Golden == scenarios.GoldenMismatch {
+		u.differ++
+	}
 	switch r.Verdict {
 	case scenarios.Pass:
 		u.passed++
@@ -74,13 +81,13 @@ func (u *unit) add(r *scenarios.Result, repeat func(*scenarios.Result) string) e
 		u.unclear++
 		return nil
 	}
-	u.count(r)
+	u.tally(r)
 	u.show(r, repeat)
 	return nil
 }
 
-// count adds a trial whose end is known.
-func (u *unit) count(r *scenarios.Result) {
+// tally adds a trial whose end is known.
+func (u *unit) tally(r *scenarios.Result) {
 	u.ends[end{asked(r), cause(r)}]++
 	u.harms[harm(r)]++
 	u.stops[ending{r.EndState, r.Stop}]++
@@ -151,21 +158,26 @@ func (u *unit) outOf(m Metric) int {
 // share returns the share of the trials that a metric counts. It is unknown if no trial
 // counts.
 func (u *unit) share(m Metric) (share float64, known bool) {
-	k, n := u.stopped, u.outOf(m)
-	switch m {
-	case Caught:
-		k = u.caught
-	case WentOn:
-		k = u.wentOn
-	case Interfered:
-		k = u.touched
-	case Harmed:
-		k = u.harmed
-	}
+	n := u.outOf(m)
 	if n == 0 {
 		return 0, false
 	}
-	return float64(k) / float64(n), true
+	return float64(u.count(m)) / float64(n), true
+}
+
+// count returns the number of trials that a metric counts.
+func (u *unit) count(m Metric) int {
+	switch m {
+	case Caught:
+		return u.caught
+	case WentOn:
+		return u.wentOn
+	case Interfered:
+		return u.touched
+	case Harmed:
+		return u.harmed
+	}
+	return u.stopped
 }
 
 // observations returns the trials by their ends as observations of a curve, each with its

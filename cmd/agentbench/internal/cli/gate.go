@@ -33,12 +33,18 @@ func newGate() *cobra.Command {
 the shards of a run, and results of replay and fuzz. Without a results file, gate
 runs the trials that agentbench run would run with the same arguments.
 
---baseline compares with the results file of an earlier state. A rate fails if it
-is worse by more than --max-regression and by the sign test on scenarios (p < .05);
-the curve of healthy runs fails if it is below the baseline's band at 16 calls.
---bless writes the current results as the new baseline. If the loop breaks a limit,
-leaves a history that an API would refuse, or panics, the gate fails without any
-margin. A trial that could not be judged makes the verdict inconclusive.
+--baseline compares with the results file of an earlier state. A scenario that draws
+no random number must not fail if it did not fail there, and a new one must not fail
+(--on-failing). A rate fails if it is worse by more than --max-regression and by an
+exact paired test over scenarios, with p < .05 corrected for all rules. Failures that
+the baseline has are tolerated, unless --pass-rate asks for a rate. --bless writes
+the current results as the new baseline. A healthy scenario that is harmed newly
+fails too (--on-harmed): a net stops it, or refuses calls that its own variant lets
+through.
+
+If the loop breaks a limit, leaves a history that an API would refuse, or panics, the
+gate fails without any margin. A trial that could not be judged makes the verdict
+inconclusive.
 
 Exit codes: 0 passed, 1 failed, 3 inconclusive, 2 bad usage or bad input.`,
 		Example: `  agentbench gate
@@ -50,11 +56,13 @@ Exit codes: 0 passed, 1 failed, 3 inconclusive, 2 bad usage or bad input.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.baseline, "baseline", "", "compare with the results in `FILE`.jsonl")
 	fs.BoolVar(&f.bless, "bless", false, "write the results to the file of --baseline instead of comparing with it")
-	fs.Var((*percentage)(&f.limits.PassRate), "pass-rate", "the `SHARE` of trials that must pass, averaged over scenarios")
-	fs.Var((*percentage)(&f.limits.MaxRegression), "max-regression", "a rate may be worse than the baseline by this `SHARE`, whatever the sign test says")
+	fs.Var((*percentage)(&f.limits.PassRate), "pass-rate", "the `SHARE` of trials that must pass, averaged over scenarios (default: 100% without a baseline, any with one)")
+	fs.Var((*percentage)(&f.limits.MaxRegression), "max-regression", "a rate may be worse than the baseline by this `SHARE`, whatever the test says")
 	fs.Var((*percentage)(&f.limits.FuzzSurvival), "fuzz-survival", "the `SHARE` of fuzz runs that must survive")
 	fs.Var((*limit)(&f.limits.P95Tool), "p95-tool", "the longest 95th percentile of tool latency, in results of record and replay (default: any)")
 	fs.Var(&f.minimum, "min-trials", "with fewer than `N` trials the verdict is inconclusive")
+	addChoice(cmd, &f.limits.OnFailing, "on-failing", "for scenarios that fail and did not in the baseline, new ones too: allow, warn or fail", reports.Allow, reports.Warn, reports.Forbid)
+	addChoice(cmd, &f.limits.OnHarmed, "on-harmed", "for healthy scenarios that are harmed and were not in the baseline: allow, warn or fail", reports.Allow, reports.Warn, reports.Forbid)
 	addChoice(cmd, &f.limits.OnNew, "on-new", "for scenarios that are not in the baseline: allow, warn or fail", reports.Allow, reports.Warn, reports.Forbid)
 	addChoice(cmd, &f.limits.OnRemoved, "on-removed", "for scenarios that are only in the baseline: allow, warn or fail", reports.Allow, reports.Warn, reports.Forbid)
 	addReference(cmd, &f.reference)
@@ -64,10 +72,13 @@ Exit codes: 0 passed, 1 failed, 3 inconclusive, 2 bad usage or bad input.`,
 	return cmd
 }
 
-// A percentage is a flag whose value is a share: 0.95 or 95%.
+// A percentage is a flag whose value is a share: 0.95 or 95%. Below 0 it is not set.
 type percentage float64
 
 func (p *percentage) String() string {
+	if *p < 0 {
+		return ""
+	}
 	return strconv.FormatFloat(float64(*p)*100, 'g', 6, 64) + "%"
 }
 func (p *percentage) Type() string { return "SHARE" }
