@@ -16,9 +16,10 @@ test: ## all tests of all modules of the workspace
 quick: ## the tests to run while you work: no long ones, no client library
 	$(GO) test -short -tags nolive $$($(GO) list -tags nolive work | grep -v /cassettes/openai)
 
-figures: ## the figures of docs and presets, measured anew (UPDATE=1 writes them), and how many files a new thing takes
+figures: ## the figures of docs and presets, and how often the gate is wrong, measured anew (UPDATE=1 writes them), and how many files a new thing takes
 	$(GO) test -tags figures -timeout 20m -run 'Matrix|Recommended|Repeats' ./scenarios
 	$(GO) test -tags figures -timeout 20m -run IntervalsKeepTheirWord -v ./reports/stats
+	$(GO) test -tags figures -timeout 20m -run 'GateFalseAlarms|GatePower' ./reports
 	$(GO) test -tags 'figures nolive' -timeout 20m -run Stranger ./cmd/agentbench
 
 race: ## all tests under the race detector, but for those of race-live
