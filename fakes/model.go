@@ -52,12 +52,34 @@ func (m *Model) Say(step int, r Request) (Said, error) {
 	return m.say(&m.steps[step], &r, &b, true)
 }
 
-// CallNumber returns the number of the call with a fresh id, or 0 if the id is not
-// a fresh one.
-func (m *Model) CallNumber(id string) int {
+// PlaceID returns a fresh id that says where its call stands: call_3_2 is the second
+// call of the reply to the third request. before is the number of calls in earlier
+// replies. An id that the script gives is returned as it is.
+func (m *Model) PlaceID(id string, request, before int) string {
 	digits, ok := strings.CutPrefix(id, m.fresh)
+	n := natural(digits)
+	if !ok || n <= before {
+		return id
+	}
+	return m.fresh + strconv.Itoa(request) + "_" + strconv.Itoa(n-before)
+}
+
+// IDPlace returns the numbers in an id of [Model.PlaceID], or 0, 0 if it is another
+// one.
+func (m *Model) IDPlace(id string) (request, call int) {
+	digits, ok := strings.CutPrefix(id, m.fresh)
+	a, b, _ := strings.Cut(digits, "_")
+	if request, call = natural(a), natural(b); !ok || request == 0 || call == 0 {
+		return 0, 0
+	}
+	return request, call
+}
+
+// natural returns the number that the digits write, or 0 if they write none that is
+// greater than 0 and less than a million.
+func natural(digits string) int {
 	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 1 || strconv.Itoa(n) != digits {
+	if err != nil || n < 1 || n > 999_999 || strconv.Itoa(n) != digits {
 		return 0
 	}
 	return n

@@ -136,9 +136,14 @@ func TestSaid(t *testing.T) {
 	if _, err := m.Say(1, Request{Ref: loop.Ref{Kind: loop.RefModel, N: 2, Try: 1}}); !errors.As(err, &dry) {
 		t.Errorf("a result that is not there: %v", err)
 	}
-	for id, want := range map[string]int{"call_8": 8, "call_0": 0, "call_08": 0, "call_x": 0, "call_-1": 0, "8": 0, "call_": 0} {
-		if got := m.CallNumber(id); got != want {
-			t.Errorf("the number of %q is %d, want %d", id, got, want)
+	for id, want := range map[string]string{"call_8": "call_3_1", "call_9": "call_3_2", "call_7": "call_7", "call_x": "call_x", "toolu_9": "toolu_9"} {
+		if got := m.PlaceID(id, 3, 7); got != want {
+			t.Errorf("the third reply's id for %q is %q, want %q", id, got, want)
+		}
+	}
+	for id, want := range map[string][2]int{"call_8_3": {8, 3}, "call_8": {}, "call_0_1": {}, "call_08_1": {}, "call_8_x": {}, "call_-1_2": {}, "8_3": {}, "call_8_3_1": {}, "call_9999999_1": {}} {
+		if n, k := m.IDPlace(id); [2]int{n, k} != want {
+			t.Errorf("the place of %q is %d, %d, want %v", id, n, k, want)
 		}
 	}
 	var c Course

@@ -32,7 +32,7 @@ var official = []fakes.Step{
 // wanted is what the client must have heard.
 var wanted = []loop.Reply{
 	{Calls: threeAsked, TokensIn: 10, TokensOut: 5},
-	{Text: "One more.", Calls: []loop.AskedCall{{ID: "call_4", Name: "look", Args: `{"at":"c"}`}}},
+	{Text: "One more.", Calls: []loop.AskedCall{{ID: "call_2_1", Name: "look", Args: `{"at":"c"}`}}},
 	{Text: "It is sunny in Oslo.", TokensIn: 30, TokensOut: 6},
 }
 

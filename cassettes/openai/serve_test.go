@@ -17,7 +17,7 @@ import (
 
 var (
 	threeCalls = []fakes.StepCall{{Name: "look", Args: `{"at":"a"}`}, {Name: "look", Args: `{"at":"b"}`}, {Name: "ask", Args: `{}`}}
-	threeAsked = []loop.AskedCall{{ID: "call_1", Name: "look", Args: `{"at":"a"}`}, {ID: "call_2", Name: "look", Args: `{"at":"b"}`}, {ID: "call_3", Name: "ask", Args: `{}`}}
+	threeAsked = []loop.AskedCall{{ID: "call_1_1", Name: "look", Args: `{"at":"a"}`}, {ID: "call_1_2", Name: "look", Args: `{"at":"b"}`}, {ID: "call_1_3", Name: "ask", Args: `{}`}}
 )
 
 // The loop gets what the script says, in each of the four ways.
@@ -39,9 +39,9 @@ func TestServedReplies(t *testing.T) {
 		{"a connection that stays open", fakes.Step{Text: text, Wire: fakes.WireStallAfterDone}, loop.Reply{Text: text, Finish: "stop"}},
 		{"no id", fakes.Step{Calls: []fakes.StepCall{{ID: &none, Name: "look", Args: "{}"}}},
 			loop.Reply{Calls: []loop.AskedCall{{Name: "look", Args: "{}"}}, Finish: "tool_calls"}},
-		{"no arguments", fakes.Step{Calls: []fakes.StepCall{{Name: "look"}}}, loop.Reply{Calls: []loop.AskedCall{{ID: "call_1", Name: "look"}}, Finish: "tool_calls"}},
+		{"no arguments", fakes.Step{Calls: []fakes.StepCall{{Name: "look"}}}, loop.Reply{Calls: []loop.AskedCall{{ID: "call_1_1", Name: "look"}}, Finish: "tool_calls"}},
 		{"broken arguments", fakes.Step{Calls: []fakes.StepCall{{Name: "look", Args: `{"at":`}}},
-			loop.Reply{Calls: []loop.AskedCall{{ID: "call_1", Name: "look", Args: `{"at":`}}, Finish: "tool_calls"}},
+			loop.Reply{Calls: []loop.AskedCall{{ID: "call_1_1", Name: "look", Args: `{"at":`}}, Finish: "tool_calls"}},
 		{"cut off", fakes.Step{Text: "It is", Finish: loop.FinishLength}, loop.Reply{Text: "It is", Finish: loop.FinishLength}},
 		{"filtered", fakes.Step{Text: "It is", Finish: "content_filter"}, loop.Reply{Text: "It is", Finish: "content_filter"}},
 		{"nothing", fakes.Step{}, loop.Reply{Finish: "stop"}},
@@ -252,7 +252,7 @@ func TestPlayedRateLimit(t *testing.T) {
 	// 10 × 2,500 + 2 × 10,000 = 45,000; 20 × 2,500 + 1 × 10,000 = 60,000.
 	const want = `   0.000s started text="Look at a and b."
           > ask m1#1 for=reply to=1
-   2.000s reply m1 call=call_1:look(` + "`" + `{"at":"a"}` + "`" + `) call=call_2:look(` + "`" + `{"at":"b"}` + "`" + `) finish=tool_calls in=10 out=2 cost=45000
+   2.000s reply m1 call=call_1_1:look(` + "`" + `{"at":"a"}` + "`" + `) call=call_1_2:look(` + "`" + `{"at":"b"}` + "`" + `) finish=tool_calls in=10 out=2 cost=45000
           > call c1#1 name=look args=` + "`" + `{"at":"a"}` + "`" + `
           > call c2#1 name=look args=` + "`" + `{"at":"b"}` + "`" + `
 RESULTS

@@ -64,7 +64,7 @@ var hi = loop.Message{Role: loop.User, Text: "Hi"}
 
 func TestReplies(t *testing.T) {
 	none := ""
-	three := []loop.AskedCall{{ID: "call_1", Name: "read", Args: `{"path":"a"}`}, {ID: "call_2", Name: "read", Args: `{"path":"ü€😀"}`}, {ID: "call_3", Name: "list", Args: `{}`}}
+	three := []loop.AskedCall{{ID: "call_1_1", Name: "read", Args: `{"path":"a"}`}, {ID: "call_1_2", Name: "read", Args: `{"path":"ü€😀"}`}, {ID: "call_1_3", Name: "list", Args: `{}`}}
 	tests := []struct {
 		name string
 		step fakes.Step
@@ -82,7 +82,7 @@ func TestReplies(t *testing.T) {
 		{"in more pieces than letters", fakes.Step{Text: "abc", Chunks: 7}, answer{Text: "abc", Finish: loop.FinishStop}},
 		{"calls in many pieces", fakes.Step{Calls: []fakes.StepCall{call("read", `{"path":"a"}`), call("read", `{"path":"ü€😀"}`)}, Chunks: 30},
 			answer{Calls: three[:2], Finish: loop.FinishToolCalls}},
-		{"no JSON", fakes.Step{Calls: []fakes.StepCall{call("read", `{"path":`)}}, answer{Calls: []loop.AskedCall{{ID: "call_1", Name: "read", Args: `{"path":`}}, Finish: loop.FinishToolCalls}},
+		{"no JSON", fakes.Step{Calls: []fakes.StepCall{call("read", `{"path":`)}}, answer{Calls: []loop.AskedCall{{ID: "call_1_1", Name: "read", Args: `{"path":`}}, Finish: loop.FinishToolCalls}},
 		{"no id", fakes.Step{Calls: []fakes.StepCall{{Name: "read", ID: &none, Args: `{"a":1}`}}}, answer{Calls: []loop.AskedCall{{Name: "read", Args: `{"a":1}`}}, Finish: loop.FinishToolCalls}},
 		{"mixed calls", fakes.Step{Wire: fakes.WireShuffledIndex, Calls: []fakes.StepCall{call("read", `{"path":"a"}`), call("read", `{"path":"ü€😀"}`), call("list", `{}`)}},
 			answer{Calls: three, Finish: loop.FinishToolCalls}},
@@ -117,7 +117,7 @@ func TestWireText(t *testing.T) {
 	response := func(status, output, usage string) string {
 		return `,"response":{"id":"resp_1","object":"response","created_at":0,"status":"` + status + `","error":null,"incomplete_details":null,"instructions":null,"max_output_tokens":null,"model":"any","output":[` + output + `],` + rest + `"usage":` + usage + `,"user":null,"metadata":{}}`
 	}
-	const item = `{"id":"fc_1_0_call_1","type":"function_call","status":"completed","call_id":"call_1","name":"f","arguments":"{\"a\":1}"}`
+	const item = `{"id":"fc_1_0_call_1_1","type":"function_call","status":"completed","call_id":"call_1_1","name":"f","arguments":"{\"a\":1}"}`
 	tests := []struct {
 		name, path, body string
 		step             fakes.Step
@@ -133,18 +133,18 @@ func TestWireText(t *testing.T) {
 		// 7 characters in 3 pieces: 2, 2 and 3.
 		{"a chat's calls", "/v1/chat/completions", `{"model":"any","messages":[],"stream":true}`, fakes.Step{Calls: calls},
 			chunk(`"role":"assistant","content":null,"refusal":null`, "null", "") +
-				chunk(`"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"f","arguments":""}}]`, "null", "") +
+				chunk(`"tool_calls":[{"index":0,"id":"call_1_1","type":"function","function":{"name":"f","arguments":""}}]`, "null", "") +
 				chunk(`"tool_calls":[{"index":0,"function":{"arguments":"{\""}}]`, "null", "") +
 				chunk(`"tool_calls":[{"index":0,"function":{"arguments":"a\""}}]`, "null", "") +
 				chunk(`"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]`, "null", "") +
-				chunk(`"tool_calls":[{"index":1,"id":"call_2","type":"function","function":{"name":"g","arguments":""}}]`, "null", "") +
+				chunk(`"tool_calls":[{"index":1,"id":"call_1_2","type":"function","function":{"name":"g","arguments":""}}]`, "null", "") +
 				chunk(`"tool_calls":[{"index":1,"function":{"arguments":"{\""}}]`, "null", "") +
 				chunk(`"tool_calls":[{"index":1,"function":{"arguments":"b\""}}]`, "null", "") +
 				chunk(`"tool_calls":[{"index":1,"function":{"arguments":":2}"}}]`, "null", "") +
 				chunk(``, `"tool_calls"`, "") + "data: [DONE]\n\n"},
 		{"a chat", "/v1/chat/completions", `{"model":"any","messages":[]}`, fakes.Step{Calls: calls[:1], TokensIn: 9, TokensOut: 3},
 			`{"id":"chatcmpl-1","object":"chat.completion","created":0,"model":"any","choices":[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,` +
-				`"tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"logprobs":null,"finish_reason":"tool_calls"}],` +
+				`"tool_calls":[{"id":"call_1_1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"logprobs":null,"finish_reason":"tool_calls"}],` +
 				`"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}`},
 		{"a message's stream", "/v1/messages", `{"model":"any","max_tokens":9,"messages":[],"stream":true}`, fakes.Step{Text: "ab", Calls: calls[:1], TokensIn: 9, TokensOut: 3},
 			named("message_start", `,"message":{"id":"msg_1","type":"message","role":"assistant","model":"any","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":9,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}}`) +
@@ -152,7 +152,7 @@ func TestWireText(t *testing.T) {
 				named("content_block_delta", `,"index":0,"delta":{"type":"text_delta","text":"a"}`) +
 				named("content_block_delta", `,"index":0,"delta":{"type":"text_delta","text":"b"}`) +
 				named("content_block_stop", `,"index":0`) +
-				named("content_block_start", `,"index":1,"content_block":{"type":"tool_use","id":"call_1","name":"f","input":{}}`) +
+				named("content_block_start", `,"index":1,"content_block":{"type":"tool_use","id":"call_1_1","name":"f","input":{}}`) +
 				named("content_block_delta", `,"index":1,"delta":{"type":"input_json_delta","partial_json":"{\""}`) +
 				named("content_block_delta", `,"index":1,"delta":{"type":"input_json_delta","partial_json":"a\""}`) +
 				named("content_block_delta", `,"index":1,"delta":{"type":"input_json_delta","partial_json":":1}"}`) +
@@ -160,16 +160,16 @@ func TestWireText(t *testing.T) {
 				named("message_delta", `,"delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":3}`) +
 				named("message_stop", ``)},
 		{"a message", "/v1/messages", `{"model":"any","max_tokens":9,"messages":[]}`, fakes.Step{Text: "ab", Calls: calls[:1], TokensIn: 9, TokensOut: 3},
-			`{"id":"msg_1","type":"message","role":"assistant","model":"any","content":[{"type":"text","text":"ab"},{"type":"tool_use","id":"call_1","name":"f","input":{"a":1}}],` +
+			`{"id":"msg_1","type":"message","role":"assistant","model":"any","content":[{"type":"text","text":"ab"},{"type":"tool_use","id":"call_1_1","name":"f","input":{"a":1}}],` +
 				`"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":9,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":3}}`},
 		{"a response's stream", "/v1/responses", `{"model":"any","input":"Hi","stream":true}`, fakes.Step{Calls: calls[:1], TokensIn: 9, TokensOut: 3},
 			named("response.created", `,"sequence_number":0`+response("in_progress", "", "null")) +
 				named("response.in_progress", `,"sequence_number":1`+response("in_progress", "", "null")) +
-				named("response.output_item.added", `,"sequence_number":2,"output_index":0,"item":{"id":"fc_1_0_call_1","type":"function_call","status":"in_progress","call_id":"call_1","name":"f","arguments":""}`) +
-				named("response.function_call_arguments.delta", `,"sequence_number":3,"item_id":"fc_1_0_call_1","output_index":0,"delta":"{\""`) +
-				named("response.function_call_arguments.delta", `,"sequence_number":4,"item_id":"fc_1_0_call_1","output_index":0,"delta":"a\""`) +
-				named("response.function_call_arguments.delta", `,"sequence_number":5,"item_id":"fc_1_0_call_1","output_index":0,"delta":":1}"`) +
-				named("response.function_call_arguments.done", `,"sequence_number":6,"item_id":"fc_1_0_call_1","output_index":0,"name":"f","arguments":"{\"a\":1}"`) +
+				named("response.output_item.added", `,"sequence_number":2,"output_index":0,"item":{"id":"fc_1_0_call_1_1","type":"function_call","status":"in_progress","call_id":"call_1_1","name":"f","arguments":""}`) +
+				named("response.function_call_arguments.delta", `,"sequence_number":3,"item_id":"fc_1_0_call_1_1","output_index":0,"delta":"{\""`) +
+				named("response.function_call_arguments.delta", `,"sequence_number":4,"item_id":"fc_1_0_call_1_1","output_index":0,"delta":"a\""`) +
+				named("response.function_call_arguments.delta", `,"sequence_number":5,"item_id":"fc_1_0_call_1_1","output_index":0,"delta":":1}"`) +
+				named("response.function_call_arguments.done", `,"sequence_number":6,"item_id":"fc_1_0_call_1_1","output_index":0,"name":"f","arguments":"{\"a\":1}"`) +
 				named("response.output_item.done", `,"sequence_number":7,"output_index":0,"item":`+item) +
 				named("response.completed", `,"sequence_number":8`+response("completed", item, `{"input_tokens":9,"input_tokens_details":{"cached_tokens":0},"output_tokens":3,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":12}`))},
 		{"a response", "/v1/responses", `{"model":"any","input":"Hi"}`, fakes.Step{Text: "ab", TokensIn: 9, TokensOut: 3},
@@ -203,7 +203,7 @@ func TestResponseTextEvents(t *testing.T) {
 func TestSameIndex(t *testing.T) {
 	s := serveSteps(t, at(fakes.Step{Wire: fakes.WireSameIndex, Calls: []fakes.StepCall{call("f", `{"a":1}`), call("g", `{"b":2}`)}}))
 	got := said(t, s, clients["chat"], true, hi)
-	want := []loop.AskedCall{{ID: "call_1call_2", Name: "fg", Args: `{"a":1}{"b":2}`}}
+	want := []loop.AskedCall{{ID: "call_1_1call_1_2", Name: "fg", Args: `{"a":1}{"b":2}`}}
 	if diff := cmp.Diff(want, got.Calls); diff != "" {
 		t.Error(diff)
 	}

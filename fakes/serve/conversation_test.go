@@ -39,24 +39,24 @@ func TestWhereARequestStands(t *testing.T) {
 		{"with nothing said", []fakes.Step{{Text: "one"}, {Text: "two"}}, nil, "one"},
 		{"after a reply", []fakes.Step{{Text: "one"}, {Text: "two"}}, []loop.Message{hi, replied("one"), hi}, "two"},
 		{"in a span", []fakes.Step{{Text: "one", Repeat: 2}, {Text: "two"}}, []loop.Message{hi, replied("one"), hi}, "one"},
-		{"in its values", []fakes.Step{{Text: "${turn} ${call} ${seed}", Repeat: fakes.Forever}}, []loop.Message{hi, replied("", "a", "b"), result("a", ""), result("b", "")}, "2 3 1"},
+		{"in its values", []fakes.Step{{Text: "${turn} ${call} ${seed}", Calls: append(f, f...), Repeat: fakes.Forever}}, []loop.Message{hi, replied("", "a", "b"), result("a", ""), result("b", "")}, "2 3 1"},
 		{"right after a failure", []fakes.Step{{Repeat: 9, Calls: f}, {When: fakes.WhenFailed, Text: "oh"}}, []loop.Message{hi, replied("", "a"), result("a", "Error: no")}, "oh"},
-		{"after a failure", []fakes.Step{{Text: "-", Repeat: 9}, {When: fakes.WhenFailed, Text: "oh", Repeat: 9}},
+		{"after a failure", []fakes.Step{{Text: "-", Calls: f, Repeat: 9}, {When: fakes.WhenFailed, Text: "oh", Repeat: 9}},
 			[]loop.Message{hi, replied("", "a"), result("a", "Error: no"), replied("oh", "b"), result("b", "fine")}, "-"},
-		{"a failure in a batch", []fakes.Step{{Text: "-"}, {When: fakes.WhenFailed, Text: "oh"}}, []loop.Message{hi, replied("", "a", "b"), result("a", "error: no"), result("b", "fine")}, "oh"},
-		{"all well", []fakes.Step{{Text: "-"}, {When: fakes.WhenOK, Text: "good"}}, []loop.Message{hi, replied("", "a", "b"), result("a", "no error"), result("b", "fine")}, "good"},
+		{"a failure in a batch", []fakes.Step{{Text: "-", Calls: append(f, f...)}, {When: fakes.WhenFailed, Text: "oh"}}, []loop.Message{hi, replied("", "a", "b"), result("a", "error: no"), result("b", "fine")}, "oh"},
+		{"all well", []fakes.Step{{Text: "-", Calls: append(f, f...)}, {When: fakes.WhenOK, Text: "good"}}, []loop.Message{hi, replied("", "a", "b"), result("a", "no error"), result("b", "fine")}, "good"},
 		{"no results", []fakes.Step{{Text: "-", Repeat: 9}, {When: fakes.WhenOK, Text: "good"}}, []loop.Message{hi, replied("one"), user("And?")}, "-"},
-		{"a failure as JSON", []fakes.Step{{Text: "-"}, {When: fakes.WhenFailed, Text: "oh"}}, []loop.Message{hi, replied("", "a"), result("a", `{"isError":true}`)}, "oh"},
-		{"a user message after the results", []fakes.Step{{Text: "-"}, {When: fakes.WhenFailed, Text: "oh"}}, []loop.Message{hi, replied("", "a"), result("a", "Error: no"), user("Go on.")}, "oh"},
-		{"denied", []fakes.Step{{Text: "-"}, {When: fakes.WhenDenied, Text: "then not"}}, []loop.Message{hi, replied("", "a"), result("a", "Tool execution was not approved.")}, "then not"},
-		{"vetoed", []fakes.Step{{Text: "-"}, {When: fakes.WhenVetoed, Text: "then not"}}, []loop.Message{hi, replied("", "a"), result("a", "Error: This call was vetoed and not run.")}, "then not"},
-		{"nudged", []fakes.Step{{Text: "-"}, {When: fakes.WhenNudged, Text: "I stop"}},
+		{"a failure as JSON", []fakes.Step{{Text: "-", Calls: f}, {When: fakes.WhenFailed, Text: "oh"}}, []loop.Message{hi, replied("", "a"), result("a", `{"isError":true}`)}, "oh"},
+		{"a user message after the results", []fakes.Step{{Text: "-", Calls: f}, {When: fakes.WhenFailed, Text: "oh"}}, []loop.Message{hi, replied("", "a"), result("a", "Error: no"), user("Go on.")}, "oh"},
+		{"denied", []fakes.Step{{Text: "-", Calls: f}, {When: fakes.WhenDenied, Text: "then not"}}, []loop.Message{hi, replied("", "a"), result("a", "Tool execution was not approved.")}, "then not"},
+		{"vetoed", []fakes.Step{{Text: "-", Calls: f}, {When: fakes.WhenVetoed, Text: "then not"}}, []loop.Message{hi, replied("", "a"), result("a", "Error: This call was vetoed and not run.")}, "then not"},
+		{"nudged", []fakes.Step{{Text: "-", Calls: f}, {When: fakes.WhenNudged, Text: "I stop"}},
 			[]loop.Message{hi, replied("", "a"), result("a", "same"), user("Detector no-progress triggered: 3 calls of f are alike. Do not repeat it: try something else, or answer with what you have.")}, "I stop"},
-		{"told something else", []fakes.Step{{Text: "-", Repeat: 9}, {When: fakes.WhenNudged, Text: "I stop"}}, []loop.Message{hi, replied("", "a"), result("a", "same"), user("Detector: yes. Go on.")}, "-"},
+		{"told something else", []fakes.Step{{Text: "-", Calls: f, Repeat: 9}, {When: fakes.WhenNudged, Text: "I stop"}}, []loop.Message{hi, replied("", "a"), result("a", "same"), user("Detector: yes. Go on.")}, "-"},
 		{"cut off", []fakes.Step{{Text: "I w", Finish: "length"}, {Text: "-", Repeat: 9}, {When: fakes.WhenCut, Text: "short"}}, []loop.Message{hi, replied("I w"), user("Shorter.")}, "short"},
 		{"cut off long ago", []fakes.Step{{Text: "I w", Finish: "length"}, {Text: "-", Repeat: 9}, {When: fakes.WhenCut, Text: "short", Repeat: 9}},
 			[]loop.Message{hi, replied("I w"), user("Shorter."), replied("short"), user("And?")}, "-"},
-		{"a condition that is used up", []fakes.Step{{Text: "-", Repeat: 9}, {When: fakes.WhenFailed, Text: "oh"}},
+		{"a condition that is used up", []fakes.Step{{Text: "-", Calls: f, Repeat: 9}, {When: fakes.WhenFailed, Text: "oh"}},
 			[]loop.Message{hi, replied("", "a"), result("a", "Error: no"), replied("oh", "b"), result("b", "Error: no")}, "-"},
 		// An empty reply leaves no message, so the second message here answered the
 		// third request.
@@ -66,9 +66,24 @@ func TestWhereARequestStands(t *testing.T) {
 		// The ids show that four calls came before the one that is left: in the replies
 		// to the second and the third request.
 		{"after messages were dropped", []fakes.Step{{Text: "one"}, {Text: "two", Calls: append(f, f...), Repeat: 2}, {Text: "four", Calls: f}, {Text: "five ${call}"}},
-			[]loop.Message{hi, replied("four", "call_5"), result("call_5", "")}, "five 6"},
-		{"after all messages of the script", []fakes.Step{{Text: "one", Calls: f}}, []loop.Message{hi, replied("", "call_900"), result("call_900", "")}, "!"},
-		{"with ids of another's", []fakes.Step{{Text: "one", Repeat: 9}}, []loop.Message{hi, replied("", "call_x9", "toolu_7"), result("call_x9", ""), result("toolu_7", "")}, "one"},
+			[]loop.Message{hi, replied("four", "call_4_1"), result("call_4_1", "")}, "five 6"},
+		{"after all messages of the script", []fakes.Step{{Text: "one", Calls: f}}, []loop.Message{hi, replied("", "call_900_1"), result("call_900_1", "")}, "!"},
+		// Clients write the results of a batch in the order in which the calls ended, and
+		// the calls of one reply as several messages.
+		{"with results in another order", []fakes.Step{{Calls: append(f, f...)}, {When: fakes.WhenResult, Result: fakes.ResultIs{Contains: "second"}, Text: "the last"}, {Text: "-"}},
+			[]loop.Message{hi, replied("", "call_1_1", "call_1_2"), result("call_1_2", "second"), result("call_1_1", "first")}, "the last"},
+		{"with a reply in parts", []fakes.Step{{Calls: append(f, f...)}, {When: fakes.WhenFailed, Text: "two ${call}"}, {Text: "-"}},
+			[]loop.Message{hi, replied("", "call_1_1"), result("call_1_1", "Error: no"), replied("", "call_1_2"), result("call_1_2", "fine")}, "two 3"},
+		// A client greets itself, or shows the model how to work, before its task.
+		{"after a greeting", []fakes.Step{{Text: "I look.", Calls: f}, {Text: "two"}}, []loop.Message{user("This is the folder."), replied("Thanks for the context!"), hi}, "I look."},
+		{"after a greeting and a reply", []fakes.Step{{Text: "I look.", Calls: f}, {Text: "two"}},
+			[]loop.Message{user("This is the folder."), replied("Thanks for the context!"), hi, replied("I look.", "call_1_1"), result("call_1_1", "")}, "two"},
+		{"after an example", []fakes.Step{{Text: "one"}, {Text: "two"}}, []loop.Message{user("2+2?"), replied("", "x"), result("x", "4"), replied("It is four."), hi}, "one"},
+		{"after an answer that was trimmed", []fakes.Step{{Text: "\n one "}, {Text: "two"}}, []loop.Message{hi, replied("one"), hi}, "two"},
+		// The ids beat the count of messages, in either direction.
+		{"with a message of the client's own", []fakes.Step{{Text: "one", Calls: f}, {Text: "two", Calls: f}, {Text: "three"}},
+			[]loop.Message{hi, replied("one", "call_1_1"), result("call_1_1", ""), replied("(working)"), hi, replied("two", "call_2_1"), result("call_2_1", "")}, "three"},
+		{"with ids of another's", []fakes.Step{{Text: "one", Calls: append(f, f...), Repeat: 9}}, []loop.Message{hi, replied("", "call_x9", "toolu_7"), result("call_x9", ""), result("toolu_7", "")}, "one"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -98,14 +113,14 @@ func TestWhereARequestStands(t *testing.T) {
 
 // Results are found by the number of their call.
 func TestResultsInArguments(t *testing.T) {
-	steps := []fakes.Step{{Repeat: 2, Calls: []fakes.StepCall{call("f", "{}"), call("g", "{}")}}, {Calls: []fakes.StepCall{call("h", `{"a":"${result:c2.id}","b":${result:last.n}}`)}}}
+	steps := []fakes.Step{{Repeat: 2, Calls: []fakes.StepCall{call("f", "{}"), call("f", "{}")}}, {Calls: []fakes.StepCall{call("h", `{"a":"${result:c2.id}","b":${result:last.n}}`)}}}
 	for i := range steps {
 		steps[i] = at(steps[i])
 	}
 	history := []loop.Message{hi, replied("", "x", "y"), result("x", "no"), result("y", `{"id":"q\"1"}`), replied("", "z", "u"), result("z", "no"), result("u", `{"n":[1,2]}`)}
 	each(t, func(t *testing.T, c client, stream bool) {
 		got := said(t, serveSteps(t, steps...), c, stream, history...)
-		if len(got.Calls) != 1 || got.Calls[0].Args != `{"a":"q\"1","b":[1,2]}` || got.Calls[0].ID != "call_5" {
+		if len(got.Calls) != 1 || got.Calls[0].Args != `{"a":"q\"1","b":[1,2]}` || got.Calls[0].ID != "call_3_1" {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -218,7 +233,7 @@ func TestItemReferences(t *testing.T) {
 		input = append(input, object{"type": "item_reference", "id": item.ID})
 	}
 	input = append(input, object{"type": "reasoning", "summary": []string{}},
-		object{"type": "function_call_output", "call_id": "call_1", "output": "a"}, object{"type": "function_call_output", "call_id": "call_2", "output": []object{{"type": "input_text", "text": "b"}}})
+		object{"type": "function_call_output", "call_id": "call_1_1", "output": "a"}, object{"type": "function_call_output", "call_id": "call_1_2", "output": []object{{"type": "input_text", "text": "b"}}})
 	body, err := json.Marshal(object{"model": "any", "input": input})
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +287,7 @@ func TestResultTexts(t *testing.T) {
 // A request without tools after calls asks for a last word.
 func TestLastWord(t *testing.T) {
 	steps := []fakes.Step{at(fakes.Step{Repeat: fakes.Forever, Calls: []fakes.StepCall{call("f", "{}")}}), at(fakes.Step{When: fakes.WhenFinal, Text: "bye", Repeat: fakes.Forever})}
-	called := []loop.Message{hi, replied("", "call_1"), result("call_1", "fine")}
+	called := []loop.Message{hi, replied("", "call_1_1"), result("call_1_1", "fine")}
 	tools := []object{{"type": "function"}}
 	tests := []struct {
 		name    string
@@ -321,7 +336,7 @@ func TestStatesBySeed(t *testing.T) {
 	}
 	history := []loop.Message{hi}
 	for range 9 {
-		history = append(history, replied("x"), hi)
+		history = append(history, replied("a b"), hi)
 	}
 	c, seen := clients["chat"], map[string]int{}
 	for seed := range uint64(40) {

@@ -10,9 +10,14 @@
 // # Which step answers a request
 //
 // A request carries its whole conversation, and the server finds the step from
-// that alone: it keeps no state of conversations. The number of a request is one
-// more than the number of assistant messages before it. The conditions
-// ([fakes.When]) look at the results at the end of the history:
+// that alone: it keeps no state of conversations. The ids of calls say which reply
+// they belong to: call_3_2 is the second call of the reply to the third request.
+// The number of a request is one more than that of the last reply with such an id
+// and the number of assistant messages after it. Messages of the assistant before
+// the first reply of the script are the client's own, such as few-shot examples.
+// One reply may come back as several messages, and the results of its calls in any
+// order. The conditions ([fakes.When]) look at the results at the end of the
+// history:
 //
 //   - A result failed if it begins with "Error", is a JSON object with an error, or
 //     has Anthropic's is_error.
@@ -29,9 +34,8 @@
 //
 //   - Empty replies. If a step is empty but the history has a message with content
 //     in its place, the server skips the step.
-//   - Messages that the client dropped. The ids call_1, call_2 … in the remaining
-//     calls show how many calls came before. The server skips steps until it has
-//     counted that number of calls. Dropped replies without calls go unnoticed.
+//   - Messages that the client dropped. The ids in the remaining calls show how many
+//     replies came before. Dropped replies after the last call go unnoticed.
 //   - Tries. The k-th request with the same scenario, seed, API and body is the
 //     k-th try, until one is answered; then the count begins again. To run
 //     identical conversations at once, give each its own seed, API key or header

@@ -9,7 +9,7 @@ import (
 // responses is OpenAI's Responses API: POST /v1/responses. The server stores
 // nothing: a request carries its whole conversation. The ids of items describe the
 // items, so that the server understands references to them: msg_3 is the text of
-// the third reply, and fc_3_0_call_7 its first call, whose own id is call_7.
+// the third reply, and fc_3_0_call_3_1 its first call, whose own id is call_3_1.
 type responses struct{}
 
 const (

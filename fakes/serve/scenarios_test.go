@@ -27,6 +27,7 @@ type served struct {
 	client client
 	stream bool
 	wants  map[loop.Ref]loop.Input // what the server said
+	ids    map[string]string       // the server's ids, by the world's
 	same   int
 	dry    *refusal // that the script had nothing to say
 	text   bool     // there was a reply without calls
@@ -79,14 +80,33 @@ func (w *served) compare(server, world loop.Input) {
 			}
 		}
 	}
+	for i := range server.Calls { // fresh ids are numbered otherwise
+		if n, _ := w.server.only.model.IDPlace(server.Calls[i].ID); n > 0 && i < len(world.Calls) {
+			w.ids[world.Calls[i].ID], server.Calls[i].ID = server.Calls[i].ID, world.Calls[i].ID
+		}
+	}
 	if fmt.Sprintf("%+v", server) != fmt.Sprintf("%+v", world) {
 		w.t.Errorf("the server says\n%+v\nthe world says\n%+v", server, world)
 	}
 }
 
+// translated returns a history with the server's ids.
+func (w *served) translated(history []loop.Message) []loop.Message {
+	history = slices.Clone(history)
+	for i := range history {
+		m := &history[i]
+		m.CallID = cmp.Or(w.ids[m.CallID], m.CallID)
+		m.Calls = slices.Clone(m.Calls)
+		for k := range m.Calls {
+			m.Calls[k].ID = cmp.Or(w.ids[m.Calls[k].ID], m.Calls[k].ID)
+		}
+	}
+	return history
+}
+
 // ask asks the server, and takes its plan without waiting for it.
 func (w *served) ask(e *loop.Effect) (in loop.Input, ok bool) {
-	body := w.client.body(e.History, w.stream)
+	body := w.client.body(w.translated(e.History), w.stream)
 	if e.For != loop.ForFinal {
 		body["tools"] = []object{{"type": "function"}}
 	}
@@ -214,7 +234,7 @@ func playScenario(t *testing.T, s *scenarios.Scenario, script fakes.Script, c cl
 			t.Fatal(err)
 		}
 		const seed = 3
-		w := &served{World: fakes.NewWorld(&script, seed), t: t, server: server, wants: map[loop.Ref]loop.Input{},
+		w := &served{World: fakes.NewWorld(&script, seed), t: t, server: server, wants: map[loop.Ref]loop.Input{}, ids: map[string]string{},
 			path: fmt.Sprintf("/run/%s/%d", s.ID(), seed), client: c, stream: stream}
 		m, err := loop.New(s.Config, script.LoopTask(seed), script.Specs())
 		if err != nil {

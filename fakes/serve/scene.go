@@ -2,18 +2,14 @@ package serve
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
-// Limits on the replies without a message in the history.
-const (
-	maxSilent  = 8     // empty replies in a row
-	maxDropped = 5_000 // replies that the client dropped
-)
+// maxSilent limits how many empty replies in a row leave no message in a history.
+const maxSilent = 8
 
 // A scene is a served scenario.
 type scene struct {
@@ -22,122 +18,6 @@ type scene struct {
 	model       *fakes.Model
 	conditional bool // some step has a When
 	struck      bool // the script has faults
-}
-
-// A spot is the place of a request in a script. It follows from the history in the
-// request alone.
-type spot struct {
-	*scene
-	model   fakes.Model // with the seed
-	history []loop.Message
-	course  fakes.Course
-	before  fakes.Before
-	cut     bool // the reply before was cut off
-	n       int  // the number of the request
-	step    int  // the index of the step that answers it, -1 = there is none
-	asked   int  // the number of calls in earlier replies
-	final   bool // the request asks for a last word
-}
-
-// find follows the history through the script, and sets the number of each message
-// and call.
-func (sc *scene) find(q *question, seed uint64) *spot {
-	s := &spot{scene: sc, model: sc.model.Seeded(seed)}
-	var last []loop.Call
-	users := 0
-	for i := range q.history {
-		s.history = q.history[:i]
-		switch m := &q.history[i]; m.Role {
-		case loop.User:
-			users++
-			m.Ref = loop.Ref{Kind: loop.RefMessage, N: users}
-		case loop.ToolRole:
-			m.Ref = numbered(last, m.CallID)
-		case loop.Assistant:
-			s.replied(m)
-			last = m.Calls
-		}
-	}
-	s.history = q.history
-	// A client that called tools before and offers none now wants a last word.
-	s.final = !q.tools && s.asked > 0
-	s.next()
-	return s
-}
-
-// numbered returns the ref of the call with an id, or the zero Ref if there is no
-// such call.
-func numbered(calls []loop.Call, id string) loop.Ref {
-	for i := range calls {
-		if calls[i].ID == id {
-			return loop.Ref{Kind: loop.RefCall, N: calls[i].N}
-		}
-	}
-	return loop.Ref{}
-}
-
-// replied advances to the request that a message of the assistant answered.
-func (s *spot) replied(m *loop.Message) {
-	s.catchUp(s.askedBefore(m.Calls))
-	s.next()
-	said := len(m.Calls) > 0 || !blank(m.Text)
-	for range maxSilent {
-		if !said || !s.silent() {
-			break
-		}
-		s.next()
-	}
-	m.Ref = loop.Ref{Kind: loop.RefModel, N: s.n}
-	for i := range m.Calls {
-		s.asked++
-		m.Calls[i].N = s.asked
-	}
-}
-
-// askedBefore returns the number of calls before these, as far as the fresh ids
-// among them show it, else 0. The client may have dropped the earlier calls.
-func (s *spot) askedBefore(calls []loop.Call) int {
-	before := math.MaxInt
-	for i := range calls {
-		if n := s.model.CallNumber(calls[i].ID); n > 0 {
-			before = min(before, n-1-i)
-		}
-	}
-	if before == math.MaxInt {
-		return 0
-	}
-	return before
-}
-
-// catchUp skips the steps whose calls are missing in the history, until the number
-// of calls is that of asked.
-func (s *spot) catchUp(asked int) {
-	history := s.history
-	defer func() { s.history = history }()
-	s.history = nil // what the dropped requests followed is unknown
-	for dropped := 0; s.asked < asked && dropped < maxDropped; dropped++ {
-		s.next()
-		if s.step < 0 {
-			break
-		}
-		s.asked += len(s.script.Model[s.step].Calls)
-	}
-	s.asked = max(s.asked, asked)
-}
-
-// next advances to the next request, which has the history s.history.
-func (s *spot) next() {
-	if s.n++; s.n > 1 {
-		s.cut = s.step >= 0 && s.script.Model[s.step].Finish == loop.FinishLength
-	}
-	if s.conditional {
-		s.before = look(s.history)
-		s.before.Cut = s.cut
-		if s.final {
-			s.before.For = loop.ForFinal
-		}
-	}
-	s.step = s.model.Next(&s.course, s.before)
 }
 
 // silent reports whether the reply of the step is empty, so that it leaves no

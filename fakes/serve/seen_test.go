@@ -27,7 +27,7 @@ func TestSeen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		history := []loop.Message{hi, {Role: loop.Assistant, Calls: []loop.Call{{ID: "call_1", Name: "f", Args: `{"n":1}`}, {ID: "call_2", Name: "g", Args: "{}"}}}, result("call_1", "Error: no"), result("call_2", "fine")}
+		history := []loop.Message{hi, {Role: loop.Assistant, Calls: []loop.Call{{ID: "call_1_1", Name: "f", Args: `{"n":1}`}, {ID: "call_1_2", Name: "g", Args: "{}"}}}, result("call_1_1", "Error: no"), result("call_1_2", "fine")}
 		body := c.body(history, stream)
 		body["tools"] = []object{{"type": "function", "name": "f", "function": object{"name": "f"}}, {"type": "function", "name": "h", "input_schema": object{}}}
 		text, err := json.Marshal(body)
@@ -39,15 +39,15 @@ func TestSeen(t *testing.T) {
 		post(s, c.path, string(text))
 		numbered := []loop.Message{
 			{Role: loop.User, Ref: loop.Ref{Kind: loop.RefMessage, N: 1}, Text: "Hi"},
-			{Role: loop.Assistant, Ref: loop.Ref{Kind: loop.RefModel, N: 1}, Calls: []loop.Call{{N: 1, ID: "call_1", Name: "f", Args: `{"n":1}`}, {N: 2, ID: "call_2", Name: "g", Args: "{}"}}},
-			{Role: loop.ToolRole, Ref: loop.Ref{Kind: loop.RefCall, N: 1}, CallID: "call_1", Text: "Error: no"},
-			{Role: loop.ToolRole, Ref: loop.Ref{Kind: loop.RefCall, N: 2}, CallID: "call_2", Text: "fine"},
+			{Role: loop.Assistant, Ref: loop.Ref{Kind: loop.RefModel, N: 1}, Calls: []loop.Call{{N: 1, ID: "call_1_1", Name: "f", Args: `{"n":1}`}, {N: 2, ID: "call_1_2", Name: "g", Args: "{}"}}},
+			{Role: loop.ToolRole, Ref: loop.Ref{Kind: loop.RefCall, N: 1}, CallID: "call_1_1", Text: "Error: no"},
+			{Role: loop.ToolRole, Ref: loop.Ref{Kind: loop.RefCall, N: 2}, CallID: "call_1_2", Text: "fine"},
 		}
 		numbered[0].Text = hi.Text
 		want := []Seen{
-			{History: numbered[:1], Calls: []loop.Call{{N: 1, ID: "call_1", Name: "f", Args: `{"n":1}`}, {N: 2, ID: "call_2", Name: "g", Args: "{}"}}},
+			{History: numbered[:1], Calls: []loop.Call{{N: 1, ID: "call_1_1", Name: "f", Args: `{"n":1}`}, {N: 2, ID: "call_1_2", Name: "g", Args: "{}"}}},
 			{Tools: []string{"f", "h"}, History: numbered, Text: "busy", Failed: true, TokensIn: 70, TokensOut: 8},
-			{Tools: []string{"f", "h"}, History: numbered, Text: "two", Calls: []loop.Call{{N: 3, ID: "call_3", Name: "f", Args: `{"n":1}`}}, TokensIn: 70, TokensOut: 8},
+			{Tools: []string{"f", "h"}, History: numbered, Text: "two", Calls: []loop.Call{{N: 3, ID: "call_2_1", Name: "f", Args: `{"n":1}`}}, TokensIn: 70, TokensOut: 8},
 		}
 		for i := range told {
 			if told[i].Entry.N != i+1 {

@@ -127,7 +127,7 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	}
 	e := x.entry
 	e.Scenario, e.Seed, e.Request, e.Messages, e.Stream = x.scene.name, x.seed, at.n, len(q.history), q.stream
-	e.Problems = problems(q.history)
+	e.Problems = problems(at.history)
 	if at.step < 0 {
 		return nil, &refusal{http.StatusUnprocessableEntity, "script_ran_dry", at.missed()}
 	}
@@ -137,6 +137,9 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	}
 	if key != 0 && said.Failure == nil && !silent(&said) {
 		x.tries.forget(key)
+	}
+	for i := range said.Calls {
+		said.Calls[i].ID = at.model.PlaceID(said.Calls[i].ID, at.n, at.asked)
 	}
 	step := &x.scene.script.Model[at.step]
 	r := &reply{n: at.n, model: q.model, text: said.Text, calls: said.Calls, finish: said.Finish,

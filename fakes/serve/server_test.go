@@ -89,7 +89,7 @@ func TestRefusals(t *testing.T) {
 		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"user","content":{}}`), 400, "bad_request", "messages[0].content: must be a string or an array of parts, not an object"},
 		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"user","content":[true]}`), 400, "bad_request", "messages[0].content: must be an array of parts, each an object, not a boolean"},
 		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"assistant","tool_calls":{}}`), 400, "bad_request", "messages[0].tool_calls: must be an array, not an object"},
-		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"user"},{"role":"assistant","content":"x"}`), 422, "script_ran_dry",
+		{"POST", chatPath, fmt.Sprintf(ask, `{"role":"user"},{"role":"assistant","content":"one 1"}`), 422, "script_ran_dry",
 			"no model step for request 2: the last one, model[0], answers no request after 1"},
 		{"POST", "/run/test/one/1/v1/responses", `{"model":"m","input":[],"previous_response_id":"resp_1"}`, 400, "bad_request",
 			"previous_response_id: this server keeps no conversations: send the whole input with each request (store: false)"},
@@ -217,7 +217,7 @@ func TestJournal(t *testing.T) {
 	post(s, c.path, c.json([]loop.Message{hi}, false))
 	post(s, c.path, c.json([]loop.Message{hi}, false))
 	post(s, c.path, c.json([]loop.Message{hi, replied("secret"), result("q", "secret")}, false))
-	post(s, "/run/test/one/9"+c.path, c.json([]loop.Message{hi, replied("", "a", "a"), result("a", "secret"), replied(""), user("secret")}, true))
+	post(s, "/run/test/one/9"+c.path, c.json([]loop.Message{hi, replied("secret", "a", "a"), result("a", "secret"), replied(""), user("secret")}, true))
 	post(s, "/nowhere", "secret")
 	var j Journal
 	if err := json.Unmarshal(send(s, "GET", "http://localhost/__agentbench/journal", "").Body.Bytes(), &j); err != nil {
@@ -356,8 +356,8 @@ func TestSlowBody(t *testing.T) {
 func FuzzRequests(f *testing.F) {
 	for path := range apis {
 		for _, body := range []string{"", "{}", `{"model":"m"}`, `{"model":"m","messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"text":"x"}],"is_error":true}]}],"stream":true}`,
-			`{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"call_99","function":{"name":"f","arguments":"{"}}]},{"role":"tool","tool_call_id":"call_99","content":"Error: {"}]}`,
-			`{"model":"m","input":[{"type":"function_call","call_id":"call_3"},{"type":"item_reference","id":"fc_1_0_"},{"type":"function_call_output","call_id":"\ud83d"},{"role":"assistant","content":"a"}],"stream":true}`,
+			`{"model":"m","messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"call_99_1","function":{"name":"f","arguments":"{"}}]},{"role":"tool","tool_call_id":"call_99_1","content":"Error: {"}]}`,
+			`{"model":"m","input":[{"type":"function_call","call_id":"call_3_1"},{"type":"item_reference","id":"fc_1_0_"},{"type":"function_call_output","call_id":"\ud83d"},{"role":"assistant","content":"a"}],"stream":true}`,
 			`{"model":"m","messages":[{"role":"assistant","content":[{"type":"tool_use","id":"call_18446744073709551616","input":[]}]}]}`} {
 			f.Add(path, body)
 		}
@@ -468,7 +468,7 @@ func converse(t *testing.T, client *http.Client, url string, i, turns int) error
 				}
 				return nil
 			}
-			if len(a.Calls) != 2 || a.Calls[0].Args != fmt.Sprintf(`{"turn":%d}`, turn) || a.Calls[1].ID != fmt.Sprint("call_", 2*turn) {
+			if len(a.Calls) != 2 || a.Calls[0].Args != fmt.Sprintf(`{"turn":%d}`, turn) || a.Calls[1].ID != fmt.Sprintf("call_%d_2", turn) {
 				return fmt.Errorf("conversation %d, turn %d: %+v", i, turn, a)
 			}
 			reply := replied(a.Text)
