@@ -178,7 +178,7 @@ func TestWireText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, post(serveSteps(t, at(tt.step)), tt.path, tt.body).Body.String()); diff != "" {
+			if diff := cmp.Diff(tt.want, post(serveSteps(t, at(tt.step)), tt.path, offering(tt.body)).Body.String()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -196,6 +196,11 @@ func TestResponseTextEvents(t *testing.T) {
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+}
+
+// offering adds tools to the body of a request.
+func offering(body string) string {
+	return strings.TrimSuffix(body, "}") + `,"tools":[{"type":"function","name":"f"},{"type":"function","name":"g"}]}`
 }
 
 // All calls of a garbled stream have the same index, so a client that goes by the

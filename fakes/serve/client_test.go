@@ -75,6 +75,20 @@ var clients = map[string]client{
 
 type object = map[string]any
 
+// offer declares the tools that the scripts of the tests call, each inside a field of
+// that name if there is one.
+func offer(inside string) (tools []object) {
+	for _, name := range []string{"f", "g", "h", "read", "list"} {
+		tool := object{"name": name}
+		if inside != "" {
+			tool = object{inside: tool}
+		}
+		tool["type"] = "function"
+		tools = append(tools, tool)
+	}
+	return tools
+}
+
 func chatBody(history []loop.Message, stream bool) object {
 	list := []object{{"role": "system", "content": "Work."}}
 	for _, m := range history {
@@ -95,7 +109,7 @@ func chatBody(history []loop.Message, stream bool) object {
 			list = append(list, out)
 		}
 	}
-	return object{"model": "any", "messages": list, "stream": stream, "stream_options": object{"include_usage": stream}}
+	return object{"model": "any", "messages": list, "stream": stream, "stream_options": object{"include_usage": stream}, "tools": offer("function")}
 }
 
 type chatUsageFields struct {
@@ -185,7 +199,7 @@ func responsesBody(history []loop.Message, stream bool) object {
 			}
 		}
 	}
-	return object{"model": "any", "input": list, "stream": stream, "store": false}
+	return object{"model": "any", "input": list, "stream": stream, "store": false, "tools": offer("")}
 }
 
 type responseFields struct {
@@ -302,7 +316,7 @@ func messagesBody(history []loop.Message, stream bool) object {
 			list = append(list, object{"role": "assistant", "content": blocks})
 		}
 	}
-	return object{"model": "any", "max_tokens": 100, "messages": list, "stream": stream}
+	return object{"model": "any", "max_tokens": 100, "messages": list, "stream": stream, "tools": offer("")}
 }
 
 type blockFields struct {

@@ -227,14 +227,14 @@ func TestTriesAreBounded(t *testing.T) {
 // A reference to an item of the server counts as that item.
 func TestItemReferences(t *testing.T) {
 	s := serveSteps(t, at(fakes.Step{Text: "I look.", Calls: []fakes.StepCall{call("f", "{}"), call("f", "{}")}}), at(fakes.Step{Text: "after ${turn} ${call}"}))
-	first := decode[struct{ Output []struct{ ID string } }](t, post(s, "/v1/responses", `{"model":"any","input":"Hi"}`).Body.String())
+	first := decode[struct{ Output []struct{ ID string } }](t, post(s, "/v1/responses", offering(`{"model":"any","input":"Hi"}`)).Body.String())
 	input := []object{{"role": "user", "content": "Hi"}}
 	for _, item := range first.Output {
 		input = append(input, object{"type": "item_reference", "id": item.ID})
 	}
 	input = append(input, object{"type": "reasoning", "summary": []string{}},
 		object{"type": "function_call_output", "call_id": "call_1_1", "output": "a"}, object{"type": "function_call_output", "call_id": "call_1_2", "output": []object{{"type": "input_text", "text": "b"}}})
-	body, err := json.Marshal(object{"model": "any", "input": input})
+	body, err := json.Marshal(object{"model": "any", "input": input, "tools": offer("")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestLastWord(t *testing.T) {
 		fields  object
 		want    string
 	}{
-		{"no tools at the beginning", []loop.Message{hi}, nil, ""},
+		{"no tools at the beginning", []loop.Message{hi}, nil, asideText},
 		{"tools", called, object{"tools": tools}, ""},
 		{"no tools", called, nil, "bye"},
 		{"an empty list", called, object{"tools": []object{}}, "bye"},
@@ -306,6 +306,7 @@ func TestLastWord(t *testing.T) {
 	for _, tt := range tests {
 		each(t, func(t *testing.T, c client, stream bool) {
 			body := c.body(tt.history, false)
+			delete(body, "tools")
 			for name, v := range tt.fields {
 				body[name] = v
 			}

@@ -27,6 +27,8 @@
 //   - A request asks for a last word if the history has calls, but the request
 //     offers no tools.
 //   - A request for a summary cannot be recognized: the next step answers it.
+//   - A request without tools is an aside if the step has calls, or there is none: it
+//     gets a neutral text.
 //
 // System messages are ignored.
 //

@@ -31,11 +31,17 @@ type Entry struct {
 	Problems []string `json:"problems,omitempty"` // of the client's history
 	Error    string   `json:"error,omitempty"`    // why the request was refused
 	Astray   bool     `json:"astray,omitempty"`   // the path or the method is not served
-	Open     bool     `json:"open,omitempty"`     // the answer has not ended yet
-	Gone     bool     `json:"gone,omitempty"`     // the client left before the answer ended
+	// Aside marks a request beside the agent's loop, such as for a title: it offers no
+	// tools, but the script is about to call one. The answer is neutral.
+	Aside bool `json:"aside,omitempty"`
+	// Undeclared are the tools that the reply calls although the request does not
+	// offer them.
+	Undeclared []string `json:"undeclared,omitempty"`
+	Open       bool     `json:"open,omitempty"` // the answer has not ended yet
+	Gone       bool     `json:"gone,omitempty"` // the client left before the answer ended
 }
 
-// A Tally counts requests. Those that went astray are in no other number.
+// A Tally counts requests. Asides and those that went astray are in no other number.
 type Tally struct {
 	Requests int            `json:"requests"`
 	Refused  int            `json:"refused"`  // invalid requests, and those that no step answers
@@ -43,12 +49,22 @@ type Tally struct {
 	Faults   map[string]int `json:"faults"`   // planned failures that fired, by kind
 	Furthest int            `json:"furthest"` // the highest number of an answered request
 	Astray   int            `json:"astray"`   // requests whose path or method is not served
+	Asides   int            `json:"asides"`
+	// Undeclared counts the requests that do not offer a tool which the reply calls.
+	Undeclared int `json:"undeclared"`
 }
 
 func (t *Tally) add(e *Entry) {
 	if e.Astray {
 		t.Astray++
 		return
+	}
+	if e.Aside {
+		t.Asides++
+		return
+	}
+	if len(e.Undeclared) > 0 {
+		t.Undeclared++
 	}
 	t.Requests++
 	if e.Error != "" {

@@ -107,8 +107,8 @@ func (w *served) translated(history []loop.Message) []loop.Message {
 // ask asks the server, and takes its plan without waiting for it.
 func (w *served) ask(e *loop.Effect) (in loop.Input, ok bool) {
 	body := w.client.body(w.translated(e.History), w.stream)
-	if e.For != loop.ForFinal {
-		body["tools"] = []object{{"type": "function"}}
+	if e.For == loop.ForFinal {
+		delete(body, "tools")
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -122,6 +122,9 @@ func (w *served) ask(e *loop.Effect) (in loop.Input, ok bool) {
 	}
 	x.api = apis[rest]
 	p, refused := x.plan()
+	if x.entry.Aside {
+		return in, false // no API calls tools that are not offered
+	}
 	if refused != nil && e.For != loop.ForReply {
 		return in, false // the world has a last word of its own
 	}

@@ -18,6 +18,7 @@ type scene struct {
 	model       *fakes.Model
 	conditional bool // some step has a When
 	struck      bool // the script has faults
+	calls       bool // some step calls tools
 }
 
 // silent reports whether the reply of the step is empty, so that it leaves no

@@ -45,7 +45,7 @@ func TestSeen(t *testing.T) {
 		}
 		numbered[0].Text = hi.Text
 		want := []Seen{
-			{History: numbered[:1], Calls: []loop.Call{{N: 1, ID: "call_1_1", Name: "f", Args: `{"n":1}`}, {N: 2, ID: "call_1_2", Name: "g", Args: "{}"}}},
+			{Tools: []string{"f", "g", "h", "read", "list"}, History: numbered[:1], Calls: []loop.Call{{N: 1, ID: "call_1_1", Name: "f", Args: `{"n":1}`}, {N: 2, ID: "call_1_2", Name: "g", Args: "{}"}}},
 			{Tools: []string{"f", "h"}, History: numbered, Text: "busy", Failed: true, TokensIn: 70, TokensOut: 8},
 			{Tools: []string{"f", "h"}, History: numbered, Text: "two", Calls: []loop.Call{{N: 3, ID: "call_2_1", Name: "f", Args: `{"n":1}`}}, TokensIn: 70, TokensOut: 8},
 		}

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
+	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/audit"
@@ -116,17 +118,21 @@ func (x *exchange) release(b *bytes.Buffer) {
 // answer returns the plan of the script's answer to a question.
 func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	at := x.scene.find(q, x.seed)
+	if x.journal.observe != nil {
+		x.seen.Tools, x.seen.History = q.names(), q.history
+	}
+	e := x.entry
+	e.Scenario, e.Seed, e.Messages, e.Stream = x.scene.name, x.seed, len(q.history), q.stream
+	if at.aside(q) {
+		return x.aside(q, at), nil
+	}
 	earlier, key := 0, uint64(0)
 	if at.counted() {
 		key = x.tries.key(x.scene.name, x.seed, x.api.name(), x.r.Header, body)
 		earlier = x.tries.add(key)
 	}
 	said, try, err := at.answer(earlier)
-	if x.journal.observe != nil {
-		x.seen.Tools, x.seen.History = q.names(), q.history
-	}
-	e := x.entry
-	e.Scenario, e.Seed, e.Request, e.Messages, e.Stream = x.scene.name, x.seed, at.n, len(q.history), q.stream
+	e.Request = at.n
 	e.Problems = problems(at.history)
 	if at.step < 0 {
 		return nil, &refusal{http.StatusUnprocessableEntity, "script_ran_dry", at.missed()}
@@ -147,7 +153,51 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	if x.journal.observe != nil {
 		x.saw(&said, r, at.asked)
 	}
+	if said.Failure == nil {
+		e.Undeclared = q.undeclared(r.calls)
+	}
 	return x.prepare(&said, r, q.stream), nil
+}
+
+// asideText is the answer to an aside.
+const asideText = "OK."
+
+// aside reports whether a request is beside the agent's loop: it offers no tools, but
+// the script calls one, or has ended.
+func (s *spot) aside(q *question) bool {
+	return !q.tools && s.scene.calls && (s.step < 0 || len(s.script.Model[s.step].Calls) > 0)
+}
+
+// aside returns the plan of a neutral answer.
+func (x *exchange) aside(q *question, at *spot) *plan {
+	x.entry.Aside = true
+	said := fakes.Said{Text: asideText, Finish: loop.FinishStop}
+	r := &reply{n: at.n, model: q.model, text: said.Text, finish: said.Finish, usage: q.usage}
+	if x.journal.observe != nil {
+		x.saw(&said, r, at.asked)
+	}
+	return x.prepare(&said, r, q.stream)
+}
+
+// undeclared returns the names of the calls that the request offers no tool for.
+func (q *question) undeclared(calls []loop.AskedCall) (names []string) {
+	for i := range calls {
+		name := calls[i].Name
+		if !q.declares(name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// declares reports whether the request declares a tool of that name.
+func (q *question) declares(name string) bool {
+	for v := range declared(q.declared) {
+		if v.text() == name {
+			return true
+		}
+	}
+	return false
 }
 
 // problems returns the violations of the protocol in a client's history.

@@ -105,6 +105,7 @@ func (s *Server) add(sc Scenario) error {
 	}
 	out := &scene{name: sc.Name, script: &script, model: model, struck: len(sc.Script.Faults) > 0}
 	for i := range sc.Script.Model {
+		out.calls = out.calls || len(sc.Script.Model[i].Calls) > 0
 		out.conditional = out.conditional || sc.Script.Model[i].When != fakes.WhenAlways
 	}
 	s.scenes[sc.Name] = out

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/secrets"
 	"github.com/agentbench-go/agentbench/fakes/serve"
@@ -105,7 +106,11 @@ func (f *serveFlags) run(cmd *cobra.Command, names []string) error {
 		return err
 	}
 	out := &servedFile{}
-	server, err := serve.New(f.scripts(chosen), serve.Options{Seed: uint64(f.seed), Speed: float64(f.speed), Observe: out.add})
+	missing := &undeclared{to: cmd.ErrOrStderr()}
+	server, err := serve.New(f.scripts(chosen), serve.Options{Seed: uint64(f.seed), Speed: float64(f.speed), Observe: func(seen *serve.Seen) {
+		missing.tell(seen)
+		out.add(seen)
+	}})
 	if err != nil {
 		return badInput(err)
 	}
@@ -199,6 +204,30 @@ func (f *serveFlags) announce(w io.Writer, chosen []*scenarios.Scenario, url str
 	fmt.Fprintln(w, "it accepts connections only from this machine; Ctrl-C ends it")
 }
 
+// undeclared tells once of each tool that a script calls and the agent does not offer.
+type undeclared struct {
+	to   io.Writer
+	told map[string]bool
+}
+
+func (u *undeclared) tell(seen *serve.Seen) {
+	for _, name := range seen.Entry.Undeclared {
+		key := seen.Entry.Scenario + " " + name
+		if u.told[key] || len(u.told) == maxUndeclared {
+			continue
+		}
+		if u.told == nil {
+			u.told = map[string]bool{}
+		}
+		u.told[key] = true
+		fmt.Fprintf(u.to, "note: %s calls %s, which the agent does not offer: it offers %s\n",
+			text.Line(seen.Entry.Scenario), text.Quote(name, 60), text.Clip(text.Line(strings.Join(seen.Tools, ", ")), 200))
+	}
+}
+
+// maxUndeclared limits how many tools are told.
+const maxUndeclared = 100
+
 // showTally prints how many requests were served, and the faults.
 func (f *serveFlags) showTally(w io.Writer, total *serve.Tally) {
 	faults := 0
@@ -207,6 +236,12 @@ func (f *serveFlags) showTally(w io.Writer, total *serve.Tally) {
 	}
 	fmt.Fprintf(w, "%s: %s fired, %s refused, %s with protocol problems of the client\n",
 		text.Count(total.Requests, "request"), text.Count(faults, "fault"), text.Number(total.Refused), text.Number(total.Problems))
+	if total.Undeclared > 0 {
+		fmt.Fprintf(w, "%s answered with a call of a tool that the agent does not offer\n", text.Count(total.Undeclared, "request"))
+	}
+	if total.Asides+total.Astray > 0 {
+		fmt.Fprintf(w, "beside the agent's loop: %s without tools, %s of paths that are not served\n", text.Count(total.Asides, "request"), text.Number(total.Astray))
+	}
 }
 
 func (f *serveFlags) header(n int) scenarios.Header {

@@ -108,7 +108,7 @@ func checkServed(t *testing.T, file string) {
 	if err := json.Unmarshal([]byte(lines[2]), &e); err != nil || e.Type != "request" || e.N != 2 || e.Try != 2 || e.Fault != "status-429" {
 		t.Errorf("the second request is %s", lines[2])
 	}
-	if want := `{"type":"served","requests":3,"refused":0,"problems":0,"faults":{"status-429":2},"furthest":1,"astray":0}`; lines[4] != want {
+	if want := `{"type":"served","requests":3,"refused":0,"problems":0,"faults":{"status-429":2},"furthest":1,"astray":0,"asides":0,"undeclared":0}`; lines[4] != want {
 		t.Errorf("got  %s\nwant %s", lines[4], want)
 	}
 	if left, _ := filepath.Glob(file + "*.partial"); len(left) > 0 {
@@ -179,5 +179,17 @@ func TestServePortTaken(t *testing.T) {
 	}
 	if left, err := filepath.Glob(file + "*"); len(left) > 0 || err != nil {
 		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+// A tool that the script calls and the agent does not offer is told once.
+func TestServeTellsUndeclared(t *testing.T) {
+	var out strings.Builder
+	u := undeclared{to: &out}
+	for range 2 {
+		u.tell(&serve.Seen{Entry: &serve.Entry{Scenario: "limits/payment", Undeclared: []string{"charge"}}, Tools: []string{"read", "write"}})
+	}
+	if got, want := out.String(), "note: limits/payment calls \"charge\", which the agent does not offer: it offers read, write\n"; got != want {
+		t.Errorf("got  %swant %s", got, want)
 	}
 }
