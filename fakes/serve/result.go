@@ -45,12 +45,17 @@ func nudged(text string) bool {
 }
 
 // failedText reports whether a result reads like that of a failed call: it begins
-// with "Error", as those of package loop do, is that of a denied call, or is a JSON
-// object with an error.
+// with "Error", as those of package loop do, or with another client's word for it, is
+// that of a denied call, or is a JSON object with an error.
 func failedText(text string) bool {
 	text = strings.TrimSpace(text)
-	if begins(text, "error") || denied(text) {
+	if beginsWithOne(text, failing) || denied(text) {
 		return true
+	}
+	for _, part := range failingParts {
+		if strings.Contains(text, part) {
+			return true
+		}
 	}
 	if !strings.HasPrefix(text, "{") {
 		return false

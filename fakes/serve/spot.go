@@ -17,7 +17,8 @@ type spot struct {
 	*scene
 	model fakes.Model // with the seed
 	// history is that of the request in the form of the script's own: one message
-	// for each reply, and after it the results in the order of its calls.
+	// for each reply, and after it the results in the order of its calls, without what
+	// the client put round them.
 	history []loop.Message
 	at      int // the index in history of the last reply, -1 = there is none
 	course  fakes.Course
@@ -65,6 +66,8 @@ func (s *spot) result(m *loop.Message) {
 		}
 	}
 	s.history = slices.Insert(s.history, i, *m)
+	text, failed := plain(m.Text)
+	s.history[i].Text, s.history[i].Failed = text, m.Failed || failed
 }
 
 // called returns the index of the call with an id in the last reply, or -1.
