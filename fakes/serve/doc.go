@@ -1,5 +1,6 @@
 // Package serve plays the model of a script over HTTP. It serves OpenAI's Chat
-// Completions and Responses and Anthropic's Messages, streamed and not. So the
+// Completions and Responses, Anthropic's Messages and Google's Gemini, streamed and
+// not. So the
 // scripts that drive the reference loop can drive an agent in any language, with
 // any SDK.
 //

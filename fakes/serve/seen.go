@@ -51,11 +51,16 @@ func (q *question) names() (names []string) {
 }
 
 // declared yields the names of the functions in a list of tools. A tool of Chat
-// Completions holds a function, a namespace of Responses holds tools.
+// Completions holds a function, a namespace of Responses
+// and a tool of Gemini hold several.
 func declared(tools value) iter.Seq[value] {
 	return func(yield func(value) bool) {
 		for tool := range tools.items() {
-			if inner := tool.field("tools"); inner.is('[') {
+			inner := tool.field("tools")
+			if inner == nil {
+				inner = either(tool, "functionDeclarations", "function_declarations")
+			}
+			if inner.is('[') {
 				for name := range declared(inner) {
 					if !yield(name) {
 						return

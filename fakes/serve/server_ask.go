@@ -38,6 +38,11 @@ func (x *exchange) plan() (*plan, *refusal) {
 	if err != nil {
 		return nil, badRequest(err)
 	}
+	if g, ok := x.api.(gemini); ok {
+		if err := geminiArray(g, x.r.URL.Query()); err != nil {
+			return nil, badRequest(err)
+		}
+	}
 	q, err := x.api.read(v)
 	if err != nil {
 		return nil, badRequest(err)

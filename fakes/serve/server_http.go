@@ -120,11 +120,15 @@ func appendModels(b []byte, names []string) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendText(append(b, `{"id":`...), name)
-		b = appendText(append(b, `,"object":"model","created":0,"owned_by":"agentbench","type":"model","display_name":`...), name)
-		b = append(b, `,"created_at":"1970-01-01T00:00:00Z"}`...)
+		b = appendModel(b, name)
 	}
 	return append(b, `],"has_more":false}`...)
+}
+
+func appendModel(b []byte, name string) []byte {
+	b = appendText(append(b, `{"id":`...), name)
+	b = appendText(append(b, `,"object":"model","created":0,"owned_by":"agentbench","type":"model","display_name":`...), name)
+	return append(b, `,"created_at":"1970-01-01T00:00:00Z"}`...)
 }
 
 // apis maps paths to the APIs that are served there.
@@ -132,9 +136,14 @@ var apis = map[string]api{
 	"/v1/chat/completions": chat{},
 	"/v1/responses":        responses{},
 	"/v1/messages":         messages{},
+
+	"/v1/messages/count_tokens": messages{},
 }
 
-const endpoints = "POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, GET /v1/models, GET /health or GET /__agentbench/journal"
+// countPaths are those that count the tokens of a request.
+var countPaths = map[string]bool{"/v1/messages/count_tokens": true}
+
+const endpoints = "POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST /v1beta/models/MODEL:generateContent, POST /v1/embeddings, GET /v1/models, GET /health or GET /__agentbench/journal"
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -200,16 +209,26 @@ type exchange struct {
 // route answers a request by its path and method.
 func (x *exchange) route() {
 	path, err := x.scenario(x.r.URL.Path)
+	counts := countPaths[path]
 	if a := apis[path]; a != nil {
 		x.api = a
-		x.entry.API = a.name()
+	} else if g, method := geminiAt(path); method != "" {
+		x.api, counts = g, method == "countTokens"
+	}
+	known := apis[path] != nil || x.api.name() == "gemini"
+	if known && !counts {
+		x.entry.API = x.api.name()
 	}
 	switch {
 	case err != nil:
 		x.astray(&refusal{http.StatusNotFound, "unknown_scenario", err.Error()})
-	case x.entry.API != "" && x.r.Method == http.MethodPost:
+	case known && x.r.Method == http.MethodPost && counts:
+		x.count()
+	case known && x.r.Method == http.MethodPost:
 		x.ask()
-	case x.entry.API != "":
+	case path == "/v1/embeddings" && x.r.Method == http.MethodPost:
+		x.embed()
+	case known:
 		x.w.Header().Set("Allow", http.MethodPost)
 		x.astray(&refusal{http.StatusMethodNotAllowed, "method_not_allowed", path + " takes POST, not " + clip(x.r.Method)})
 	case x.r.Method != http.MethodGet && x.r.Method != http.MethodHead:
@@ -218,6 +237,12 @@ func (x *exchange) route() {
 		x.json([]byte(`{"service":"agentbench serve"}`))
 	case path == "/v1/models":
 		x.json(x.models)
+	case path == "/v1beta/models":
+		x.json(appendGeminiModels(nil, x.names))
+	case strings.HasPrefix(path, "/v1/models/"):
+		x.json(appendModel(nil, strings.TrimPrefix(path, "/v1/models/")))
+	case strings.HasPrefix(path, "/v1beta/models/"):
+		x.json(appendGeminiModel(nil, strings.TrimPrefix(path, "/v1beta/models/")))
 	case path == "/health":
 		x.json([]byte(`{"status":"ok"}`))
 	case path == "/__agentbench/journal":

@@ -373,8 +373,9 @@ func FuzzRequests(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	f.Add(geminiStream, `{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":[]}}]},{"parts":[{"functionResponse":{"name":"f","response":{"content":[{"text":"a"}]}}}]}]}`)
 	f.Fuzz(func(t *testing.T, path, body string) {
-		if apis[path] == nil {
+		if apis[path] == nil && path != geminiStream {
 			path = "/v1/chat/completions"
 		}
 		w := post(s, path, body)

@@ -35,8 +35,8 @@ func newServe() *cobra.Command {
 		Use:   "serve [SCENARIO…]",
 		Short: "Serve the scripted model over HTTP, for your own agent",
 		Long: `Serve the scripted model of scenarios over HTTP, with its failures, streamed or
-whole: as OpenAI Chat Completions and Responses and as Anthropic Messages. Set your
-agent's base URL to it, and you test your agent's own loop.
+whole: as OpenAI Chat Completions and Responses, Anthropic Messages and Gemini. Set
+your agent's base URL to it, and you test your agent's own loop.
 
 A SCENARIO is an embedded one (suite/name, or name if only one suite has it) or the
 path of a file or a folder; without a SCENARIO all embedded ones are served. A
