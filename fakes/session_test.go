@@ -67,7 +67,7 @@ func TestSeedSequences(t *testing.T) {
 		// waits; 2 s for the answer.
 		{"four tries fail", once(Answer{Error: loop.RetryableServer, Text: "503"}),
 			loop.Outcome{End: loop.Done, Turns: 2, Calls: 1, Tries: 4, Errors: 1, Elapsed: 10800 * ms},
-			"Error after 4 attempts: 503"},
+			"Error: after 4 attempts: 503"},
 		// 2 s; hang 30 s, 1 s, 503 in 0.2 s, 2 s, 200 in 0.2 s; 2 s.
 		{"hang, 503, 200", once(Answer{Result: "200", Failures: []Failure{{Hang: true}, {Error: loop.RetryableServer, Text: "503"}}}),
 			loop.Outcome{End: loop.Done, Turns: 2, Calls: 1, Tries: 3, Elapsed: 37400 * ms},

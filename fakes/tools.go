@@ -187,7 +187,7 @@ func (w *World) askUser(e *loop.Effect) {
 	if w.askPeople(e) {
 		return
 	}
-	in := loop.Input{Kind: loop.UserReply, Ref: e.Ref}
+	in := loop.Input{Kind: loop.UserReply, Ref: e.Ref, Cause: loop.ByNobody}
 	after := exactly(DefaultToolLatency)
 	user := w.top
 	for len(user.replies) > 0 && user.replies[0].left <= 0 {
@@ -199,7 +199,7 @@ func (w *World) askUser(e *loop.Effect) {
 		if r.Hang {
 			return
 		}
-		in.Allow, in.Text, after = !r.Deny, r.Text, r.After.or(after)
+		in.Allow, in.Text, in.Cause, after = !r.Deny, r.Text, "", r.After.or(after)
 	}
 	in.At = w.now + after.draw(w.key.ref(e.Ref).of(forLatency))
 	w.push(in)

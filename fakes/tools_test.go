@@ -239,8 +239,8 @@ func TestQuestions(t *testing.T) {
 		{At: 3 * sec, Allow: true, Text: "the other one"},
 		{At: 3 * sec, Allow: true, Text: "the other one"},
 		{At: 200 * ms},
-		{},             // never
-		{At: 200 * ms}, // nobody says anything: not to go on
+		{},                                   // never
+		{At: 200 * ms, Cause: loop.ByNobody}, // nobody says anything: not to go on
 	} {
 		do(w, 0, loop.Effect{Kind: loop.AskUser, Ref: q(n + 1), Text: "Go on?"})
 		if want.At == 0 {

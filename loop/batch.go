@@ -508,7 +508,7 @@ func (m *Machine) errorText(c *call) string {
 	prefix := m.cfg.Errors.TextPrefix
 	switch {
 	case c.why == Executed && c.try > 1:
-		return textAttempts(c.try, c.text)
+		return textAttempts(prefix, c.try, c.text)
 	case prefix == "":
 		return textFailed(c.text)
 	case strings.HasPrefix(c.text, prefix):
@@ -534,6 +534,16 @@ func (m *Machine) checkErrors(considered, failed int) {
 		return
 	}
 	if m.failing > limit || m.failing == limit && m.cfg.Errors.Trip != TripExceeded {
-		m.decide(StopErrorLimit, reasonErrors(limit), messageErrors(limit))
+		last := m.lastFailure()
+		m.decide(StopErrorLimit, reasonErrors(limit, last.Name, last.text), messageErrors(limit))
 	}
+}
+
+// lastFailure returns the last failed call of the batch, which must have one.
+func (m *Machine) lastFailure() *call {
+	last := len(m.batch) - 1
+	for !m.batch[last].failure || m.batch[last].why == NotStarted {
+		last--
+	}
+	return &m.batch[last]
 }

@@ -62,15 +62,19 @@ func (m *Machine) askLater(stop Stop, text string) {
 }
 
 // questionAnswered goes on, or stops the run, as the user says.
-func (m *Machine) questionAnswered(allow bool, text string) {
+func (m *Machine) questionAnswered(in *Input) {
 	m.resumeClock()
-	if !allow {
-		m.decide(m.question.stop, m.question.text, messageRefused)
+	if !in.Allow {
+		message := messageRefused
+		if in.Cause == ByNobody {
+			message = messageNobody
+		}
+		m.decide(m.question.stop, m.question.text, message)
 		m.halt()
 		return
 	}
-	if text != "" {
-		m.appendUser(text)
+	if in.Text != "" {
+		m.appendUser(in.Text)
 	}
 	if m.question.turns {
 		m.spent.turns, m.spent.steps = 0, 0

@@ -31,7 +31,7 @@ const (
 	// before a call end the run.
 	GateAnswer
 	// UserReply answers a question. Ref, Allow (whether to go on), Text (the
-	// user's words for the model).
+	// user's words for the model). The Cause ByNobody says that nobody answered.
 	UserReply
 	// ToolResult ends a try. Ref, Code (None = success), Text, and the use of
 	// sub-runs: TokensIn, TokensOut, Cost, Used, Spawned.
@@ -54,10 +54,11 @@ const (
 type Cause string
 
 // The causes of a cancel. The zero value is the caller's. ByHook belongs to a
-// GateAnswer, the others to a Cancel.
+// GateAnswer, ByNobody to a UserReply, the others to a Cancel.
 const (
 	ByCaller         Cause = ""                // the caller cancelled the run
 	ByHook           Cause = "hook"            // a hook before a call ended the run
+	ByNobody         Cause = "nobody"          // nobody answered a question
 	ByCeiling        Cause = "ceiling"         // a test harness stopped a run that went on too long
 	ByRecordingEnded Cause = "recording-ended" // the replayed recording has no further answer
 )
@@ -83,7 +84,7 @@ type Input struct {
 	Args       string        // of a GateAnswer: replaces the arguments
 	Result     string        // of a GateAnswer: replaces the result or the answer
 	System     string        // of a GateAnswer: replaces the system prompt
-	Cause      Cause         // of a Cancel, and ByHook of a GateAnswer
+	Cause      Cause         // of a Cancel, ByHook of a GateAnswer, ByNobody of a UserReply
 }
 
 // An AskedCall is a call as the model asked for it. Nothing in it can be trusted:

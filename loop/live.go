@@ -241,7 +241,7 @@ func (l *Live) askUser(ctx context.Context, e *Effect) {
 	ref, question := e.Ref, e.Text
 	l.begin(ctx, new(pending), Input{Kind: UserReply, Ref: ref}, func(ctx context.Context) Input {
 		if l.opts.Ask == nil {
-			return Input{Kind: UserReply, Ref: ref}
+			return Input{Kind: UserReply, Ref: ref, Cause: ByNobody}
 		}
 		text, goOn := l.opts.Ask(ctx, question)
 		return Input{Kind: UserReply, Ref: ref, Allow: goOn, Text: text}

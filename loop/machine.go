@@ -248,7 +248,7 @@ func (m *Machine) take(in *Input) {
 		}
 	case UserReply:
 		if m.phase == questioning && in.Ref == m.question.ref {
-			m.questionAnswered(in.Allow, in.Text)
+			m.questionAnswered(in)
 			return
 		}
 	case ToolResult:

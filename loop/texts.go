@@ -1,10 +1,13 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentbench-go/agentbench/loop/detect"
 )
@@ -36,6 +39,7 @@ const (
 	messageModelFailed = "The model did not give a usable answer. Please try again later."
 	messageCancelled   = "The request was cancelled."
 	messageRefused     = "The request was ended as you asked."
+	messageNobody      = "The request was ended because nobody answered the question."
 )
 
 // For a summary, a plan and a critique.
@@ -133,8 +137,9 @@ func reasonCost(limit float64) string {
 	return fmt.Sprintf("Maximum cost ($%s) exceeded. Terminating agent loop.", strconv.FormatFloat(limit, 'f', -1, 64))
 }
 
-func reasonErrors(limit int) string {
-	return fmt.Sprintf("Exceeded maximum consecutive errors (%d)", limit)
+// reasonErrors names the tool whose failure came last, and its error.
+func reasonErrors(limit int, tool, err string) string {
+	return fmt.Sprintf("Exceeded maximum consecutive errors (%d). The last, of %s: %s", limit, brief(tool, 100), brief(err, 300))
 }
 
 func messageErrors(limit int) string {
@@ -218,9 +223,10 @@ func reasonSteps(limit int) string {
 	return fmt.Sprintf("Maximum steps (%d) reached. Terminating agent loop.", limit)
 }
 
-// textDetected says what a detector found. The first seed's words are kept for
-// the detector of that name.
-func textDetected(f *detect.Firing, tool string) string {
+// textDetected says what a detector found. more is how often the rest of the batch
+// asks for the call that made it fire. The first seed's words are kept for the
+// detector of that name.
+func textDetected(f *detect.Firing, tool string, more int) string {
 	d := f.Detector
 	what := "Detector " + d.Name + " triggered"
 	if d.Name == "circuit-breaker" {
@@ -239,13 +245,17 @@ func textDetected(f *detect.Firing, tool string) string {
 	case unit == "turns":
 		return fmt.Sprintf("%s: %d turns are alike.", what, f.Count)
 	case inARow:
-		return fmt.Sprintf("%s: %s was asked for %d times in a row with the same arguments.", what, tool, f.Count)
+		return fmt.Sprintf("%s: %s was asked for %d times in a row with the same arguments.", what, tool, f.Count+more)
 	}
 	return fmt.Sprintf("%s: %d calls of %s are alike.", what, f.Count, tool)
 }
 
 func textNudge(found string) string {
 	return found + " Do not repeat it: try something else, or answer with what you have."
+}
+
+func textVeto(found string) string {
+	return found + " This call was not run. Do not repeat it: try something else, or answer with what you have."
 }
 
 func textTurnsLeft(n int) string {
@@ -268,11 +278,61 @@ func textTimedOut(limit time.Duration) string {
 	return "Function timed out after " + seconds(limit) + "s"
 }
 
+// textUnknown names all tools if there are few, otherwise those whose names are
+// nearest to the name asked for.
 func (m *Machine) textUnknown(name string) string {
-	if len(m.names) == 0 {
-		return "Unknown tool: " + strconv.Quote(name) + ". There are no tools."
+	text := "Unknown tool: " + strconv.Quote(brief(name, 100)) + "."
+	if name == "" {
+		text = "Unknown tool: the call has no name."
 	}
-	return "Unknown tool: " + strconv.Quote(name) + ". The tools are: " + strings.Join(m.names, ", ") + "."
+	const few = 8
+	switch all := len(m.names); {
+	case all == 0:
+		return text + " There are no tools."
+	case all <= few:
+		return text + " The tools are: " + strings.Join(m.names, ", ") + "."
+	case name == "":
+		return text + fmt.Sprintf(" Some of the %d tools are: %s.", all, strings.Join(m.names[:few], ", "))
+	default:
+		return text + fmt.Sprintf(" The nearest of the %d tools are: %s.", all, strings.Join(nearest(name, m.names)[:few], ", "))
+	}
+}
+
+// nearest returns names, those first that share the most pairs of letters with name;
+// names that share equally many stay in their order.
+func nearest(name string, names []string) []string {
+	pairs := func(s string) map[string]bool {
+		s = strings.ToLower(brief(s, 100))
+		set := map[string]bool{}
+		for i := 2; i <= len(s); i++ {
+			set[s[i-2:i]] = true
+		}
+		return set
+	}
+	want, shared := pairs(name), make(map[string]float64, len(names))
+	for _, one := range names {
+		have, both := pairs(one), 0
+		for pair := range have {
+			if want[pair] {
+				both++
+			}
+		}
+		shared[one] = 2 * float64(both) / float64(max(1, len(have)+len(want)))
+	}
+	near := slices.Clone(names)
+	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(shared[b], shared[a]) })
+	return near
+}
+
+// brief cuts text to at most limit bytes and a mark, between two characters.
+func brief(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
 }
 
 func textInvalid(tool string, err error, cut bool) string {
@@ -308,8 +368,12 @@ func reasonHook(reason string) string {
 	return "A hook ended the run: " + reason
 }
 
-func textAttempts(n int, text string) string {
-	return fmt.Sprintf("Error after %d attempts: %s", n, text)
+// textAttempts begins with the prefix that marks an error text, if there is one.
+func textAttempts(prefix string, n int, text string) string {
+	if prefix == "" {
+		prefix = "Error"
+	}
+	return fmt.Sprintf("%s after %d attempts: %s", prefix, n, text)
 }
 
 // textTruncated is the notice at the end of a result that was cut.

@@ -1,6 +1,10 @@
 package loop
 
-import "github.com/agentbench-go/agentbench/loop/detect"
+import (
+	"slices"
+
+	"github.com/agentbench-go/agentbench/loop/detect"
+)
 
 // This file shows batches to the detectors and carries out their acts.
 
@@ -61,20 +65,22 @@ func (m *Machine) closeDetectors() {
 
 // act carries out the act of a firing.
 func (m *Machine) act(f *detect.Firing) {
-	tool := ""
+	tool, more := "", 0
 	if f.Call < len(m.batch) {
-		tool = m.batch[f.Call].Name
+		tool, more = m.batch[f.Call].Name, m.again(f.Call, f.Detector.Ends == detect.EndsNext)
 	}
-	text := textDetected(f, tool)
+	text := textDetected(f, tool, more)
 	switch f.Act {
 	case detect.Nudge:
-		m.note(Ref{}, EventNudged, f.Detector.Name)
-		m.out.Nudges++
-		m.hints = append(m.hints, textNudge(text))
+		if nudge := textNudge(text); !slices.Contains(m.hints, nudge) {
+			m.note(Ref{}, EventNudged, f.Detector.Name)
+			m.out.Nudges++
+			m.hints = append(m.hints, nudge)
+		}
 	case detect.Veto:
-		m.vetoFor(f, text)
+		m.vetoFor(f, textVeto(text))
 	case detect.Ask:
-		m.vetoFor(f, text)
+		m.vetoFor(f, textVeto(text))
 		m.askLater(Stop(f.Detector.Name), text)
 	case detect.FinalAnswer, detect.Stop:
 		if m.out.Stop == "" && f.Act == detect.FinalAnswer {
@@ -83,6 +89,20 @@ func (m *Machine) act(f *detect.Firing) {
 		m.vetoAll(text)
 		m.decide(Stop(f.Detector.Name), text, text)
 	}
+}
+
+// again counts the calls of the batch after call i that equal it, or only those right
+// after it.
+func (m *Machine) again(i int, adjacent bool) (n int) {
+	c := &m.batch[i]
+	for j := i + 1; j < len(m.batch); j++ {
+		if d := &m.batch[j]; d.Name == c.Name && d.argsHash == c.argsHash {
+			n++
+		} else if adjacent {
+			break
+		}
+	}
+	return n
 }
 
 // vetoFor vetoes the call that made the detector fire, or the whole batch if the

@@ -336,10 +336,10 @@ func TestToolsOwnSettings(t *testing.T) {
 		end   time.Duration
 	}{
 		// 2 s for the reply, two tries with 1 s between them, 2 s for the answer.
-		{"none", loop.ToolSpec{}, 2, "Error after 2 attempts: Function timed out after 30s", "", 2*time.Second + 30*time.Second + time.Second + 30*time.Second + 2*time.Second},
-		{"timeout", loop.ToolSpec{Timeout: 5 * time.Second}, 2, "Error after 2 attempts: Function timed out after 5s", "", 2*time.Second + 5*time.Second + time.Second + 5*time.Second + 2*time.Second},
+		{"none", loop.ToolSpec{}, 2, "Error: after 2 attempts: Function timed out after 30s", "", 2*time.Second + 30*time.Second + time.Second + 30*time.Second + 2*time.Second},
+		{"timeout", loop.ToolSpec{Timeout: 5 * time.Second}, 2, "Error: after 2 attempts: Function timed out after 5s", "", 2*time.Second + 5*time.Second + time.Second + 5*time.Second + 2*time.Second},
 		// Three tries, 1 s and then 2 s between them.
-		{"retries", loop.ToolSpec{Retries: 2, Timeout: time.Second}, 3, "Error after 3 attempts: Function timed out after 1s", "", 2*time.Second + 3*time.Second + 3*time.Second + 2*time.Second},
+		{"retries", loop.ToolSpec{Retries: 2, Timeout: time.Second}, 3, "Error: after 3 attempts: Function timed out after 1s", "", 2*time.Second + 3*time.Second + 3*time.Second + 2*time.Second},
 		{"no retry", loop.ToolSpec{Retries: -1, Timeout: time.Second}, 1, "Error: Function timed out after 1s", "", 5 * time.Second},
 		{"version", loop.ToolSpec{Retries: -1, Timeout: time.Second, Version: "1.2.0"}, 1, "Error: Function timed out after 1s", "tool@1.2.0#1", 5 * time.Second},
 	}

@@ -39,11 +39,11 @@ func TestFallback(t *testing.T) {
 		{name: "at once", cfg: table(), first: fails(loop.ToolBug), second: result(found),
 			calls: []string{"search", "mirror"}, by: "mirror#2", text: found, stop: loop.StopDone},
 		{name: "has retries too", cfg: table(), first: fails(loop.ToolBug), second: fails(loop.RetryableServer),
-			calls: []string{"search", "mirror", "mirror"}, code: loop.RetryableServer, by: "mirror#3", text: "Error after 3 attempts: it went wrong", stop: loop.StopToolContract},
+			calls: []string{"search", "mirror", "mirror"}, code: loop.RetryableServer, by: "mirror#3", text: "Error: after 3 attempts: it went wrong", stop: loop.StopToolContract},
 		{name: "not for missing rights", cfg: table(), first: fails(loop.Unauthorized), second: result(found),
 			calls: []string{"search"}, code: loop.Unauthorized, by: "search@1.0#1", text: "Error: it went wrong", stop: loop.StopUnauthorized},
 		{name: "where the model decides", cfg: func() loop.Config { c := table(); c.Policy.OnFailure = loop.FailureModel; return c }(), first: fails(loop.NotFound), second: fails(loop.NotFound),
-			calls: []string{"search", "mirror"}, code: loop.NotFound, by: "mirror#2", text: "Error after 2 attempts: it went wrong", stop: loop.StopDone},
+			calls: []string{"search", "mirror"}, code: loop.NotFound, by: "mirror#2", text: "Error: after 2 attempts: it went wrong", stop: loop.StopDone},
 		{name: "off", cfg: func() loop.Config { c := table(); c.Policy.Fallbacks = false; return c }(), first: fails(loop.NotFound), second: result(found),
 			calls: []string{"search"}, code: loop.NotFound, by: "search@1.0#1", text: "Error: it went wrong", stop: loop.StopDone},
 	}

@@ -35,7 +35,7 @@ const session = `   0.000s started text=go
    4.500s tick
           > call c1#2 name=read args="{}"
    5.000s result c1#2 code=NotFound text="mail ann@example.org"
-          > put c1 code=NotFound text="Error after 2 attempts: mail ann@example.org"
+          > put c1 code=NotFound text="Error: after 2 attempts: mail ann@example.org"
           > put c2 code=InvalidInput why=invalid text="Error: no"
           > ask m2#1 for=reply to=4
    7.000s reply m2 text=Done. finish=stop in=20 out=2
