@@ -19,13 +19,14 @@ export async function serve() {
   let conversations = 0;
   return {
     url: (scenario) => `${root}/run/clients/${scenario}/${++conversations}`,
-    // end looks at what the client did, and interrupts the server.
-    async end() {
+    // end looks at what the client did, and interrupts the server. Requests may be
+    // refused with an error that begins with refused.
+    async end(refused) {
       const journal = await (await fetch(`${root}/__agentbench/journal`)).json();
       child.kill("SIGINT");
       const [code] = await once(child, "exit");
       assert.equal(code, 0, "the server's exit code");
-      assert.deepEqual(journal.entries.filter((e) => e.problems || e.error), [], "protocol faults of the client");
+      assert.deepEqual(journal.entries.filter((e) => e.problems || (e.error && !(refused && e.error.startsWith(refused)))), [], "protocol faults of the client");
       return journal;
     },
   };
