@@ -44,6 +44,7 @@ func (f *Fold) Report() (*Report, error) {
 			r.Tools = append(r.Tools, t.figures(v))
 		}
 	}
+	r.Evidence = f.evidence(r, names)
 	r.Incomplete, r.Warnings = f.missing(), f.warnings()
 	return r, nil
 }

@@ -41,7 +41,8 @@ type Report struct {
 	Survival    []Survival      `json:"survival"`
 	Harm        []Survival      `json:"harm,omitempty"` // of healthy runs: curves whose event is the stop or the first refused call; nil for replay
 	LogRank     []LogRank       `json:"log_rank"`
-	Comparisons []Comparison    `json:"comparisons"` // each variant compared with the reference
+	Comparisons []Comparison    `json:"comparisons"`        // each variant compared with the reference
+	Evidence    *Evidence       `json:"evidence,omitempty"` // for the reference; nil without alternatives
 	Spent       []Spent         `json:"spent"`
 	Stops       []Stops         `json:"stops"`
 	NotRun      []NotRun        `json:"not_run,omitempty"` // of replay

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
@@ -37,6 +39,7 @@ compare reports and does not judge: its exit code is 0, or 2 for bad input.`,
 		Example: `  agentbench compare --variant hpd-agent --variant none
   agentbench compare --all-presets --seeds 50 -o compare.html
   agentbench compare my-scenarios/ --variant now.yaml --variant next.yaml --reference now.yaml
+  agentbench compare --evidence --variant mine.yaml --variant mine-at-5.yaml --variant mine-at-8.yaml
   agentbench compare replay.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -44,12 +47,17 @@ compare reports and does not judge: its exit code is 0, or 2 for bad input.`,
 	addVariants(cmd, &f.variants, "compare this `VARIANT`, a preset or a YAML file; can be repeated")
 	cmd.Flags().BoolVar(&f.allPresets, "all-presets", false, "compare every preset and the variants of --variant")
 	addReference(cmd, &f.reference)
+	addEvidence(cmd, &f.evidence)
 	f.outputFlags.add(cmd)
 	return cmd
 }
 
 func addReference(cmd *cobra.Command, reference *string) {
 	cmd.Flags().StringVar(reference, "reference", "", "compare the others with this `VARIANT` (default: the first)")
+}
+
+func addEvidence(cmd *cobra.Command, evidence *bool) {
+	cmd.Flags().BoolVar(evidence, "evidence", false, "print instead the evidence for the reference: caught, harmed and calls, with intervals and p")
 }
 
 func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
@@ -177,12 +185,27 @@ func (f *outputFlags) showReport(cmd *cobra.Command, r *reports.Report) error {
 	case f.format != table:
 		_, err := fmt.Fprintln(cmd.ErrOrStderr(), r.Line())
 		return err
+	case f.evidence:
+		return showEvidence(stdout, r)
 	}
 	t := reports.Terminal{Colour: f.colour(stdout), Max: shownDifferences, Hint: "--ci or --verbose shows all"}
 	if f.ci || f.verbose {
 		t.Max = 0
 	}
 	return t.Write(stdout, r)
+}
+
+// showEvidence prints the evidence for the reference, after the warnings.
+func showEvidence(w io.Writer, r *reports.Report) error {
+	if r.Evidence == nil {
+		return misuse("name an alternative: --variant", "evidence needs two variants")
+	}
+	for _, line := range r.Warnings {
+		if _, err := fmt.Fprintf(w, "warning: %s\n\n", text.Line(line)); err != nil {
+			return err
+		}
+	}
+	return r.Evidence.Write(w)
 }
 
 // repeatResult returns the command that repeats a trial of a results file. It

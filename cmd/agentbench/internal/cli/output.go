@@ -38,6 +38,8 @@ type outputFlags struct {
 	verbose bool
 	ci      bool
 	noColor bool
+	// evidence means that the table is the evidence for the reference.
+	evidence bool
 
 	// repeatTrial returns the command that runs a trial again; nil = none.
 	repeatTrial func(*scenarios.Result) string

@@ -42,6 +42,7 @@ report does not judge: its exit code is 0, or 2 for bad input.`,
 	}
 	cmd.Flags().StringArrayVar(&f.variants, "variant", nil, "report on this `VARIANT` of the results only; can be repeated")
 	addReference(cmd, &f.reference)
+	addEvidence(cmd, &f.evidence)
 	f.outputFlags.add(cmd)
 	return cmd
 }
