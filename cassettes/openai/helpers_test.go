@@ -84,7 +84,7 @@ func served(t *testing.T, steps []fakes.Step, f func(t *testing.T, network http.
 	synctest.Test(t, func(t *testing.T) {
 		var journal []serve.Entry
 		s, err := serve.New([]serve.Scenario{{Name: "test/one", Script: &fakes.Script{Model: steps}}},
-			serve.Options{Observe: func(seen *serve.Seen) {
+			serve.Options{ScriptedUsage: true, Observe: func(seen *serve.Seen) {
 				if !seen.Entry.Open {
 					journal = append(journal, *seen.Entry)
 				}

@@ -213,7 +213,7 @@ func recording(t *testing.T) killed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := serve.New([]serve.Scenario{{Name: all[0].ID(), Script: &all[0].Script}}, serve.Options{Speed: 1e6})
+	server, err := serve.New([]serve.Scenario{{Name: all[0].ID(), Script: &all[0].Script}}, serve.Options{Speed: 1e6, ScriptedUsage: true})
 	if err != nil {
 		t.Fatal(err)
 	}

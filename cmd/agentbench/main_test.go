@@ -85,7 +85,7 @@ func endpoint(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	all, err := scenarios.Load(ts.MkAbs(args[0]))
 	ts.Check(err)
-	server, err := serve.New([]serve.Scenario{{Name: all[0].ID(), Script: &all[0].Script}}, serve.Options{Speed: 1e6})
+	server, err := serve.New([]serve.Scenario{{Name: all[0].ID(), Script: &all[0].Script}}, serve.Options{Speed: 1e6, ScriptedUsage: true})
 	ts.Check(err)
 	listening := httptest.NewServer(server)
 	ts.Defer(listening.Close)

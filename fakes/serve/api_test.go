@@ -89,6 +89,9 @@ func TestReplies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.step.TokensIn == 0 {
+				tt.step.TokensIn, tt.step.TokensOut, tt.want.In, tt.want.Out = 5, 6, 5, 6
+			}
 			each(t, func(t *testing.T, c client, stream bool) {
 				got, want := said(t, serveSteps(t, at(tt.step)), c, stream, hi), tt.want
 				want.Ended = stream
@@ -100,6 +103,50 @@ func TestReplies(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Usage that the script does not have is estimated: a token for four characters of
+// the request, and for four of the reply.
+func TestEstimatedUsage(t *testing.T) {
+	step := at(fakes.Step{Text: "Zoë ☀", Calls: []fakes.StepCall{call("read", `{"a":1}`)}}) // 5 + 4 + 7 characters
+	each(t, func(t *testing.T, c client, stream bool) {
+		in := int64(len(c.json([]loop.Message{hi}, stream))+3) / 4 // it is ASCII
+		if got := said(t, serveSteps(t, step), c, stream, hi); got.In != in || got.Out != 4 {
+			t.Errorf("%d in, %d out, want %d, 4", got.In, got.Out, in)
+		}
+		s := serveSteps(t, step)
+		s.exact = true
+		if got := said(t, s, c, stream, hi); got.In != 0 || got.Out != 0 {
+			t.Errorf("exactly: %d in, %d out", got.In, got.Out)
+		}
+	})
+}
+
+// Each answer has an id, and a 429 says that nothing is left.
+func TestResponseHeaders(t *testing.T) {
+	step := at(fakes.Step{Text: "a", Failures: []fakes.ModelFailure{{Status: 429, RetryAfter: 2 * sec, Latency: fakes.Instantly()}}})
+	for name, want := range map[string][4]string{
+		"chat":      {"X-Request-Id", "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Requests"},
+		"responses": {"X-Request-Id", "X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Requests"},
+		"messages":  {"Request-Id", "Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Requests-Reset"},
+	} {
+		c := clients[name]
+		s := serveSteps(t, step)
+		body := c.json([]loop.Message{hi}, false)
+		h := post(s, c.path, body).Header()
+		if h.Get(want[0]) != "req_1" || h.Get(want[1]) == "" || h.Get(want[2]) != "0" || h.Get(want[3]) == "" {
+			t.Errorf("%s: a 429 has %v", name, h)
+		}
+		if name == "chat" && h.Get(want[3]) != "2s" {
+			t.Errorf("the limit is reset in %s", h.Get(want[3]))
+		}
+		if h := post(s, c.path, body).Header(); h.Get(want[0]) != "req_2" || h.Get(want[1]) != "" {
+			t.Errorf("%s: a reply has %v", name, h)
+		}
+		if h := post(s, c.path, "{").Header(); h.Get(want[0]) != "req_3" {
+			t.Errorf("%s: a refusal has %v", name, h)
+		}
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 type chat struct{}
 
 func (chat) name() string      { return "chat" }
+func (chat) requestID() string { return "X-Request-Id" }
+func (chat) limits() string    { return "X-Ratelimit-" }
 func (chat) heartbeat() string { return ": keep-alive\n\n" }
 
 func (chat) read(body value) (*question, error) {

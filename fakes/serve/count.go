@@ -46,6 +46,15 @@ func (x *exchange) object(body *bytes.Buffer) (value, *refusal) {
 // estimate returns about how many tokens a text has: a quarter of its characters.
 func estimate(text []byte) int64 { return int64(utf8.RuneCount(text)+3) / 4 }
 
+// tokens returns about how many tokens a reply has.
+func (r *reply) tokens() int64 {
+	n := utf8.RuneCountInString(r.text)
+	for i := range r.calls {
+		n += utf8.RuneCountInString(r.calls[i].Name) + utf8.RuneCountInString(r.calls[i].Args)
+	}
+	return int64(n+3) / 4
+}
+
 // Dimensions of an embedding.
 const (
 	usualDimensions = 1536

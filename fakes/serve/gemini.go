@@ -46,6 +46,8 @@ func geminiArray(g gemini, query url.Values) error {
 }
 
 func (gemini) name() string      { return "gemini" }
+func (gemini) requestID() string { return "" }
+func (gemini) limits() string    { return "" }
 func (gemini) heartbeat() string { return ": keep-alive\n\n" }
 
 func (g gemini) read(body value) (*question, error) {

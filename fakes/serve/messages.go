@@ -12,6 +12,8 @@ type messages struct{}
 
 func (messages) name() string { return "messages" }
 
+func (messages) requestID() string { return "Request-Id" }
+func (messages) limits() string    { return "Anthropic-Ratelimit-" }
 func (messages) heartbeat() string { return "event: ping\ndata: {\"type\":\"ping\"}\n\n" }
 
 func (messages) read(body value) (*question, error) {

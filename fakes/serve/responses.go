@@ -25,6 +25,8 @@ func appendCallItem(b []byte, r *reply, call int) []byte {
 }
 
 func (responses) name() string      { return "responses" }
+func (responses) requestID() string { return "X-Request-Id" }
+func (responses) limits() string    { return "X-Ratelimit-" }
 func (responses) heartbeat() string { return ": keep-alive\n\n" }
 
 func (responses) read(body value) (*question, error) {

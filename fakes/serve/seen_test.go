@@ -19,7 +19,7 @@ func TestSeen(t *testing.T) {
 		var told []Seen
 		script := &fakes.Script{Model: []fakes.Step{at(fakes.Step{Calls: two}), at(fakes.Step{Text: "two", Calls: two[:1], TokensIn: 70, TokensOut: 8,
 			Failures: []fakes.ModelFailure{{Status: 503, Text: "busy", Latency: fakes.Instantly()}}})}}
-		s, err := New([]Scenario{{"test/one", script}}, Options{Observe: func(seen *Seen) {
+		s, err := New([]Scenario{{"test/one", script}}, Options{ScriptedUsage: true, Observe: func(seen *Seen) {
 			if !seen.Entry.Open {
 				told = append(told, *seen)
 			}

@@ -155,6 +155,9 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	step := &x.scene.script.Model[at.step]
 	r := &reply{n: at.n, model: q.model, text: said.Text, calls: said.Calls, finish: said.Finish,
 		in: step.TokensIn, out: step.TokensOut, usage: q.usage, of: said.Of, wire: step.Wire}
+	if r.in == 0 && r.out == 0 && !x.exact {
+		r.in, r.out = estimate(body), r.tokens()
+	}
 	if x.journal.observe != nil {
 		x.saw(&said, r, at.asked)
 	}

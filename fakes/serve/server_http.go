@@ -42,6 +42,9 @@ type Options struct {
 	Speed float64
 	// Entries is the number of entries that the journal keeps; 0 = 1,000.
 	Entries int
+	// ScriptedUsage leaves the usage of a reply at 0 if the script has none. Otherwise
+	// it is estimated: a token for four characters.
+	ScriptedUsage bool
 	// Observe is called twice for each request in the journal, when its answer
 	// begins (or hangs) and when it has ended, one call at a time. It must not keep
 	// the Seen or its Entry, which change, nor call the server.
@@ -53,6 +56,7 @@ type Options struct {
 type Server struct {
 	seed    uint64
 	speed   float64
+	exact   bool // no usage is estimated
 	scenes  map[string]*scene
 	names   []string
 	only    *scene // the scene, if there is only one
@@ -69,7 +73,7 @@ type Server struct {
 // New returns a server of scenarios, which must not change afterwards. The error
 // joins the errors of their scripts, and names scenarios with the same name.
 func New(scenarios []Scenario, o Options) (*Server, error) {
-	s := &Server{seed: o.Seed, speed: o.Speed, scenes: make(map[string]*scene, len(scenarios)), tries: newTries(maxCounted / 2),
+	s := &Server{seed: o.Seed, speed: o.Speed, exact: o.ScriptedUsage, scenes: make(map[string]*scene, len(scenarios)), tries: newTries(maxCounted / 2),
 		journal: journal{observe: o.Observe, scenes: map[string]*Tally{}, max: o.Entries},
 		began:   time.Now(), large: make(chan struct{}, largeBodies)}
 	if s.speed == 0 {
@@ -317,9 +321,20 @@ func (x *exchange) answerRefusal(r *refusal) {
 	h := x.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Should-Retry", "false")
+	x.identify(h)
 	x.w.WriteHeader(r.status)
 	x.w.Write(x.api.failure(nil, r.status, r.code, "agentbench: "+r.problem))
 }
+
+// identify sets the header with the id of the request.
+func (x *exchange) identify(h http.Header) {
+	if name := x.api.requestID(); name != "" && x.entry.N > 0 {
+		h.Set(name, requestID(x.entry.N))
+	}
+}
+
+// requestID returns the id of the n-th request in the journal.
+func requestID(n int) string { return "req_" + strconv.Itoa(n) }
 
 func (x *exchange) begin() {
 	x.entry.AtMS = x.came.Sub(x.began).Milliseconds()

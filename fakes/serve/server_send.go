@@ -73,8 +73,12 @@ func (x *exchange) head(p *plan, once bool) {
 			h.Set("Content-Length", strconv.Itoa(p.sent()))
 		}
 	}
+	x.identify(h)
 	if p.wait > 0 {
 		x.retryAfter(h, p)
+	}
+	if begin := x.api.limits(); begin != "" && p.status == http.StatusTooManyRequests {
+		x.noneLeft(h, begin, p)
 	}
 	x.w.WriteHeader(p.status)
 }
@@ -91,6 +95,22 @@ func (x *exchange) retryAfter(h http.Header, p *plan) {
 	h.Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
 	if wait%time.Second != 0 {
 		h.Set("Retry-After-Ms", strconv.FormatInt(int64((wait+time.Millisecond-1)/time.Millisecond), 10))
+	}
+}
+
+// noneLeft sets how many requests and tokens are left: none until the wait is over.
+func (x *exchange) noneLeft(h http.Header, begin string, p *plan) {
+	wait := x.real(p.wait)
+	for _, what := range []string{"Requests", "Tokens"} {
+		if begin == "X-Ratelimit-" {
+			h.Set(begin+"Limit-"+what, "1000")
+			h.Set(begin+"Remaining-"+what, "0")
+			h.Set(begin+"Reset-"+what, wait.String())
+			continue
+		}
+		h.Set(begin+what+"-Limit", "1000")
+		h.Set(begin+what+"-Remaining", "0")
+		h.Set(begin+what+"-Reset", time.Now().Add(wait+time.Second-1).UTC().Truncate(time.Second).Format(time.RFC3339))
 	}
 }
 

@@ -26,6 +26,10 @@ type api interface {
 	failureEvent(b []byte, status int, text string) []byte
 	// heartbeat returns a keep-alive of a stream.
 	heartbeat() string
+	// requestID returns the name of the header with the id of a request, limits the
+	// beginning of the names of those that tell rate limits, "" = it has none.
+	requestID() string
+	limits() string
 }
 
 // A reply is the content of a response.

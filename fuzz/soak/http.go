@@ -31,7 +31,7 @@ func startServer(kinds []Kind, conversations int) (*server, error) {
 	for i := range kinds {
 		list = append(list, serve.Scenario{Name: "soak/" + kinds[i].Name, Script: &kinds[i].Script})
 	}
-	s, err := serve.New(list, serve.Options{})
+	s, err := serve.New(list, serve.Options{ScriptedUsage: true})
 	if err != nil {
 		return nil, err
 	}
