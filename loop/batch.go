@@ -204,7 +204,7 @@ func (m *Machine) checkCut(cut bool) {
 		return
 	}
 	m.note(m.req.ref.whole(), EventCutReply, "")
-	m.countUnusable(true)
+	m.countUnusable(false, true)
 }
 
 // checkCalls blocks calls of unknown tools and calls with invalid arguments.

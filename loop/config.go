@@ -225,7 +225,8 @@ type ModelRetry struct {
 	// is not tried again. 0 means no bound but Max. Each request starts at 0.
 	SameDeadline int `yaml:"same_deadline"`
 	// EmptyReplies is how many replies in a row may be unusable (empty, cut off by
-	// the length limit, or not an action of the planner) before the run stops.
+	// the length limit, without the calls that it announces, or not an action of the
+	// planner) before the run stops.
 	// After each of them the model is asked again. 0 stops at the first.
 	EmptyReplies int `yaml:"empty_replies"`
 }

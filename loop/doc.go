@@ -153,7 +153,10 @@
 //  4. Unusable replies. A reply without calls and without text other than white
 //     space is dropped (event empty-reply). A reply without calls that the length
 //     limit cut off is kept if it has text, and a user message that says so
-//     follows it (event cut-reply). A planner's reply that is not an action is
+//     follows it (event cut-reply). A reply with text that ends as one with calls
+//     does (finish tool_calls) and holds none is kept, and a user message that says
+//     so follows it (event empty-reply); with a planner it is an action as any
+//     other. A planner's reply that is not an action is
 //     kept, and a user message that says why follows it (event bad-action). After
 //     each of them the model is asked again, and none is a turn. More than
 //     model_retry.empty_replies of them in a row stop the run with truncated-reply
@@ -277,8 +280,8 @@
 //     asks for a longer wait than max_wait.
 //
 // Unusable replies (model_retry.empty_replies):
-//   - Stops: a model that keeps replying with nothing, with cut-off text, or as a
-//     planner without an action.
+//   - Stops: a model that keeps replying with nothing, with cut-off text, with
+//     announced calls that are not there, or as a planner without an action.
 //   - Counts: unusable replies in a row.
 //   - Resets: at any usable reply, and with each user message, whatever the scope.
 //   - Must not fire: on single empty replies with calls between them.

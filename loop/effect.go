@@ -64,7 +64,7 @@ const (
 	EventNoSummary    Event = "no-summary"    // a request for a summary brought none; Text says why
 	EventBadAction    Event = "bad-action"    // a planner's reply is not an action; Text says why
 	EventGaps         Event = "gaps"          // the critic found gaps, which the model reads next; Text names them
-	EventEmptyReply   Event = "empty-reply"   // a reply has neither text nor calls
+	EventEmptyReply   Event = "empty-reply"   // a reply has neither text nor calls, or announces calls (tool_calls) and holds none
 	EventCutReply     Event = "cut-reply"     // a reply was cut off by the length limit
 	EventBrokenStream Event = "broken-stream" // a request failed after deltas had come; they are discarded
 	EventAbandoned    Event = "abandoned"     // a cancelled try did not end within time.grace

@@ -43,7 +43,8 @@ const (
 )
 
 // Finish reasons of a reply, in the words of the OpenAI API. The machine acts only
-// on FinishLength; it passes any other word on.
+// on FinishLength, and on FinishToolCalls of a reply without calls; it passes any other
+// word on.
 const (
 	FinishStop      = "stop"
 	FinishToolCalls = "tool_calls"

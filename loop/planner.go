@@ -74,7 +74,7 @@ func (m *Machine) plan(in *Input) {
 	if err != nil {
 		m.appendReply(in.Text, nil)
 		m.note(m.req.ref.whole(), EventBadAction, err.Error())
-		m.countUnusable(false)
+		m.countUnusable(true, false)
 		m.checkBudget()
 		if m.out.Stop != "" {
 			m.halt()

@@ -158,7 +158,8 @@ func (m *Machine) replied(in *Input) {
 		return
 	}
 	cut := in.Finish == FinishLength
-	if len(in.Calls) == 0 && (blank || cut) {
+	announced := in.Finish == FinishToolCalls && m.task.Planner != PlannerJSON
+	if len(in.Calls) == 0 && (blank || cut || announced) {
 		m.askAgain(in.Text, blank, cut)
 		return
 	}
@@ -216,29 +217,35 @@ func (m *Machine) askAgain(text string, blank, cut bool) {
 	} else {
 		m.note(ref, EventEmptyReply, "")
 	}
-	m.countUnusable(cut)
+	m.countUnusable(blank, cut)
 	m.checkBudget()
 	if m.out.Stop != "" {
 		m.halt()
 		return
 	}
-	if cut {
+	switch {
+	case cut:
 		m.say(textCutReply)
+	case !blank:
+		m.say(textNoCalls)
 	}
 	m.ask(ForReply)
 }
 
 // countUnusable counts one more unusable reply in a row, and stops the run above
 // model_retry.empty_replies.
-func (m *Machine) countUnusable(cut bool) {
+func (m *Machine) countUnusable(blank, cut bool) {
 	m.unusable++
 	if m.unusable <= m.cfg.ModelRetry.EmptyReplies {
 		return
 	}
-	if cut {
+	switch {
+	case cut:
 		m.decide(StopTruncatedReply, reasonCutReplies(m.unusable), messageModelFailed)
-	} else {
+	case blank:
 		m.decide(StopEmptyReply, reasonEmptyReplies(m.unusable), messageModelFailed)
+	default:
+		m.decide(StopEmptyReply, reasonNoCalls(m.unusable), messageModelFailed)
 	}
 }
 

@@ -58,7 +58,7 @@ var stops = []struct {
 	{StopUnauthorized, UnrecoverableToolContract, "a tool was not authorized, and the policy table ends the run"},
 	{StopModelFailed, ModelFailed, "the model failed, and it was not retried or its retries were used up"},
 	{StopModelDeadline, ModelFailed, "the model answered too late, and it was not retried or its retries were used up"},
-	{StopEmptyReply, ModelFailed, "the model kept replying with nothing"},
+	{StopEmptyReply, ModelFailed, "the model kept replying with nothing, or with announced calls that it left out"},
 	{StopTruncatedReply, ModelFailed, "the length limit kept cutting the model's replies off"},
 	{StopCancelled, WasCancelled, "the caller cancelled the run"},
 	{StopCeiling, Ceiling, "nothing stopped the run before the harness's own ceiling"},

@@ -21,6 +21,7 @@ const (
 	textCancelled  = "cancelled"
 	textDeadline   = "deadline"
 	textTimeout    = "timeout"
+	textNoCalls    = "Your last reply ended as one with tool calls does, but it held none. Make the call, or give your final answer."
 	textCutReply   = "Your last reply was cut off by the length limit. Answer again, and write less."
 )
 
@@ -213,6 +214,10 @@ func reasonModelDeadline(what string, limit time.Duration) string {
 
 func reasonEmptyReplies(n int) string {
 	return fmt.Sprintf("The model gave %d empty replies in a row.", n)
+}
+
+func reasonNoCalls(n int) string {
+	return fmt.Sprintf("The model gave %d unusable replies in a row; the last one announced a call and held none.", n)
 }
 
 func reasonCutReplies(n int) string {

@@ -62,7 +62,7 @@ func (v Violation) String() string {
 //	history           chat APIs accept the history (see [CheckHistory])
 //	asked-with        to= is the length of the history
 //	trimming          exactly the messages that must be dropped are dropped
-//	empty-reply       an empty reply is dropped, and asked for again model_retry.empty_replies times
+//	empty-reply       an empty reply is dropped, and asked for again model_retry.empty_replies times, as is one that announces calls and holds none
 //	cut-reply         a reply that is cut off is asked for again as often; the loop adds no user message without a reason
 //	executable        no unknown tool is called, and no tool with invalid arguments
 //	permission        the gates that tools and hooks require open one after another; nothing runs before its gate allows it

@@ -92,13 +92,14 @@ type ask struct {
 type replySort uint8
 
 const (
-	emptyReply   replySort = iota // neither text nor calls
-	cutReply                      // no calls, cut off by the length limit
-	badReply                      // a planner's reply that is not an action
-	summaryReply                  // a summary
-	answerReply                   // the answer: text without calls
-	actionReply                   // a planner's action other than a call
-	batchReply                    // a reply with calls
+	emptyReply     replySort = iota // neither text nor calls
+	cutReply                        // no calls, cut off by the length limit
+	announcedReply                  // text alone, finished as a reply with calls
+	badReply                        // a planner's reply that is not an action
+	summaryReply                    // a summary
+	answerReply                     // the answer: text without calls
+	actionReply                     // a planner's action other than a call
+	batchReply                      // a reply with calls
 )
 
 // A reply is a reply of the model.

@@ -69,7 +69,7 @@ func (b *book) replyEvents() []event {
 		case r.sort == summaryReply:
 		case r.sort == emptyReply && r.cut():
 			want = append(want, event{r.rec, loop.EventEmptyReply, r.ref, false}, event{r.rec, loop.EventCutReply, r.ref, false})
-		case r.sort == emptyReply:
+		case r.sort == emptyReply, r.sort == announcedReply:
 			want = append(want, event{r.rec, loop.EventEmptyReply, r.ref, !r.last})
 		case r.in.Finish == loop.FinishLength:
 			must := r.sort == cutReply || r.sort == batchReply && r.faulty()

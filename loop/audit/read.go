@@ -196,6 +196,8 @@ func (b *book) readReply(a *ask, it *item) {
 		r.sort = cutReply
 	case b.task.Planner == loop.PlannerJSON:
 		r.sort = actionReply
+	case it.in.Finish == loop.FinishToolCalls && !r.last:
+		r.sort = announcedReply
 	default:
 		r.sort = answerReply
 	}

@@ -276,7 +276,7 @@ func (b *book) countRow(r *reply, n *counts) {
 	}
 	n.row++
 	if n.row > b.cfg.ModelRetry.EmptyReplies {
-		if r.sort == emptyReply || r.sort == badReply {
+		if r.sort == emptyReply || r.sort == announcedReply || r.sort == badReply {
 			r.run.decide(loop.StopEmptyReply, rankValidity, r.rec, r.rec)
 		}
 		if cut {

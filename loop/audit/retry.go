@@ -179,12 +179,15 @@ func (b *book) checkModelRetryWait() {
 	}
 }
 
-// checkEmptyReply checks that empty replies are dropped, and that the model is not
-// asked again too often.
+// checkEmptyReply checks that empty replies are dropped, that the model is told about
+// calls that it announced and left out, and that it is not asked again too often.
 func (b *book) checkEmptyReply() {
 	for _, r := range b.replies {
 		if r.sort == emptyReply && !b.has(r.rec, func(e *loop.Effect) bool { return e.Kind == loop.Drop && e.Ref == r.ref }) {
 			b.report(r.place, "dropped", "kept", "the reply %s is empty", r.ref)
+		}
+		if r.sort == announcedReply && b.has(r.rec, asksModel) && !b.has(r.rec, speaks) {
+			b.report(r.place, "a user message that says so", "none", "the reply %s announced calls and held none", r.ref)
 		}
 	}
 	b.goesOn(loop.StopEmptyReply)
@@ -200,7 +203,7 @@ func (b *book) checkCutReply() {
 		}
 	}
 	for _, it := range b.said {
-		if r := b.reply(b.lines[it.rec]); (r == nil || !r.cut()) && !b.hints(it.rec) && !b.steered(it) {
+		if r := b.reply(b.lines[it.rec]); (r == nil || !r.cut() && r.sort != announcedReply) && !b.hints(it.rec) && !b.steered(it) {
 			b.report(it.place, "nothing", "a user message of the loop's own", "no reply was cut off")
 		}
 	}
