@@ -32,6 +32,10 @@ func (chat) read(body value) (*question, error) {
 			}
 		}
 	}
+	q.needsTools()
+	if q.declared.is('[') && q.declared.empty() {
+		q.fault(field("tools"), "is an empty array: leave it out")
+	}
 	if !messages.is('[') {
 		return nil, want(field("messages"), messages, "an array")
 	}
@@ -92,7 +96,9 @@ func chatCalls(q *question, at place, calls value) error {
 	}
 	for c := range calls.items() {
 		f := c.field("function")
-		if err := q.call(at, c.field("id").text(), f.field("name").text(), f.field("arguments").text()); err != nil {
+		args := f.field("arguments").text()
+		q.argumentsAreJSON(at, args)
+		if err := q.call(at, c.field("id").text(), f.field("name").text(), args); err != nil {
 			return err
 		}
 	}

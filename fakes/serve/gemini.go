@@ -187,6 +187,9 @@ func (r *geminiReader) model(at place, text string, parts value) error {
 		if id == "" {
 			id = "contents_" + strconv.Itoa(r.i) + "_" + strconv.Itoa(n)
 		}
+		if args := f.field("args"); !args.null() && !args.is('{') {
+			r.fault(at, "the args of a call must be an object, not "+args.kind())
+		}
 		args := string(f.field("args"))
 		if args == "" {
 			args = "{}"

@@ -90,6 +90,14 @@ func (v value) items() iter.Seq[value] {
 	}
 }
 
+// empty reports whether an array has no entries.
+func (v value) empty() bool {
+	for range v.items() {
+		return false
+	}
+	return true
+}
+
 // field returns the last field with that name of an object, or nil if there is
 // none.
 func (v value) field(name string) (found value) {

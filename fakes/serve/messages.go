@@ -24,6 +24,10 @@ func (messages) read(body value) (*question, error) {
 	if !body.field("thread").null() {
 		return nil, &bodyError{threadField, "this server keeps no conversations: send all messages with each request"}
 	}
+	q.needsTools()
+	if body.field("max_tokens").null() {
+		q.fault(field("max_tokens"), "is missing")
+	}
 	list := body.field("messages")
 	if !list.is('[') {
 		return nil, want(field("messages"), list, "an array")
@@ -102,6 +106,9 @@ func assistantBlocks(q *question, at place, blocks value) error {
 	for b := range blocks.items() {
 		if b.field("type").text() != "tool_use" {
 			continue
+		}
+		if input := b.field("input"); !input.is('{') {
+			q.fault(at, "the input of a call must be an object, not "+input.kind())
 		}
 		if err := q.call(at, b.field("id").text(), b.field("name").text(), string(b.field("input"))); err != nil {
 			return err

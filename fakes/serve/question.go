@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -21,6 +23,9 @@ type question struct {
 	usage    bool           // a stream must end with the usage
 	tools    bool           // the model may call tools
 	declared value          // the list of tools
+	choice   string         // of a tool: auto, none …; "" = the request says nothing
+	faults   []string       // for which the real API refuses the request
+	odd      []string       // what some servers of the API refuse
 	history  []loop.Message // without system messages
 	calls    int            // in the messages of the assistant
 }
@@ -83,12 +88,12 @@ func (q *question) common(body value) error {
 		switch string(name) {
 		case "tools":
 			q.declared = v
-			for range v.items() {
-				q.tools = true
-				break
-			}
+			q.tools = !v.empty()
 		case "tool_choice":
-			forbidden = v.text() == "none" || v.field("type").text() == "none"
+			if q.choice = v.text(); v.is('{') {
+				q.choice = cmp.Or(v.field("type").text(), "a tool")
+			}
+			forbidden = q.choice == "none"
 		case "model":
 			if !v.is('"') {
 				return want(field("model"), v, "a string")
@@ -103,6 +108,27 @@ func (q *question) common(body value) error {
 		return &bodyError{field("model"), "is missing"}
 	}
 	return nil
+}
+
+// fault notes why the real API refuses the request.
+func (q *question) fault(at place, problem string) {
+	if len(q.faults) < maxProblems {
+		q.faults = append(q.faults, (&bodyError{at, problem}).Error())
+	}
+}
+
+// needsTools notes a choice among no tools.
+func (q *question) needsTools() {
+	if q.choice != "" && q.declared.empty() {
+		q.fault(field("tool_choice"), "is only allowed with tools")
+	}
+}
+
+// argumentsAreJSON notes arguments of a call that are not JSON.
+func (q *question) argumentsAreJSON(at place, args string) {
+	if len(q.odd) < maxProblems && !blank(args) && !json.Valid([]byte(args)) {
+		q.odd = append(q.odd, (&bodyError{at, "the arguments of a call are not JSON: some servers refuse them"}).Error())
+	}
 }
 
 // add appends a message of the history.

@@ -49,6 +49,9 @@ func (responses) read(body value) (*question, error) {
 			}
 		}
 	}
+	if q.choice != "auto" && q.choice != "none" {
+		q.needsTools()
+	}
 	if input.is('"') {
 		return q, q.user(field("input"), input.text())
 	}
@@ -81,7 +84,9 @@ func (r *itemReader) read(v value) error {
 	case "", "message":
 		return r.message(at, v)
 	case "function_call":
-		return r.called(at, v.field("call_id").text(), v.field("name").text(), v.field("arguments").text())
+		args := v.field("arguments").text()
+		r.argumentsAreJSON(at.in("arguments"), args)
+		return r.called(at, v.field("call_id").text(), v.field("name").text(), args)
 	case "function_call_output":
 		text, err := content(at.in("output"), v.field("output"))
 		if err != nil {

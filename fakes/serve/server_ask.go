@@ -131,20 +131,30 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	if at.aside(q) {
 		return x.aside(q, at), nil
 	}
+	e.Request = at.n
+	found := slices.Concat(q.faults, audit.CheckHistory(at.history))
+	if e.Problems = shown(slices.Concat(found, q.odd)); x.strict && len(found) > 0 {
+		return nil, &refusal{http.StatusBadRequest, "bad_request", e.Problems[0]}
+	}
 	earlier, key := 0, uint64(0)
 	if at.counted() {
 		key = x.tries.key(x.scene.name, x.seed, x.api.name(), x.r.Header, body)
+		if early := x.tries.tooEarly(key, x.came); early != "" {
+			e.Problems = append(e.Problems, early)
+		}
 		earlier = x.tries.add(key)
 	}
 	said, try, err := at.answer(earlier)
-	e.Request = at.n
-	e.Problems = problems(at.history)
+	e.Request = at.n // later than it was if empty replies came before
 	if at.step < 0 {
 		return nil, &refusal{http.StatusUnprocessableEntity, "script_ran_dry", at.missed()}
 	}
 	e.Step, e.Try = stepName(at.step), try
 	if err != nil {
 		return nil, &refusal{http.StatusUnprocessableEntity, "script_ran_dry", fmt.Sprintf("%s: %v", stepName(at.step), err)}
+	}
+	if f := said.Failure; f != nil && f.RetryAfter > 0 && f.Wire != fakes.WireErrorEvent && refusing(f, q.stream) {
+		x.tries.hold(key, rest{x.came.Add(x.real(said.After)), x.real(f.RetryAfter)})
 	}
 	if key != 0 && said.Failure == nil && !silent(&said) {
 		x.tries.forget(key)
@@ -208,9 +218,8 @@ func (q *question) declares(name string) bool {
 	return false
 }
 
-// problems returns the violations of the protocol in a client's history.
-func problems(history []loop.Message) []string {
-	found := audit.CheckHistory(history)
+// shown returns problems as the journal shows them.
+func shown(found []string) []string {
 	if len(found) > maxProblems {
 		found = append(found[:maxProblems], fmt.Sprintf("and %d more", len(found)-maxProblems))
 	}

@@ -42,6 +42,8 @@ type Options struct {
 	Speed float64
 	// Entries is the number of entries that the journal keeps; 0 = 1,000.
 	Entries int
+	// Strict refuses requests with problems for which the real API refuses them.
+	Strict bool
 	// ScriptedUsage leaves the usage of a reply at 0 if the script has none. Otherwise
 	// it is estimated: a token for four characters.
 	ScriptedUsage bool
@@ -56,6 +58,7 @@ type Options struct {
 type Server struct {
 	seed    uint64
 	speed   float64
+	strict  bool
 	exact   bool // no usage is estimated
 	scenes  map[string]*scene
 	names   []string
@@ -73,7 +76,7 @@ type Server struct {
 // New returns a server of scenarios, which must not change afterwards. The error
 // joins the errors of their scripts, and names scenarios with the same name.
 func New(scenarios []Scenario, o Options) (*Server, error) {
-	s := &Server{seed: o.Seed, speed: o.Speed, exact: o.ScriptedUsage, scenes: make(map[string]*scene, len(scenarios)), tries: newTries(maxCounted / 2),
+	s := &Server{seed: o.Seed, speed: o.Speed, exact: o.ScriptedUsage, strict: o.Strict, scenes: make(map[string]*scene, len(scenarios)), tries: newTries(maxCounted / 2),
 		journal: journal{observe: o.Observe, scenes: map[string]*Tally{}, max: o.Entries},
 		began:   time.Now(), large: make(chan struct{}, largeBodies)}
 	if s.speed == 0 {

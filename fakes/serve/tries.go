@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"fmt"
 	"hash/maphash"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // tries counts how often each request was sent. It keeps the newest ones: at least
@@ -13,6 +15,13 @@ type tries struct {
 	seed       maphash.Seed
 	mu         sync.Mutex
 	young, old map[uint64]int
+	waits      map[uint64]rest // of requests that were told to wait
+}
+
+// A rest is how long an answer asked to wait.
+type rest struct {
+	from time.Time
+	time time.Duration
 }
 
 func newTries(max int) *tries {
@@ -53,6 +62,29 @@ func (t *tries) add(key uint64) int {
 	}
 	t.young[key] = min(n+1, maxTries)
 	return n
+}
+
+// hold notes that a request must not be sent again for so long.
+func (t *tries) hold(key uint64, r rest) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waits == nil || len(t.waits) >= t.max {
+		t.waits = map[uint64]rest{}
+	}
+	t.waits[key] = r
+}
+
+// tooEarly returns the problem of a request that comes before it was asked to, else
+// "".
+func (t *tries) tooEarly(key uint64, now time.Time) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r, ok := t.waits[key]
+	delete(t.waits, key)
+	if passed := now.Sub(r.from); ok && passed < r.time {
+		return fmt.Sprintf("the request comes again after %v, but Retry-After asked for %v", max(passed, 0).Round(time.Millisecond), r.time)
+	}
+	return ""
 }
 
 // maxTries bounds the count of one request.

@@ -26,6 +26,7 @@ type serveFlags struct {
 	seed   seed
 	speed  speed
 	faults faults
+	strict bool
 	output string
 }
 
@@ -63,6 +64,7 @@ with the exit code 0. A reply takes as long as in the script, by default 2s; wit
 	cmd.Flags().Var(&f.seed, "seed", "the seed of random numbers, unless the path has one")
 	cmd.Flags().Var(&f.speed, "speed", "divide all waits by `N`")
 	cmd.Flags().Var(&f.faults, "fault", "add this `FAULT` to every conversation, such as 'error model 10% 503'; can be repeated")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "answer 400 to what the real API would refuse")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "also write the journal to `FILE`.jsonl")
 	return cmd
 }
@@ -107,7 +109,7 @@ func (f *serveFlags) run(cmd *cobra.Command, names []string) error {
 	}
 	out := &servedFile{}
 	missing := &undeclared{to: cmd.ErrOrStderr()}
-	server, err := serve.New(f.scripts(chosen), serve.Options{Seed: uint64(f.seed), Speed: float64(f.speed), Observe: func(seen *serve.Seen) {
+	server, err := serve.New(f.scripts(chosen), serve.Options{Seed: uint64(f.seed), Speed: float64(f.speed), Strict: f.strict, Observe: func(seen *serve.Seen) {
 		missing.tell(seen)
 		out.add(seen)
 	}})
