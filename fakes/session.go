@@ -201,7 +201,7 @@ func (w *World) spawn(e *loop.Effect, c openCall) {
 		w.fail(fmt.Errorf("the session of tool %s: %w", clip(e.Name), err))
 		return
 	}
-	sub := &World{seeded: p.seeded(w.seed), script: x.script, specs: setup.Tools,
+	sub := &World{answering: p.answering(w.seed), script: x.script, specs: setup.Tools,
 		open: map[int]openCall{}, heard: heard{whys: map[int]loop.Why{}},
 		nest: nest{path: path, setting: x, parent: w, top: w.top, machine: m, try: e.Ref, caller: c}}
 	w.top.subs = append(w.top.subs, sub)
@@ -241,7 +241,7 @@ func (w *World) ended(out *loop.Outcome) {
 	}
 	answer := tryAnswer{in: in}
 	if len(p.faults) > 0 {
-		answer = p.spoiledAnswer(answer, &loop.Effect{Ref: w.try, Name: w.caller.tool.Name}, &w.caller)
+		answer = p.spoiledAnswer(answer, w.try, &w.caller)
 	}
 	if !answer.hang {
 		answer.in.At = w.now + answer.after

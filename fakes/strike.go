@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"slices"
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -61,23 +62,24 @@ func halved(args string) string {
 
 // A tryAnswer is a tool's answer to a try.
 type tryAnswer struct {
-	in    loop.Input
-	hang  bool
-	after time.Duration
+	in     loop.Input
+	hang   bool
+	after  time.Duration
+	struck bool // by a fault
 }
 
 // spoiledAnswer returns a tool's answer to a try after the faults that strike it.
-func (w *World) spoiledAnswer(a tryAnswer, e *loop.Effect, c *openCall) tryAnswer {
-	for i := range w.faults {
-		f, n := &w.faults[i], e.Ref.N
+func (s *answering) spoiledAnswer(a tryAnswer, try loop.Ref, c *openCall) tryAnswer {
+	for i := range s.faults {
+		f, n := &s.faults[i], try.N
 		if f.Tool != "" {
 			n = c.nth
 		}
-		if f.result == nil || f.Tool != "" && f.Tool != e.Name || !w.strikes(i, e.Ref, max(e.Ref.Try-c.before, 1), n) {
+		if f.result == nil || f.Tool != "" && f.Tool != c.tool.Name || !s.strikes(i, try, c.failure(try)+1, n) {
 			continue
 		}
 		if f.result(&a, f.Operand) {
-			w.fired[i] = true
+			s.fired[i], a.struck = true, true
 		}
 	}
 	return a
@@ -142,16 +144,7 @@ func (w *World) Idle() Idle {
 		}
 		before = s.last
 	}
-	for i := range w.tools {
-		for j := range w.tools[i].answers {
-			switch a := &w.tools[i].answers[j]; {
-			case len(a.Failures) > 0 && a.struck == 0:
-				idle.Answers = append(idle.Answers, AnswerAt{i, j})
-			case a.struck < len(a.Failures):
-				idle.PartAnswers = append(idle.PartAnswers, AnswerAt{i, j})
-			}
-		}
-	}
+	w.idleAnswers(&idle)
 	for i, at := range w.when {
 		s := &w.steps[at]
 		if (s.When == WhenOK || s.When == WhenFailed || s.When == WhenResult) && !s.Optional && len(s.Failures) == 0 && (w.course.used == nil || w.course.used[i] == 0) {
@@ -159,6 +152,20 @@ func (w *World) Idle() Idle {
 		}
 	}
 	return idle
+}
+
+// idleAnswers lists the answers whose failures answered no call.
+func (s *answering) idleAnswers(idle *Idle) {
+	for i := range s.tools {
+		for j := range s.tools[i].answers {
+			switch a := &s.tools[i].answers[j]; {
+			case len(a.Failures) > 0 && a.struck == 0:
+				idle.Answers = append(idle.Answers, AnswerAt{i, j})
+			case a.struck < len(a.Failures):
+				idle.PartAnswers = append(idle.PartAnswers, AnswerAt{i, j})
+			}
+		}
+	}
 }
 
 // unsaid counts the messages that no run got.
@@ -173,11 +180,14 @@ func (w *World) unsaid() int {
 }
 
 // NotFired returns the faults of the script that have struck nothing so far.
-func (w *World) NotFired() []Fault {
+func (w *World) NotFired() []Fault { return w.notFired(loop.RefModel, loop.RefCall) }
+
+// notFired returns the faults at these targets that have struck nothing so far.
+func (s *answering) notFired(at ...loop.RefKind) []Fault {
 	var out []Fault
-	for i, fired := range w.fired {
-		if !fired {
-			out = append(out, w.faults[i].Fault)
+	for i, fired := range s.fired {
+		if !fired && slices.Contains(at, s.faults[i].At) {
+			out = append(out, s.faults[i].Fault)
 		}
 	}
 	return out

@@ -1,21 +1,8 @@
 package fakes
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/agentbench-go/agentbench/loop"
 )
-
-// An openCall is a call that has started. All of its tries get the same answer,
-// until a fallback tool takes over.
-type openCall struct {
-	tool   *tool
-	answer *answer
-	before int         // tries before this tool's first one
-	nth    int         // its number among the tool's calls; 0 if no fault counts them
-	used   *loop.Input // the result of its last sub-run, or nil
-}
 
 // call queues the answer to a try, which may be a failure. A try that hangs queues
 // nothing.
@@ -23,86 +10,20 @@ func (w *World) call(e *loop.Effect) {
 	if c := w.user.Cancel; c != nil && c.Call == e.Ref.N && e.Ref.Try <= 1 {
 		w.push(loop.Input{At: w.now, Kind: loop.Cancel})
 	}
-	c, started := w.open[e.Ref.N]
-	if fallback := started && c.tool.Name != e.Name; fallback || !started {
-		if c = w.start(e); c.tool == nil {
-			return
-		}
-		if fallback {
-			c.before = e.Ref.Try - 1
-		}
-		w.open[e.Ref.N] = c
+	c, err := w.opened(w.open, e.Ref, e.Name, e.Args)
+	if err != nil {
+		err.Problem = w.where() + err.Problem
+		w.fail(err)
+		return
 	}
 	if c.tool.Session != nil {
 		w.spawn(e, c)
 		return
 	}
-	a, latency := c.answer, c.answer.Latency.or(c.tool.Latency).or(exactly(DefaultToolLatency))
-	k := w.key.ref(e.Ref).of(e.Ref.Try)
-	v := vars{turn: w.turn, call: e.Ref.N, seed: w.seed, key: k.of(forText)}
-	out := tryAnswer{hang: a.Hang, in: loop.Input{Kind: loop.ToolResult, Ref: e.Ref,
-		TokensIn: a.TokensIn, TokensOut: a.TokensOut, Cost: a.Cost, Used: a.Used}}
-	in := &out.in
-	switch i := max(e.Ref.Try-c.before, 1) - 1; {
-	case i < len(a.Failures):
-		f := &a.Failures[i]
-		a.struck = max(a.struck, i+1)
-		in.Code, in.Text = f.Error, w.scratch.say(&a.failures[i], &v)
-		if f.Error == loop.None {
-			in.Code = loop.RetryableServer
-		}
-		out.hang, latency = f.Hang, f.Latency.or(latency)
-	case out.hang:
-	case a.Error != loop.None:
-		in.Code, in.Text = a.Error, w.scratch.say(&a.text, &v)
-	default:
-		in.Text = w.success(a, v)
+	if out := w.answerTry(&c, e.Ref, w.turn); !out.hang {
+		out.in.At = w.now + out.after
+		w.push(out.in)
 	}
-	out.after = latency.draw(k.of(forLatency))
-	if len(w.faults) > 0 {
-		out = w.spoiledAnswer(out, e, &c)
-	}
-	if !out.hang {
-		in.At = w.now + out.after
-		w.push(*in)
-	}
-}
-
-// start takes the answer for a call. If there is none, it ends the session and
-// returns the zero openCall.
-func (w *World) start(e *loop.Effect) openCall {
-	at := slices.IndexFunc(w.tools, func(t tool) bool { return t.Name == e.Name })
-	if at < 0 {
-		w.fail(&DryError{e.Ref, w.where() + fmt.Sprintf("call %v asks for %s, but the script has no such tool", e.Ref, quoted(e.Name))})
-		return openCall{}
-	}
-	t, args := &w.tools[at], arguments{text: e.Args}
-	c := openCall{tool: t}
-	for i := range t.answers {
-		if a := &t.answers[i]; a.fits(&args) {
-			a.left--
-			c.answer = a
-			break
-		}
-	}
-	if c.answer != nil || t.Session != nil {
-		if w.nth != nil {
-			w.nth[t.Name]++
-			c.nth = w.nth[t.Name]
-		}
-		return c
-	}
-	w.fail(&DryError{e.Ref, w.where() + fmt.Sprintf("no answer of tool %s fits call %v with %s (it has %d)", clip(e.Name), e.Ref, clip(e.Args), len(t.answers))})
-	return openCall{}
-}
-
-// success returns the text of a successful answer, padded to its ResultChars.
-func (w *World) success(a *answer, v vars) string {
-	text := pad(w.scratch.say(&a.result, &v), a.ResultChars)
-	if a.result.parts == nil {
-		a.result.text = text // pad a long text only once
-	}
-	return text
 }
 
 // cancelTool drops the queued answer to a try and ends the try at once, unless the

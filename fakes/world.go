@@ -46,7 +46,7 @@ type World struct {
 	Config *loop.Config
 	Depth  int
 
-	seeded
+	answering
 	nest
 	script  *Script
 	user    User
@@ -70,21 +70,15 @@ type World struct {
 	bounded    bool             // the ceiling has ended the run, and with it the session
 	broken     error            // why the world cannot go on
 	outcomes   []loop.Outcome   // of the runs so far
-	fired      []bool           // which faults have struck, by index in the script
-	nth        map[string]int   // calls of each tool so far; nil if no fault counts them
-	scratch    scratch
 }
 
 // NewWorld returns a world for one session. Other worlds may play the same script
 // at the same time.
 func NewWorld(s *Script, seed uint64) *World {
 	p, err := compile(s)
-	w := &World{seeded: p.seeded(seed), broken: err, script: s, user: s.User, specs: s.Specs(),
+	w := &World{answering: p.answering(seed), broken: err, script: s, user: s.User, specs: s.Specs(),
 		open: map[int]openCall{}, heard: heard{whys: map[int]loop.Why{}}}
 	w.top = w
-	if len(p.faults) > 0 {
-		w.fired, w.nth = make([]bool, len(p.faults)), map[string]int{}
-	}
 	for _, m := range s.User.Messages {
 		if m.At > 0 {
 			w.push(loop.Input{At: m.At, Kind: loop.Steer, Text: m.Text})
