@@ -182,7 +182,9 @@ func (w *World) sub(path loop.Path) *World {
 func (w *World) spawn(e *loop.Effect, c openCall) {
 	path := w.path.Sub(e.Ref)
 	if path.Depth() > w.ceiling().Depth {
-		w.top.boundNow(w.now)
+		if !w.top.boundNow(w.now) { // it ends already, or nothing waits for this sub-run
+			w.push(loop.Input{At: w.now, Kind: loop.ToolResult, Ref: e.Ref, Code: loop.Cancelled, Text: "cancelled"})
+		}
 		return
 	}
 	if w.setting == nil {

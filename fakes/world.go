@@ -294,11 +294,14 @@ func (w *World) bound(at time.Duration) loop.Input {
 	return loop.Input{At: at, Kind: loop.Cancel, Cause: loop.ByCeiling}
 }
 
-// boundNow ends the run of the whole session at the ceiling, if there is one.
-func (w *World) boundNow(at time.Duration) {
-	if w.mayBound() {
-		w.push(w.bound(at))
+// boundNow ends the run of the whole session at the ceiling, if one is in progress, and
+// reports whether it was.
+func (w *World) boundNow(at time.Duration) bool {
+	if !w.mayBound() {
+		return false
 	}
+	w.push(w.bound(at))
+	return true
 }
 
 func (w *World) ceiling() Ceiling {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/internal/text"
@@ -16,7 +17,12 @@ import (
 func checkAudit(p *play) (string, bool) {
 	s := p.Script.Setup(p.Config, p.Seed)
 	s.Task = p.task()
+	// A stray result may end the try of a sub-run that goes on.
+	strays := slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.Input.Kind == loop.ToolResult })
 	for _, v := range audit.CheckAll(s, p.trace) {
+		if strays && (v.Rule == "sub-end" || v.Rule == "sub-usage") {
+			continue
+		}
 		return v.String(), true
 	}
 	return "", true

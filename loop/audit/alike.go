@@ -75,7 +75,7 @@ func (b *book) outcome(d *detect.Detector, c *call) (text string, has, known boo
 		return "", false, false
 	case c.puts[0].eff.Why == loop.Vetoed:
 		return "", false, true
-	case c.puts[0].eff.Why != loop.Executed || t == nil || t.in == nil || t.in.Code.Failed() || t.abandoned:
+	case c.puts[0].eff.Why != loop.Executed || t == nil || t.in == nil || t.in.Code.Failed() || t.abandoned || len(t.cancels) > 0:
 		return "", false, false
 	}
 	text, known = without(d, b.heard(c, t))
