@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -71,16 +72,27 @@ func newListScenarios() *cobra.Command {
 	var (
 		chosen selectFlags
 		quiet  bool
+		format = table
 	)
 	cmd := &cobra.Command{
 		Use:   "scenarios [PATH…]",
 		Short: "List the embedded scenarios, or those in PATH",
+		Long: `List the embedded scenarios, or those in PATH. With --format json each is an object
+that also says what the scenario needs beside a model and tools, which not every
+agent offers: gates, runs, cancel, loop, results, tries (see docs/scenarios.md).`,
 		Example: `  agentbench list scenarios --suite healthy
-  agentbench list scenarios --filter retry`,
+  agentbench list scenarios --filter retry
+  agentbench list scenarios --format json`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			all, err := chosen.load(paths)
 			if err != nil {
 				return err
+			}
+			switch {
+			case format == jsonWhole && quiet:
+				return misuse("leave one of them out", "--quiet and --format json contradict each other")
+			case format == jsonWhole:
+				return writeScenariosJSON(cmd, all)
 			}
 			var rows [][]string
 			for _, s := range all {
@@ -92,7 +104,34 @@ func newListScenarios() *cobra.Command {
 	chosen.add(cmd)
 	chosen.addHeldBack(cmd)
 	addNamesOnly(cmd, &quiet)
+	addChoice(cmd, &format, "format", "what to print: table or json", table, jsonWhole)
 	return cmd
+}
+
+// A listedScenario is a scenario in the JSON list.
+type listedScenario struct {
+	Scenario    string           `json:"scenario"` // suite/name
+	Suite       string           `json:"suite"`
+	Label       scenarios.Label  `json:"label"`
+	Variant     string           `json:"variant"` // the one it is meant for
+	Needs       []scenarios.Need `json:"needs"`
+	Description string           `json:"description"`
+	Source      string           `json:"source,omitempty"`
+	HeldBack    bool             `json:"held_back,omitempty"`
+	File        string           `json:"file"`
+}
+
+func writeScenariosJSON(cmd *cobra.Command, all []*scenarios.Scenario) error {
+	list := make([]listedScenario, len(all))
+	for i, s := range all {
+		list[i] = listedScenario{s.ID(), s.Suite, s.Label, s.Variant.Name, append([]scenarios.Need{}, s.Needs()...), s.Description, s.Source, s.HeldBack, s.File}
+	}
+	doc, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(append(text.JSON(doc), '\n'))
+	return err
 }
 
 func newListVariants() *cobra.Command {
