@@ -30,6 +30,8 @@ const (
 	StopCancelled        Stop = "cancelled"
 	StopCeiling          Stop = "ceiling"
 	StopRecordingEnded   Stop = "recording-ended"
+	StopByAgent          Stop = "stopped-by-agent"
+	StopHung             Stop = "hung"
 )
 
 // stops holds the end state and the meaning of each stop. A stop of the loop's own is
@@ -63,9 +65,12 @@ var stops = []struct {
 	{StopCancelled, WasCancelled, "the caller cancelled the run"},
 	{StopCeiling, Ceiling, "nothing stopped the run before the harness's own ceiling"},
 	{StopRecordingEnded, RecordingEnded, "the recording has no further answer"},
+	{StopByAgent, StoppedByAgent, "a foreign agent ended the run itself, before the script did"},
+	{StopHung, Hung, "a foreign agent was alive and silent for too long"},
 }
 
-// Stops returns the loop's own stops, those of one end state next to each other.
+// Stops returns the loop's own stops, and those that only recordings and foreign agents
+// have. Those of one end state stand next to each other.
 func Stops() []Stop {
 	out := make([]Stop, len(stops))
 	for i := range stops {
@@ -113,6 +118,9 @@ const (
 	WasCancelled              EndState = "CANCELLED"
 	Ceiling                   EndState = "CEILING"
 	RecordingEnded            EndState = "RECORDING_ENDED"
+	// StoppedByAgent and Hung are of foreign agents: no machine ends so.
+	StoppedByAgent EndState = "STOPPED"
+	Hung           EndState = "HUNG"
 )
 
 // An Outcome says how a run ended and what it used. All counts are of this run

@@ -68,6 +68,8 @@ func TestRateByEndState(t *testing.T) {
 		{state: loop.ErrorLimit, caught: 1, stopped: 1, inAll: 1},
 		{state: loop.ModelFailed, caught: 1, stopped: 1, inAll: 1},
 		{state: loop.UnrecoverableToolContract, caught: 1, stopped: 1, inAll: 1},
+		{state: loop.StoppedByAgent, caught: 1, stopped: 1, inAll: 1},
+		{state: loop.Hung, inAll: 1},
 		{state: loop.Done, inAll: 1},
 		{state: loop.Done, nudges: 1, caught: 1, inAll: 1},
 		{state: loop.ClarifyNeeded, vetoed: 1, caught: 1, inAll: 1},
@@ -271,7 +273,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 			return f.Add(endedIn("s/a", "w", scenarios.Runaway, 1, loop.Done, 1))
 		}, `"s/a" is labelled "runaway" here and "healthy" before`},
 		{"a word that is not an end state", func(f *Fold) error { return f.Add(endedIn("s/a", "v", "", 1, "done", 1)) },
-			`end_state must be one of BUDGET_EXCEEDED, CANCELLED, CEILING, CLARIFY_NEEDED, DONE, ERROR_LIMIT, LOOP_DETECTED, MODEL_FAILED, RECORDING_ENDED, UNRECOVERABLE_TOOL_CONTRACT, not "done"`},
+			`end_state must be one of BUDGET_EXCEEDED, CANCELLED, CEILING, CLARIFY_NEEDED, DONE, ERROR_LIMIT, HUNG, LOOP_DETECTED, MODEL_FAILED, RECORDING_ENDED, STOPPED, UNRECOVERABLE_TOOL_CONTRACT, not "done"`},
 		{"a number that cannot be", func(f *Fold) error {
 			r := endedIn("s/a", "v", "", 1, loop.Done, 1)
 			r.Asked = -2

@@ -20,14 +20,15 @@ var ended = map[loop.EndState]int{
 	loop.ClarifyNeeded:  finished,
 	loop.Ceiling:        stats.Censored,
 	loop.RecordingEnded: stats.Censored,
+	loop.Hung:           stats.Censored,
 	loop.WasCancelled:   stats.Censored,
 }
 
 // finished is the cause of runs that finished, which competes with being stopped.
 const finished = stats.Event + 1
 
-// stops are the end states that are a stop by the loop.
-var stops = []loop.EndState{loop.BudgetExceeded, loop.LoopDetected, loop.ErrorLimit, loop.UnrecoverableToolContract, loop.ModelFailed}
+// stops are the end states that are a stop by the loop, or by a foreign agent.
+var stops = []loop.EndState{loop.BudgetExceeded, loop.LoopDetected, loop.ErrorLimit, loop.UnrecoverableToolContract, loop.ModelFailed, loop.StoppedByAgent}
 
 // checkEndState refuses a word that is not an end state. The empty word means a session
 // that broke off.

@@ -51,7 +51,7 @@ var plants = []plant{
 	{"stats/logrank.go", "t.Expected[i] += d * share", "t.Expected[i] += share"},
 	{"stats/logrank.go", "t.DF = max(len(count)-1, 0)", "t.DF = max(len(count), 0)"},
 	// What a trial counts as.
-	{"outcome.go", "loop.ErrorLimit, loop.UnrecoverableToolContract, loop.ModelFailed}", "loop.ErrorLimit, loop.UnrecoverableToolContract}"},
+	{"outcome.go", "loop.UnrecoverableToolContract, loop.ModelFailed, loop.StoppedByAgent}", "loop.UnrecoverableToolContract, loop.StoppedByAgent}"},
 	{"outcome.go", "loop.Ceiling:        stats.Censored", "loop.Ceiling:        finished"},
 	{"outcome.go", "r.Nudges+r.Vetoed+r.Refused+r.SubNudges > 0", "r.Nudges > 0"},
 	{"outcome.go", `r.Verdict != scenarios.Inconclusive && r.EndState != ""`, `r.Verdict != scenarios.Inconclusive`},

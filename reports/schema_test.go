@@ -70,7 +70,7 @@ func schemaOf(t reflect.Type) *generator.Schema {
 		for _, s := range stops {
 			words = append(words, s)
 		}
-		words = append(words, loop.Done, loop.ClarifyNeeded, loop.Ceiling, loop.RecordingEnded, loop.WasCancelled)
+		words = append(words, loop.Done, loop.ClarifyNeeded, loop.Ceiling, loop.RecordingEnded, loop.Hung, loop.WasCancelled)
 	default:
 		return nil
 	}

@@ -291,7 +291,9 @@ func (s *source) checkEnd(at string, e *expectEntry, cfg *loop.Config) {
 
 // stops returns the stops that can end a scenario, without those of detectors.
 func stops() []string {
-	return words(slices.DeleteFunc(loop.Stops(), func(s loop.Stop) bool { return s.EndState() == loop.RecordingEnded }))
+	return words(slices.DeleteFunc(loop.Stops(), func(s loop.Stop) bool {
+		return slices.Contains([]loop.EndState{loop.RecordingEnded, loop.StoppedByAgent, loop.Hung}, s.EndState())
+	}))
 }
 
 // has returns the first of the keys that the mapping at a path has, or "".

@@ -73,7 +73,7 @@ func caught(s loop.EndState, f facts) bool {
 	switch s {
 	case loop.Done, loop.ClarifyNeeded:
 		return f.acted
-	case loop.WasCancelled, loop.Ceiling, loop.RecordingEnded, "":
+	case loop.WasCancelled, loop.Ceiling, loop.RecordingEnded, loop.Hung, "":
 		return false
 	}
 	return true

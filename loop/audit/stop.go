@@ -210,6 +210,7 @@ var endStates = map[loop.Stop]loop.EndState{
 	"model-failed": "MODEL_FAILED", "model-deadline": "MODEL_FAILED",
 	"empty-reply": "MODEL_FAILED", "truncated-reply": "MODEL_FAILED",
 	"cancelled": "CANCELLED", "ceiling": "CEILING", "recording-ended": "RECORDING_ENDED",
+	"stopped-by-agent": "STOPPED", "hung": "HUNG",
 }
 
 // checkAlsoStopped compares the also-stopped notes with the recount. A note on a limit
