@@ -19,6 +19,7 @@ type scene struct {
 	conditional bool // some step has a When
 	struck      bool // the script has faults
 	calls       bool // some step calls tools
+	renamed     bool // the client calls other tools than the script
 }
 
 // silent reports whether the reply of the step is empty, so that it leaves no

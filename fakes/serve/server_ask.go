@@ -162,6 +162,9 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	for i := range said.Calls {
 		said.Calls[i].ID = at.model.PlaceID(said.Calls[i].ID, at.n, at.asked)
 	}
+	if x.own != nil {
+		x.own(q.specs(), said.Calls)
+	}
 	step := &x.scene.script.Model[at.step]
 	r := &reply{n: at.n, model: q.model, text: said.Text, calls: said.Calls, finish: said.Finish,
 		in: step.TokensIn, out: step.TokensOut, usage: q.usage, of: said.Of, wire: step.Wire}

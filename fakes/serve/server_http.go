@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // Limits of a server.
@@ -47,6 +48,11 @@ type Options struct {
 	// ScriptedUsage leaves the usage of a reply at 0 if the script has none. Otherwise
 	// it is estimated: a token for four characters.
 	ScriptedUsage bool
+	// OwnCalls is given the calls of each reply before it is sent, and the tools that
+	// the request declares, and may change the names and arguments of the calls: for an
+	// agent that has other tools than the script. It is called for each try, also if the
+	// reply has no calls, and by several goroutines.
+	OwnCalls func(tools []loop.ToolSpec, calls []loop.AskedCall)
 	// Observe is called twice for each request in the journal, when its answer
 	// begins (or hangs) and when it has ended, one call at a time. It must not keep
 	// the Seen or its Entry, which change, nor call the server.
@@ -60,6 +66,7 @@ type Server struct {
 	speed   float64
 	strict  bool
 	exact   bool // no usage is estimated
+	own     func([]loop.ToolSpec, []loop.AskedCall)
 	scenes  map[string]*scene
 	names   []string
 	only    *scene // the scene, if there is only one
@@ -76,7 +83,7 @@ type Server struct {
 // New returns a server of scenarios, which must not change afterwards. The error
 // joins the errors of their scripts, and names scenarios with the same name.
 func New(scenarios []Scenario, o Options) (*Server, error) {
-	s := &Server{seed: o.Seed, speed: o.Speed, exact: o.ScriptedUsage, strict: o.Strict, scenes: make(map[string]*scene, len(scenarios)), tries: newTries(maxCounted / 2),
+	s := &Server{seed: o.Seed, speed: o.Speed, exact: o.ScriptedUsage, strict: o.Strict, own: o.OwnCalls, scenes: make(map[string]*scene, len(scenarios)), tries: newTries(maxCounted / 2),
 		journal: journal{observe: o.Observe, scenes: map[string]*Tally{}, max: o.Entries},
 		began:   time.Now(), large: make(chan struct{}, largeBodies)}
 	if s.speed == 0 {
@@ -110,7 +117,7 @@ func (s *Server) add(sc Scenario) error {
 	if s.scenes[sc.Name] != nil {
 		return fmt.Errorf("there are two scenarios %s", sc.Name)
 	}
-	out := &scene{name: sc.Name, script: &script, model: model, struck: len(sc.Script.Faults) > 0}
+	out := &scene{name: sc.Name, renamed: s.own != nil, script: &script, model: model, struck: len(sc.Script.Faults) > 0}
 	for i := range sc.Script.Model {
 		out.calls = out.calls || len(sc.Script.Model[i].Calls) > 0
 		out.conditional = out.conditional || sc.Script.Model[i].When != fakes.WhenAlways

@@ -158,7 +158,7 @@ func (s *spot) says(m *loop.Message) bool {
 	if a != "" && b != "" && (strings.Contains(a, b) || strings.Contains(b, a)) {
 		return true
 	}
-	return len(m.Calls) > 0 && slices.EqualFunc(m.Calls, said.Calls, func(a loop.Call, b loop.AskedCall) bool { return a.Name == b.Name })
+	return len(m.Calls) > 0 && slices.EqualFunc(m.Calls, said.Calls, func(a loop.Call, b loop.AskedCall) bool { return a.Name == b.Name || s.renamed })
 }
 
 // begin goes back to the beginning of the script.
