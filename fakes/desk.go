@@ -2,6 +2,7 @@ package fakes
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -16,6 +17,9 @@ import (
 // An execution belongs to the oldest call of that name and those arguments (compared
 // as canonical JSON) that the model has asked for and that has neither an answer nor
 // an execution in progress. If there is none, it is the next try of the newest one.
+// An agent may have changed the arguments, for example to fill in defaults: if no call
+// has them, it belongs to the oldest one of that name in the newest reply that has
+// neither.
 //
 // An execution that the model never asked for is a call of its own. If the model has
 // asked for nothing at all, as for tools that are tried alone, these calls are
@@ -24,8 +28,9 @@ import (
 // [ToolSaid.Passing]).
 type Desk struct {
 	// Observe is called when an execution begins and when it ends, one call at a time.
-	// It must not call the desk. It may be set before the first use.
-	Observe func(Execution)
+	// It must not call the desk, nor change the execution. It may be set before the
+	// first use.
+	Observe func(*Execution)
 
 	script  *Script
 	seed    uint64
@@ -43,7 +48,7 @@ type Desk struct {
 const FirstUnasked = 1_000_001
 
 // maxDesk is the number of calls of each kind that a desk remembers at least.
-const maxDesk = 10_000
+const maxDesk = 1_000
 
 // An Execution is one execution of a call by an agent.
 type Execution struct {
@@ -63,13 +68,16 @@ type Execution struct {
 // A deskCall is a call and what became of it.
 type deskCall struct {
 	n, turn  int
-	call     detect.Signature
+	name     string
+	call, as detect.Signature // as the model asked, and as the agent executes it if it has changed the arguments
 	tries    int
 	open     int      // executions in progress
 	passing  bool     // the newest try gets a passing answer
 	answered bool     // the agent got an answer
 	said     ToolSaid // the newest that it got
 }
+
+func (c *deskCall) is(call detect.Signature) bool { return c.call == call || c.as == call }
 
 // NewDesk returns a desk for the tools of a script, which must not change afterwards.
 // If the script is invalid, each execution has its error.
@@ -94,7 +102,8 @@ func (d *Desk) Asked(turn int, calls []loop.Call) {
 	defer d.mu.Unlock()
 	asked := make([]deskCall, len(calls))
 	for i, c := range calls {
-		asked[i] = deskCall{n: c.N, turn: turn, call: d.sign(c.Name, c.Args)}
+		name := strings.TrimSpace(c.Name) // as agents do
+		asked[i] = deskCall{n: c.N, turn: turn, name: name, call: d.sign(name, c.Args)}
 	}
 	if d.newest(turn, asked) {
 		return
@@ -154,7 +163,7 @@ func (d *Desk) Execute(name, args string) *Execution {
 		}
 	}
 	if x.box = d.box; x.Err == nil {
-		c := d.find(d.sign(name, args), &x.Asked)
+		c := d.find(name, d.sign(name, args), &x.Asked)
 		c.tries++
 		c.open++
 		x.Call.N, x.Call.Try = c.n, c.tries
@@ -167,24 +176,31 @@ func (d *Desk) Execute(name, args string) *Execution {
 
 // find returns the call that an execution belongs to, and sets whether the model has
 // asked for it.
-func (d *Desk) find(call detect.Signature, asked *bool) *deskCall {
+func (d *Desk) find(name string, call detect.Signature, asked *bool) *deskCall {
 	newest := -1
 	for i := len(d.calls) - 1; i >= 0 && newest < 0; i-- {
-		if d.calls[i].call == call {
+		if d.calls[i].is(call) {
 			newest = i
 		}
 	}
-	for i := d.from; i < len(d.calls); i++ {
-		if c := &d.calls[i]; c.call == call && !c.answered && c.open == 0 {
+	changed := -1
+	for i := len(d.calls) - 1; i >= d.from; i-- {
+		switch c := &d.calls[i]; {
+		case c.answered || c.open > 0:
+		case c.is(call):
 			newest = i
-			break
+		case c.name == name:
+			changed = i
 		}
+	}
+	if newest < 0 && changed >= 0 {
+		newest, d.calls[changed].as = changed, call
 	}
 	if *asked = newest >= 0; *asked {
 		return &d.calls[newest]
 	}
 	for i := len(d.alone) - 1; i >= 0; i-- {
-		if c := &d.alone[i]; c.call == call {
+		if c := &d.alone[i]; c.is(call) {
 			if c.passing {
 				return c
 			}
@@ -223,7 +239,7 @@ func (x *Execution) End(answered bool) {
 
 func (d *Desk) observe(x *Execution) {
 	if d.Observe != nil {
-		d.Observe(*x)
+		d.Observe(x)
 	}
 }
 

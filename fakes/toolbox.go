@@ -32,6 +32,9 @@ type ToolCall struct {
 	Args   string // a JSON object; "" = {}
 }
 
+// Ref returns the number of the call and of the try.
+func (c *ToolCall) Ref() loop.Ref { return loop.Ref{Kind: loop.RefCall, N: c.N, Try: c.Try} }
+
 // ToolSaid is a tool's answer to one try of a call.
 type ToolSaid struct {
 	Code loop.Code // why the try failed; loop.None = it did not
@@ -66,7 +69,7 @@ var ErrSubRun = errors.New("the tool is a sub-run, which needs a loop")
 // such tool or no answer left for the arguments, or wraps ErrSubRun. It concerns this
 // try alone.
 func (t *Toolbox) Call(c ToolCall) (ToolSaid, error) {
-	try := loop.Ref{Kind: loop.RefCall, N: c.N, Try: c.Try}
+	try := c.Ref()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i := slices.IndexFunc(t.all.tools, func(one tool) bool { return one.Name == c.Name }); i >= 0 && t.all.tools[i].Session != nil {

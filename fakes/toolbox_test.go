@@ -123,7 +123,7 @@ func run(d *Desk, name, args string) string {
 }
 
 func (x *Execution) shown() string {
-	text := loop.Ref{Kind: loop.RefCall, N: x.Call.N, Try: x.Call.Try}.String()
+	text := x.Call.Ref().String()
 	switch {
 	case x.Err != nil:
 		return text + " " + x.Err.Error()
@@ -150,8 +150,8 @@ func TestDesk(t *testing.T) {
 	check(run(d, "n", `{"a":3}`), "c1000002#1  c1000002 of m1")
 
 	d.Asked(2, asked(4, "fails", "hangs", "fails"))
-	d.Asked(2, asked(4, "fails", "hangs", "fails")) // the same reply once more
 	check(run(d, "fails", ""), "c4#1 RetryableServer one")
+	d.Asked(2, asked(4, "fails", "hangs", "fails"))          // the same reply once more
 	check(run(d, "fails", "{}"), "c6#1 RetryableServer one") // a failure is an answer
 	check(run(d, "fails", ""), "c6#2 RetryableServer two")
 	check(run(d, "fails", ""), "c6#3  ok 6")
@@ -182,7 +182,14 @@ func TestDesk(t *testing.T) {
 	check(run(d, "n", ""), "c7#1  c7 of m3")
 	check(run(d, "hangs", ""), "c5#3  ok")
 
-	check(run(d, "poll", ""), "c1000003#1  wait")
+	d.Asked(4, []loop.Call{{N: 8, Name: "poll"}, {N: 9, Name: " n\t", Args: `{"a":1}`}, {N: 10, Name: "n", Args: `{"a":2}`}})
+	check(run(d, "poll", ""), "c8#1  wait")
+	check(run(d, "n", `{"a":2,"more":true}`), "c9#1  c9 of m4") // the agent has filled in a default
+	check(run(d, "n", `{"a":2}`), "c10#1  c10 of m4")
+	check(run(d, "n", `{"more":true,"a":2}`), "c9#2  c9 of m4")
+	check(run(d, "n", `{"a":9}`), "c1000003#1  c1000003 of m4")
+	d.Asked(4, asked(8, "poll", "n")) // the agent has gone back, the answer is used up
+	check(run(d, "poll", ""), "c8#1  ready")
 	d.Begin()
 	if _, _, used := d.Told(1); used {
 		t.Error("a new conversation has executed something")
@@ -209,7 +216,7 @@ func TestDeskAtOnce(t *testing.T) {
 func TestDeskAlone(t *testing.T) {
 	d := NewDesk(deskScript(), 1)
 	var seen []string
-	d.Observe = func(x Execution) {
+	d.Observe = func(x *Execution) {
 		if x.Ended {
 			seen = append(seen, x.shown())
 		}
@@ -250,7 +257,7 @@ func TestDeskForgets(t *testing.T) {
 	if len(d.calls) > 2*maxDesk {
 		t.Errorf("it keeps %d calls", len(d.calls))
 	}
-	if got := run(d, "n", ""); got != "c30000#1  c30000 of m30000" {
+	if got := run(d, "n", ""); got != "c3000#1  c3000 of m3000" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -149,7 +149,7 @@ type part struct {
 }
 
 // otherKinds are the types of lines that other commands write.
-var otherKinds = []string{"fuzz", "fuzz-invariant", "fuzz-failure", "request", "served"}
+var otherKinds = []string{"fuzz", "fuzz-invariant", "fuzz-failure", "request", "call", "served"}
 
 func (f *resultsFile) line(line []byte, n int) error {
 	var kind struct {

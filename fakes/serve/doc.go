@@ -11,7 +11,7 @@
 // # Which step answers a request
 //
 // A request carries its whole conversation, and the server finds the step from
-// that alone: it keeps no state of conversations. The ids of calls say which reply
+// that alone: it keeps no state of the model's side of conversations. The ids of calls say which reply
 // they belong to: call_3_2 is the second call of the reply to the third request.
 // The number of a request is one more than that of the last reply with such an id
 // and the number of assistant messages after it. Messages of the assistant before
@@ -46,8 +46,18 @@
 //     counts only the tries of empty steps, of steps with failures, and of scripts
 //     with faults. It remembers the newest 8,192 to 16,384 such requests.
 //
-// The client runs the tools itself, so the script's answers of tools are not
-// served. Neither are the user's messages and cancels.
+// The user's messages and cancels are not served.
+//
+// # Tools
+//
+// The client runs tools of its own, or those of the script: GET /tools beside /v1
+// lists them, POST /tools/NAME with the arguments as a JSON object answers with the
+// text of the result or the status of the scripted failure, after the script's time.
+// A [fakes.Desk] decides which call of the model an execution belongs to. It holds one
+// conversation for each scenario and seed, which the request with number 1 begins
+// anew. If the client executes calls there, conditions and ${result:…} go by what it
+// was told, and a call without an answer has failed. Options.MCP offers the same
+// tools by another protocol.
 //
 // # Failures
 //

@@ -1,9 +1,12 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"sync"
+
+	"github.com/agentbench-go/agentbench/loop"
 )
 
 // JournalSchema is the schema name of the journal.
@@ -11,12 +14,12 @@ const JournalSchema = "agentbench.journal/v1"
 
 // An Entry describes one request. It contains no text of the conversation.
 type Entry struct {
-	Type     string   `json:"type"` // always request
+	Type     string   `json:"type"` // request, or call: the execution of a scripted tool
 	N        int      `json:"n"`    // from 1, in the order of arrival
 	AtMS     int64    `json:"at_ms"`
 	TookMS   int64    `json:"took_ms"` // until the end of the answer
 	API      string   `json:"api,omitempty"`
-	Path     string   `json:"path"`
+	Path     string   `json:"path,omitempty"`
 	Scenario string   `json:"scenario,omitempty"`
 	Seed     uint64   `json:"seed,omitempty"`
 	Request  int      `json:"request,omitempty"`  // its number in the conversation
@@ -37,8 +40,13 @@ type Entry struct {
 	// Undeclared are the tools that the reply calls although the request does not
 	// offer them.
 	Undeclared []string `json:"undeclared,omitempty"`
-	Open       bool     `json:"open,omitempty"` // the answer has not ended yet
-	Gone       bool     `json:"gone,omitempty"` // the client left before the answer ended
+	// Call is the call that an execution belongs to, and its try: c3#2. Tool is its
+	// tool, and Code why it failed.
+	Call string    `json:"call,omitempty"`
+	Tool string    `json:"tool,omitempty"`
+	Code loop.Code `json:"code,omitempty"`
+	Open bool      `json:"open,omitempty"` // the answer has not ended yet
+	Gone bool      `json:"gone,omitempty"` // the client left before the answer ended
 }
 
 // A Tally counts requests. Asides and those that went astray are in no other number.
@@ -52,6 +60,9 @@ type Tally struct {
 	Asides   int            `json:"asides"`
 	// Undeclared counts the requests that do not offer a tool which the reply calls.
 	Undeclared int `json:"undeclared"`
+	// Executed counts the executions of scripted tools. Those without an answer count as
+	// refused too.
+	Executed int `json:"executed"`
 }
 
 func (t *Tally) add(e *Entry) {
@@ -61,6 +72,13 @@ func (t *Tally) add(e *Entry) {
 	}
 	if e.Aside {
 		t.Asides++
+		return
+	}
+	if e.Type == callEntry {
+		t.Executed++
+		if e.Error != "" {
+			t.Refused++
+		}
 		return
 	}
 	if len(e.Undeclared) > 0 {
@@ -96,23 +114,53 @@ type Journal struct {
 
 // A journal keeps the newest entries.
 type journal struct {
-	mu      sync.Mutex
-	observe func(*Seen)
-	total   Tally
-	n       int // of all entries
-	scenes  map[string]*Tally
-	ring    []*Entry
-	max     int
+	mu       sync.Mutex
+	observe  func(*Seen)
+	executed func(*Executed)
+	total    Tally
+	n        int // of all entries
+	scenes   map[string]*Tally
+	ring     []*Entry
+	max      int
 }
 
-// begin adds an entry and tells the observer.
+// The types of entries.
+const (
+	requestEntry = "request"
+	callEntry    = "call"
+)
+
+// begin adds the entry of a request and tells the observer.
 func (j *journal) begin(seen *Seen) {
-	e := seen.Entry
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	seen.Entry.Type = cmp.Or(seen.Entry.Type, requestEntry)
+	j.add(seen.Entry)
+	if j.observe != nil {
+		j.observe(seen)
+	}
+}
+
+// execution adds the entry of an execution that begins, or completes it, and tells
+// the observer.
+func (j *journal) execution(x *Executed, took int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e := x.Entry; x.Execution.Ended {
+		e.TookMS, e.Open, e.Gone = took, false, !x.Execution.Answered
+	} else {
+		e.Type = callEntry
+		j.add(e)
+	}
+	if j.executed != nil {
+		j.executed(x)
+	}
+}
+
+func (j *journal) add(e *Entry) {
 	j.total.add(e)
 	j.n++
-	e.Type, e.N = "request", j.n
+	e.N = j.n
 	if e.Scenario != "" {
 		t := j.scenes[e.Scenario]
 		if t == nil {
@@ -125,9 +173,6 @@ func (j *journal) begin(seen *Seen) {
 		j.ring = append(j.ring, e)
 	} else {
 		j.ring[(e.N-1)%j.max] = e
-	}
-	if j.observe != nil {
-		j.observe(seen)
 	}
 }
 

@@ -232,6 +232,9 @@ func callObject(b []byte, r *reply, call int, status, args string) []byte {
 	b = append(append(b, `,"type":"function_call","status":"`...), status...)
 	b = appendText(append(b, `","call_id":`...), c.ID)
 	b = appendText(append(b, `,"name":`...), c.Name)
+	if r.spaces != nil && r.spaces[call] != "" {
+		b = appendText(append(b, `,"namespace":`...), r.spaces[call])
+	}
 	return append(appendText(append(b, `,"arguments":`...), args), '}')
 }
 

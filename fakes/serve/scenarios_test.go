@@ -29,9 +29,10 @@ type served struct {
 	wants  map[loop.Ref]loop.Input // what the server said
 	ids    map[string]string       // the server's ids, by the world's
 	same   int
-	dry    *refusal // that the script had nothing to say
-	text   bool     // there was a reply without calls
-	blind  bool     // something happened that no history shows
+	dry    *refusal                        // that the script had nothing to say
+	text   bool                            // there was a reply without calls
+	hides  func(loop.Message) loop.Message // what the client makes of a result; nil = nothing
+	blind  bool                            // something happened that no history shows
 }
 
 func (w *served) Do(ctx context.Context, in loop.Input, effects []loop.Effect) {
@@ -96,6 +97,9 @@ func (w *served) translated(history []loop.Message) []loop.Message {
 	for i := range history {
 		m := &history[i]
 		m.CallID = cmp.Or(w.ids[m.CallID], m.CallID)
+		if m.Role == loop.ToolRole && w.hides != nil {
+			*m = w.hides(*m)
+		}
 		m.Calls = slices.Clone(m.Calls)
 		for k := range m.Calls {
 			m.Calls[k].ID = cmp.Or(w.ids[m.Calls[k].ID], m.Calls[k].ID)

@@ -20,6 +20,7 @@ type scene struct {
 	struck      bool // the script has faults
 	calls       bool // some step calls tools
 	renamed     bool // the client calls other tools than the script
+	offered     bool // a tool can be called outside a loop
 }
 
 // silent reports whether the reply of the step is empty, so that it leaves no
@@ -75,8 +76,9 @@ func (s *spot) answer(earlier int) (said fakes.Said, try int, err error) {
 }
 
 // look reads the end of a history: the last batch of results and the messages
-// after it.
-func look(history []loop.Message) fakes.Before {
+// after it. The results of the calls in told are those of the script's tools; the
+// others are known by the words of the client.
+func look(history []loop.Message, told map[int]bool) fakes.Before {
 	var b fakes.Before
 	i := len(history) - 1
 	for ; i >= 0 && history[i].Role == loop.User; i-- {
@@ -86,6 +88,11 @@ func look(history []loop.Message) fakes.Before {
 		m := &history[i]
 		if !b.Results {
 			b.Results, b.Result = true, m.Text
+		}
+		if told[m.Ref.N] {
+			_, failed := cutError(m.Text)
+			b.Failed = b.Failed || m.Failed || failed
+			continue
 		}
 		b.Denied = b.Denied || denied(m.Text)
 		b.Vetoed = b.Vetoed || vetoed(m.Text)

@@ -122,16 +122,21 @@ func (x *exchange) release(b *bytes.Buffer) {
 
 // answer returns the plan of the script's answer to a question.
 func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
-	at := x.scene.find(q, x.seed)
+	offers := x.scene.offers(q, x.Server.server)
+	q.named(offers)
+	desk := x.desk(x.scene, x.seed)
+	at := x.scene.find(q, x.seed, desk)
 	if x.journal.observe != nil {
-		x.seen.Tools, x.seen.History = q.names(), q.history
+		x.seen.Tools, x.seen.Scripted, x.seen.History = q.names(), x.scene.scripted(q, offers), q.history
 	}
 	e := x.entry
 	e.Scenario, e.Seed, e.Messages, e.Stream = x.scene.name, x.seed, len(q.history), q.stream
 	if at.aside(q) {
 		return x.aside(q, at), nil
 	}
-	e.Request = at.n
+	if e.Request = at.n; at.n == 1 && desk != nil {
+		desk.Begin()
+	}
 	found := slices.Concat(q.faults, audit.CheckHistory(at.history))
 	if e.Problems = shown(slices.Concat(found, q.odd)); x.strict && len(found) > 0 {
 		return nil, &refusal{http.StatusBadRequest, "bad_request", e.Problems[0]}
@@ -165,14 +170,25 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	if x.own != nil {
 		x.own(q.specs(), said.Calls)
 	}
+	calls := make([]loop.Call, len(said.Calls))
+	for i, c := range said.Calls {
+		calls[i] = loop.Call{N: at.asked + i + 1, ID: c.ID, Name: c.Name, Args: c.Args}
+	}
+	if desk != nil && complete(&said) {
+		desk.Asked(at.n, calls)
+	}
+	spaces, refused := x.scene.wireNames(said.Calls, offers)
+	if refused != nil {
+		return nil, refused
+	}
 	step := &x.scene.script.Model[at.step]
-	r := &reply{n: at.n, model: q.model, text: said.Text, calls: said.Calls, finish: said.Finish,
+	r := &reply{n: at.n, model: q.model, text: said.Text, calls: said.Calls, spaces: spaces, finish: said.Finish,
 		in: step.TokensIn, out: step.TokensOut, usage: q.usage, of: said.Of, wire: step.Wire}
 	if r.in == 0 && r.out == 0 && !x.exact {
 		r.in, r.out = estimate(body), r.tokens()
 	}
 	if x.journal.observe != nil {
-		x.saw(&said, r, at.asked)
+		x.saw(&said, r, calls)
 	}
 	if said.Failure == nil {
 		e.Undeclared = q.undeclared(r.calls)
@@ -195,7 +211,7 @@ func (x *exchange) aside(q *question, at *spot) *plan {
 	said := fakes.Said{Text: asideText, Finish: loop.FinishStop}
 	r := &reply{n: at.n, model: q.model, text: said.Text, finish: said.Finish, usage: q.usage}
 	if x.journal.observe != nil {
-		x.saw(&said, r, at.asked)
+		x.saw(&said, r, nil)
 	}
 	return x.prepare(&said, r, q.stream)
 }
@@ -209,16 +225,6 @@ func (q *question) undeclared(calls []loop.AskedCall) (names []string) {
 		}
 	}
 	return names
-}
-
-// declares reports whether the request declares a tool of that name.
-func (q *question) declares(name string) bool {
-	for v := range declared(q.declared) {
-		if v.text() == name {
-			return true
-		}
-	}
-	return false
 }
 
 // shown returns problems as the journal shows them.

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -53,10 +54,21 @@ type Options struct {
 	// agent that has other tools than the script. It is called for each try, also if the
 	// reply has no calls, and by several goroutines.
 	OwnCalls func(tools []loop.ToolSpec, calls []loop.AskedCall)
+	// ServerName is the name under which agents know the server of the script's tools
+	// (MCP); "" = bench. If a request declares a tool of the script as one of that
+	// server, such as mcp__bench__read_file, its tools are called by these names.
+	ServerName string
+	// MCP answers the requests at /mcp beside /tools: it returns the handler of a
+	// conversation. nil = there is no /mcp.
+	MCP func(*fakes.Desk) http.Handler
 	// Observe is called twice for each request in the journal, when its answer
 	// begins (or hangs) and when it has ended, one call at a time. It must not keep
 	// the Seen or its Entry, which change, nor call the server.
 	Observe func(*Seen)
+	// Executed is called when the execution of a scripted tool begins and when it has
+	// ended, one call of Executed and Observe at a time. It must not keep what it gets,
+	// nor call the server.
+	Executed func(*Executed)
 }
 
 // A Server answers requests to a model from scripts. It is an [http.Handler], and
@@ -69,6 +81,8 @@ type Server struct {
 	own     func([]loop.ToolSpec, []loop.AskedCall)
 	scenes  map[string]*scene
 	names   []string
+	server  string // of the tools: its plain name
+	desks   desks
 	only    *scene // the scene, if there is only one
 	models  []byte // the list of models
 	tries   *tries
@@ -84,7 +98,7 @@ type Server struct {
 // joins the errors of their scripts, and names scenarios with the same name.
 func New(scenarios []Scenario, o Options) (*Server, error) {
 	s := &Server{seed: o.Seed, speed: o.Speed, exact: o.ScriptedUsage, strict: o.Strict, own: o.OwnCalls, scenes: make(map[string]*scene, len(scenarios)), tries: newTries(maxCounted / 2),
-		journal: journal{observe: o.Observe, scenes: map[string]*Tally{}, max: o.Entries},
+		journal: journal{observe: o.Observe, executed: o.Executed, scenes: map[string]*Tally{}, max: o.Entries},
 		began:   time.Now(), large: make(chan struct{}, largeBodies)}
 	if s.speed == 0 {
 		s.speed = 1
@@ -92,6 +106,8 @@ func New(scenarios []Scenario, o Options) (*Server, error) {
 	if s.journal.max <= 0 {
 		s.journal.max = 1000
 	}
+	s.server = plainName(cmp.Or(o.ServerName, "bench"))
+	s.desks = desks{server: s, mcp: o.MCP}
 	s.bodies.New = func() any { return new(bytes.Buffer) }
 	s.streams.New = func() any { return new(stream) }
 	var errs []error
@@ -121,6 +137,9 @@ func (s *Server) add(sc Scenario) error {
 	for i := range sc.Script.Model {
 		out.calls = out.calls || len(sc.Script.Model[i].Calls) > 0
 		out.conditional = out.conditional || sc.Script.Model[i].When != fakes.WhenAlways
+	}
+	for i := range sc.Script.Tools {
+		out.offered = out.offered || sc.Script.Tools[i].Session == nil
 	}
 	s.scenes[sc.Name] = out
 	s.names = append(s.names, sc.Name)
@@ -157,7 +176,7 @@ var apis = map[string]api{
 // countPaths are those that count the tokens of a request.
 var countPaths = map[string]bool{"/v1/messages/count_tokens": true}
 
-const endpoints = "POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST /v1beta/models/MODEL:generateContent, POST /v1/embeddings, GET /v1/models, GET /health or GET /__agentbench/journal"
+const endpoints = "POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST /v1beta/models/MODEL:generateContent, POST /v1/embeddings, GET /v1/models, GET /tools, POST /tools/NAME, GET /health or GET /__agentbench/journal"
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -233,9 +252,14 @@ func (x *exchange) route() {
 	if known && !counts {
 		x.entry.API = x.api.name()
 	}
+	tools, isTool := strings.CutPrefix(path, toolsPath)
 	switch {
 	case err != nil:
 		x.astray(&refusal{http.StatusNotFound, "unknown_scenario", err.Error()})
+	case isTool && (tools == "" || tools[0] == '/'):
+		x.tools(tools)
+	case path == mcpPath && x.desks.mcp != nil:
+		x.mcp()
 	case known && x.r.Method == http.MethodPost && counts:
 		x.count()
 	case known && x.r.Method == http.MethodPost:

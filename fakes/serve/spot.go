@@ -15,7 +15,9 @@ const maxDropped = 5_000
 // request alone.
 type spot struct {
 	*scene
-	model fakes.Model // with the seed
+	model fakes.Model  // with the seed
+	desk  *fakes.Desk  // nil = the script has no tools to offer
+	told  map[int]bool // the calls whose results are known from the desk
 	// history is that of the request in the form of the script's own: one message
 	// for each reply, and after it the results in the order of its calls, without what
 	// the client put round them.
@@ -34,8 +36,8 @@ type spot struct {
 
 // find follows the history through the script, and sets the number of each message
 // and call.
-func (sc *scene) find(q *question, seed uint64) *spot {
-	s := &spot{scene: sc, model: sc.model.Seeded(seed), at: -1, history: make([]loop.Message, 0, len(q.history))}
+func (sc *scene) find(q *question, seed uint64, desk *fakes.Desk) *spot {
+	s := &spot{scene: sc, model: sc.model.Seeded(seed), desk: desk, at: -1, history: make([]loop.Message, 0, len(q.history))}
 	users := 0
 	for i := range q.history {
 		switch m := &q.history[i]; m.Role {
@@ -68,6 +70,30 @@ func (s *spot) result(m *loop.Message) {
 	s.history = slices.Insert(s.history, i, *m)
 	text, failed := plain(m.Text)
 	s.history[i].Text, s.history[i].Failed = text, m.Failed || failed
+	s.tell(&s.history[i])
+}
+
+// tell puts what the desk told the agent in place of what the agent made of it. A call
+// that the agent ended without an answer failed, if the agent executes its calls at
+// the desk at all.
+func (s *spot) tell(m *loop.Message) {
+	if s.desk == nil || m.Ref.N == 0 {
+		return
+	}
+	said, answered, used := s.desk.Told(m.Ref.N)
+	switch {
+	case answered:
+		if s.told == nil {
+			s.told = map[int]bool{}
+		}
+		s.told[m.Ref.N] = true
+		m.Text, m.Failed = said.Text, said.Code.Failed()
+		if _, marked := cutError(m.Text); m.Failed && !marked {
+			m.Text = "Error: " + m.Text
+		}
+	case used:
+		m.Failed = true
+	}
 }
 
 // called returns the index of the call with an id in the last reply, or -1.
@@ -195,7 +221,7 @@ func (s *spot) next() {
 		s.cut = s.step >= 0 && s.script.Model[s.step].Finish == loop.FinishLength
 	}
 	if s.conditional {
-		s.before = look(s.history)
+		s.before = look(s.history, s.told)
 		s.before.Cut = s.cut
 		if s.final {
 			s.before.For = loop.ForFinal

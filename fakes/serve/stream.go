@@ -38,10 +38,11 @@ type reply struct {
 	model   string
 	text    string
 	calls   []loop.AskedCall
-	finish  string // "" = no finish reason is sent
-	in, out int64  // tokens
-	usage   bool   // the stream of a chat ends with the tokens
-	of      int    // the number of pieces of a stream, 0 = the usual number
+	spaces  []string // the namespaces of the calls; nil = they have none
+	finish  string   // "" = no finish reason is sent
+	in, out int64    // tokens
+	usage   bool     // the stream of a chat ends with the tokens
+	of      int      // the number of pieces of a stream, 0 = the usual number
 	wire    fakes.Wire
 }
 

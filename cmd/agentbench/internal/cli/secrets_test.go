@@ -261,7 +261,7 @@ func TestJournalFileIsRedacted(t *testing.T) {
 	if err := f.create(io.Discard, path, scenarios.Header{Type: "header", Schema: scenarios.ResultsSchema}); err != nil {
 		t.Fatal(err)
 	}
-	f.add(&serve.Seen{Entry: &serve.Entry{Type: "request", N: 1, Path: "/v1/x?key=" + planted[1], Problems: []string{"there is no tool broken_" + planted[0], "mail " + planted[3]}, Error: "no " + planted[7]}})
+	f.add(&serve.Entry{Type: "request", N: 1, Path: "/v1/x?key=" + planted[1], Problems: []string{"there is no tool broken_" + planted[0], "mail " + planted[3]}, Error: "no " + planted[7]})
 	if err := f.complete(&serve.Tally{Requests: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ type serveFlags struct {
 	speed  speed
 	faults faults
 	strict bool
+	server string
 	output string
 }
 
@@ -44,10 +45,11 @@ path of a file or a folder; without a SCENARIO all embedded ones are served. A
 single scenario answers under /v1, whatever the model is called. Each of several
 answers under /run/SUITE/SCENARIO/SEED/v1, or under /v1 if the model has its name.
 
-The server finds its place in the script from the messages of each request and
-stores no conversation; your agent runs its own tools. The journal at
-/__agentbench/journal lists the requests, the faults that fired, and where your
-agent broke the protocol. docs/serve.md says more.
+The server finds its place in the script from the messages of each request. Your
+agent runs its own tools, or those of the script: GET /tools lists them and POST
+/tools/NAME calls one (beside /v1, or below /run/SUITE/SCENARIO/SEED). The journal
+at /__agentbench/journal lists the requests and calls, the faults that fired, and
+where your agent broke the protocol. docs/serve.md says more.
 
 The server accepts connections only from this machine (127.0.0.1). Ctrl-C ends it
 with the exit code 0. A reply takes as long as in the script, by default 2s; with
@@ -65,6 +67,7 @@ with the exit code 0. A reply takes as long as in the script, by default 2s; wit
 	cmd.Flags().Var(&f.speed, "speed", "divide all waits by `N`")
 	cmd.Flags().Var(&f.faults, "fault", "add this `FAULT` to every conversation, such as 'error model 10% 503'; can be repeated")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "answer 400 to what the real API would refuse")
+	cmd.Flags().StringVar(&f.server, "server-name", "bench", "your agent knows the server of the script's tools as `NAME`")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "also write the journal to `FILE`.jsonl")
 	return cmd
 }
@@ -109,10 +112,10 @@ func (f *serveFlags) run(cmd *cobra.Command, names []string) error {
 	}
 	out := &servedFile{}
 	missing := &undeclared{to: cmd.ErrOrStderr()}
-	server, err := serve.New(f.scripts(chosen), serve.Options{Seed: uint64(f.seed), Speed: float64(f.speed), Strict: f.strict, Observe: func(seen *serve.Seen) {
+	server, err := serve.New(f.scripts(chosen), serve.Options{Seed: uint64(f.seed), Speed: float64(f.speed), Strict: f.strict, ServerName: f.server, Observe: func(seen *serve.Seen) {
 		missing.tell(seen)
-		out.add(seen)
-	}})
+		out.add(seen.Entry)
+	}, Executed: func(x *serve.Executed) { out.add(x.Entry) }})
 	if err != nil {
 		return badInput(err)
 	}
@@ -194,11 +197,12 @@ func plainNetError(err error) error {
 
 // announce prints the server's address.
 func (f *serveFlags) announce(w io.Writer, chosen []*scenarios.Scenario, url string) {
-	what, path := text.Count(len(chosen), "scenario"), "/run/SUITE/SCENARIO/SEED/v1"
+	what, path := text.Count(len(chosen), "scenario"), "/run/SUITE/SCENARIO/SEED"
 	if len(chosen) == 1 {
-		what, path = text.Line(chosen[0].ID()), "/v1"
+		what, path = text.Line(chosen[0].ID()), ""
 	}
-	fmt.Fprintf(w, "serving %s on %s%s\n", what, url, path)
+	fmt.Fprintf(w, "serving %s on %s%s/v1\n", what, url, path)
+	fmt.Fprintf(w, "its tools: %s%s/tools\n", url, path)
 	fmt.Fprintf(w, "journal: %s/__agentbench/journal\n", url)
 	if f.speed != 1 {
 		fmt.Fprintf(w, "waits are divided by %s (--speed)\n", f.speed.String())
@@ -238,6 +242,9 @@ func (f *serveFlags) showTally(w io.Writer, total *serve.Tally) {
 	}
 	fmt.Fprintf(w, "%s: %s fired, %s refused, %s with protocol problems of the client\n",
 		text.Count(total.Requests, "request"), text.Count(faults, "fault"), text.Number(total.Refused), text.Number(total.Problems))
+	if total.Executed > 0 {
+		fmt.Fprintf(w, "%s of scripted tools\n", text.Count(total.Executed, "execution"))
+	}
 	if total.Undeclared > 0 {
 		fmt.Fprintf(w, "%s answered with a call of a tool that the agent does not offer\n", text.Count(total.Undeclared, "request"))
 	}
@@ -268,10 +275,10 @@ func (f *servedFile) create(stderr io.Writer, path string, h scenarios.Header) (
 	return err
 }
 
-// add writes the entry of a request that has ended.
-func (f *servedFile) add(seen *serve.Seen) {
-	if !seen.Entry.Open {
-		f.write(seen.Entry)
+// add writes an entry whose request or execution has ended.
+func (f *servedFile) add(e *serve.Entry) {
+	if !e.Open {
+		f.write(e)
 	}
 }
 

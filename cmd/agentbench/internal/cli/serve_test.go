@@ -77,7 +77,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("got %s, want %d", resp.Status, want)
 		}
 	}
-	want := "journal: " + first[1] + "/__agentbench/journal\nwaits are divided by 1e+06 (--speed)\nit accepts connections only from this machine; Ctrl-C ends it\n" +
+	want := "its tools: " + first[1] + "/tools\njournal: " + first[1] + "/__agentbench/journal\nwaits are divided by 1e+06 (--speed)\nit accepts connections only from this machine; Ctrl-C ends it\n" +
 		"3 requests: 2 faults fired, 0 refused, 0 with protocol problems of the client\n"
 	if got := s.end(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -108,7 +108,7 @@ func checkServed(t *testing.T, file string) {
 	if err := json.Unmarshal([]byte(lines[2]), &e); err != nil || e.Type != "request" || e.N != 2 || e.Try != 2 || e.Fault != "status-429" {
 		t.Errorf("the second request is %s", lines[2])
 	}
-	if want := `{"type":"served","requests":3,"refused":0,"problems":0,"faults":{"status-429":2},"furthest":1,"astray":0,"asides":0,"undeclared":0}`; lines[4] != want {
+	if want := `{"type":"served","requests":3,"refused":0,"problems":0,"faults":{"status-429":2},"furthest":1,"astray":0,"asides":0,"undeclared":0,"executed":0}`; lines[4] != want {
 		t.Errorf("got  %s\nwant %s", lines[4], want)
 	}
 	if left, _ := filepath.Glob(file + "*.partial"); len(left) > 0 {
@@ -136,6 +136,47 @@ func TestServeAll(t *testing.T) {
 	}
 	s.end()
 	client.CloseIdleConnections()
+}
+
+// The tools of a scenario answer beside its model, and their calls are in the journal
+// and in the file.
+func TestServeTools(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "served.jsonl")
+	s := startServe(t, "paging", "--speed", "1000000", "-o", file)
+	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(s.first)
+	client := &http.Client{Transport: &http.Transport{}}
+	for _, tt := range []struct{ method, path, body, want string }{
+		{"GET", "/tools", "", `{"tools":[{"name":"list_customers","description":"A page of customers","inputSchema":{"type":"object"}}]}`},
+		{"POST", "/run/healthy/paging/1/tools/list_customers", `{"token": "start"}`, `{"customers": 100, "next": "t2"}`},
+		{"POST", "/tools/list_customers", `{"token": "t6"}`, `{"customers": 17, "next": null}`},
+		{"POST", "/tools/list_orders", `{}`, `{"error":{"message":"agentbench: there is no tool \"list_orders\": the scenario has list_customers"`},
+	} {
+		r, err := http.NewRequest(tt.method, url+tt.path, strings.NewReader(tt.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || !strings.HasPrefix(string(body), tt.want) {
+			t.Errorf("%s %s: %v %s", tt.method, tt.path, err, body)
+		}
+	}
+	rest := s.end()
+	client.CloseIdleConnections()
+	if !strings.Contains(rest, "0 requests: 0 faults fired, 0 refused, 0 with protocol problems of the client\n2 executions of scripted tools\n") {
+		t.Errorf("it says\n%s", rest)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(text), `{"type":"call",`) != 2 || !strings.Contains(string(text), `"call":"c2#1","tool":"list_customers"}`) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if _, err := scenarios.ReadResults(bytes.NewReader(text), file, func(*scenarios.Header) error { return nil }, func(*scenarios.Result) error { return nil }); err != nil {
+		t.Error(err)
+	}
 }
 
 // Faults are laid over every scenario.
