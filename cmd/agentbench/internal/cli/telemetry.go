@@ -92,7 +92,7 @@ func (out *sender) send(r *scenarios.Result) error {
 		cfg = out.tried[r.Scenario].Config
 	}
 	id := fmt.Sprintf("%s/%s/%d", r.Scenario, r.Variant, r.Seed)
-	return telemetry.WriteEvents(out.events, telemetry.Events(id, cfg, trace))
+	return telemetry.WriteEvents(out.events, telemetry.Events(id, cfg, out.tried[r.Scenario].Script.Planner, trace))
 }
 
 // end completes the file and sends the spans that are left. err is the error of

@@ -3,7 +3,9 @@ package telemetry
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/agentbench-go/agentbench/internal/text"
@@ -15,7 +17,7 @@ type Event struct {
 	TraceID    string      `json:"trace_id"`
 	Turn       int         `json:"turn"`
 	Role       string      `json:"role"`   // planner, executor or critic
-	Intent     string      `json:"intent"` // call_tool, ask_user or stop
+	Intent     string      `json:"intent"` // call_tool, ask_user, replan or stop; none of a reply that decides nothing
 	ToolCall   *ToolCall   `json:"tool_call,omitempty"`
 	ToolResult *ToolResult `json:"tool_result,omitempty"`
 	Policy     Policy      `json:"policy"`
@@ -62,9 +64,12 @@ type Tokens struct {
 
 // Events turns a session's trace into events: one for each reply and question
 // (planner), each result (executor), each critique that names gaps (critic), and
-// each end of a run (planner, intent stop). id becomes the trace_id. Sub-runs have no events.
-func Events(id string, cfg loop.Config, trace loop.Trace) []Event {
-	f := folder{calls: clock{}, base: Event{TraceID: id, Outcome: Outcome{Status: "continue"},
+// each end of a run (planner, intent stop). A summary, and a reply that the loop
+// cannot use (empty, cut off, or no action of the planner), decides nothing: its
+// intent is none, and it is no turn of its own. The trace_id is id/1 for the
+// session's first run, id/2 for the next. Sub-runs have no events.
+func Events(id string, cfg loop.Config, planner loop.Planner, trace loop.Trace) []Event {
+	f := folder{id: id, planner: planner, calls: clock{}, base: Event{Outcome: Outcome{Status: "continue"},
 		Policy: Policy{MaxTurns: cfg.Limits.Turns, TimeBudgetS: cfg.Time.Run.Seconds()}}}
 	own := trace.Own()
 	for i := range own {
@@ -88,12 +93,17 @@ func WriteEvents(w io.Writer, events []Event) error {
 }
 
 type folder struct {
-	base   Event
-	calls  clock
-	asked  time.Duration  // when the last request was made
-	given  int            // calls asked for so far
-	names  map[int]string // of the last reply's calls
-	events []Event
+	id      string
+	planner loop.Planner
+	base    Event
+	runs    int
+	calls   clock
+	asked   time.Duration  // when the last request was made
+	purpose loop.Purpose   // of the last request
+	turns   int            // replies of the run that are turns
+	given   int            // calls asked for so far
+	names   map[int]string // of the last reply's calls
+	events  []Event
 }
 
 // add adds an event, and returns it for the rest of its fields.
@@ -106,45 +116,81 @@ func (f *folder) add(role, intent string) *Event {
 
 func (f *folder) record(r *loop.Record) {
 	f.calls.read(r)
-	switch r.In.Kind {
-	case loop.Started, loop.UserMessage:
-		f.base.Turn = 0
-	case loop.ModelReply:
-		f.reply(&r.In)
+	switch {
+	case noted(r, loop.EventIgnored):
+		return
+	case r.In.Kind == loop.Started || r.In.Kind == loop.UserMessage:
+		f.runs++
+		f.turns = 0
+		f.base.TraceID, f.base.Turn = fmt.Sprintf("%s/%d", f.id, f.runs), 0
+	case r.In.Kind == loop.ModelReply:
+		f.reply(r)
 	}
 	for i := range r.Effects {
 		f.effect(r.In.At, &r.Effects[i])
 	}
 }
 
-func (f *folder) reply(in *loop.Input) {
-	f.base.Turn++
-	intent := "stop"
-	if len(in.Calls) > 0 {
-		intent = "call_tool"
+func noted(r *loop.Record, events ...loop.Event) bool {
+	return slices.ContainsFunc(r.Effects, func(e loop.Effect) bool { return e.Kind == loop.Note && slices.Contains(events, e.Event) })
+}
+
+func (f *folder) reply(r *loop.Record) {
+	intent, calls := f.decision(r)
+	f.base.Turn = f.turns + 1
+	if intent != intentNone {
+		f.turns++
 	}
 	f.names = map[int]string{}
-	for i, c := range in.Calls {
+	for i, c := range calls {
 		f.names[f.given+i+1] = c.Name
 	}
-	f.given += len(in.Calls)
+	f.given += len(calls)
 	e := f.add("planner", intent)
-	e.Timings.LatencyMS = (in.At - f.asked).Milliseconds()
-	e.Tokens = Tokens{Input: in.TokensIn, Output: in.TokensOut}
+	e.Timings.LatencyMS = (r.In.At - f.asked).Milliseconds()
+	e.Tokens = Tokens{Input: r.In.TokensIn, Output: r.In.TokensOut}
+}
+
+// intentNone is the intent of a reply that decides nothing.
+const intentNone = "none"
+
+// decision returns what a reply decides, and the calls that it asks for.
+func (f *folder) decision(r *loop.Record) (intent string, calls []loop.AskedCall) {
+	switch {
+	case f.purpose == loop.ForSummary:
+		return intentNone, nil
+	case len(r.In.Calls) > 0 && noted(r, loop.EventEmptyReply): // all of them were answered before
+		return intentNone, r.In.Calls
+	case len(r.In.Calls) > 0:
+		return loop.ActionCall, r.In.Calls
+	case f.purpose != loop.ForReply:
+		return loop.ActionStop, nil
+	case noted(r, loop.EventEmptyReply, loop.EventCutReply, loop.EventBadAction):
+		return intentNone, nil
+	case f.planner == loop.PlannerJSON:
+		a, _ := loop.ParseAction(r.In.Text)
+		if a.Action == loop.ActionCall {
+			calls = []loop.AskedCall{{Name: a.Name, Args: string(a.Args)}}
+		}
+		return a.Action, calls
+	}
+	return loop.ActionStop, nil
 }
 
 func (f *folder) effect(at time.Duration, e *loop.Effect) {
 	switch {
 	case e.Kind == loop.AskModel:
-		f.asked = at
+		f.asked, f.purpose = at, e.For
 	case e.Kind == loop.Put && e.Ref.Kind == loop.RefCall:
 		f.result(e)
 	case e.Kind == loop.AskUser:
-		f.add("planner", "ask_user")
+		if n := len(f.events); n == 0 || f.events[n-1].Intent != loop.ActionAsk {
+			f.add("planner", loop.ActionAsk)
+		}
 	case e.Kind == loop.Note && e.Event == loop.EventGaps:
-		f.add("critic", "call_tool")
+		f.add("critic", loop.ActionCall)
 	case e.Kind == loop.Halt:
-		ev := f.add("planner", "stop")
+		ev := f.add("planner", loop.ActionStop)
 		ev.Outcome = Outcome{Status: string(e.Outcome.End)}
 		ev.Timings.LatencyMS = e.Outcome.Elapsed.Milliseconds()
 		ev.Tokens = Tokens{Input: e.Outcome.TokensIn, Output: e.Outcome.TokensOut}
@@ -152,7 +198,7 @@ func (f *folder) effect(at time.Duration, e *loop.Effect) {
 }
 
 func (f *folder) result(e *loop.Effect) {
-	ev := f.add("executor", "call_tool")
+	ev := f.add("executor", loop.ActionCall)
 	name := f.names[e.Ref.N]
 	if t := f.calls[e.Ref.N]; t != nil {
 		name = t.name

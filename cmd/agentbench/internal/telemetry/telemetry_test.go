@@ -55,13 +55,13 @@ func TestEvents(t *testing.T) {
 	cfg := loop.Off()
 	cfg.Limits.Turns, cfg.Time.Run = 16, 2*time.Minute
 	var b bytes.Buffer
-	if err := telemetry.WriteEvents(&b, telemetry.Events("t1", cfg, parse(t, session))); err != nil {
+	if err := telemetry.WriteEvents(&b, telemetry.Events("t1", cfg, loop.PlannerNative, parse(t, session))); err != nil {
 		t.Fatal(err)
 	}
 	// Latencies: reply 1 from the second try at 2 s to 3 s; call 1 from 3 s to
 	// 5 s with its retry; reply 2 from 5 s to 7 s.
 	line := func(turn int, role, intent, rest, next string, latency, in, out int) string {
-		return fmt.Sprintf(`{"trace_id":"t1","turn":%d,"role":%q,"intent":%q,%s"policy":{"max_turns":16,"time_budget_s":120},`+
+		return fmt.Sprintf(`{"trace_id":"t1/1","turn":%d,"role":%q,"intent":%q,%s"policy":{"max_turns":16,"time_budget_s":120},`+
 			`"outcome":{"status":"continue","next_action":%q},"timings":{"latency_ms":%d},"tokens":{"input":%d,"output":%d}}`+"\n",
 			turn, role, intent, rest, next, latency, in, out)
 	}
@@ -72,6 +72,52 @@ func TestEvents(t *testing.T) {
 		strings.NewReplacer(`"continue"`, `"DONE"`, `"next_action":"stop"`, `"next_action":""`).Replace(line(2, "planner", "stop", "", "stop", 7000, 30, 7))
 	if got := b.String(); got != want {
 		t.Errorf("events\ngot\n%swant\n%s", got, want)
+	}
+}
+
+// TestEventsOfPlanner: each action has its own intent, a reply that is no action is
+// no turn, and the second run of a session has its own trace id and turns.
+func TestEventsOfPlanner(t *testing.T) {
+	session := strings.ReplaceAll(`   0.000s started text=go
+          > ask m1#1 for=reply to=1
+   1.000s reply m1 text=Hm. finish=stop
+          > note m1 event=bad-action text="it is no JSON object"
+          > put u2 text="Your reply was not taken as an action"
+          > ask m2#1 for=reply to=3
+   2.000s reply m2 text=~{"action": "replan", "subgoals": ["a"]}~ finish=stop
+          > ask m3#1 for=reply to=4
+   3.000s reply m3 text=~{"action": "call_tool", "name": "gone", "args": {}}~ finish=stop
+          > put c1 code=NotFound why=unknown text=~Error: Unknown tool: "gone".~
+          > ask m4#1 for=reply to=6
+   4.000s reply m4 text=~{"action": "ask_user", "question": "Which?"}~ finish=stop
+          > ask q1 text="Which?"
+   5.000s answer q1 allow text=that
+          > ask m5#1 for=reply to=8
+   6.000s reply m5 text=~{"action": "stop", "reason": "Done."}~ finish=stop
+          > halt stop=stopped-by-model end=DONE answer=Done. turns=4 model_calls=5 elapsed=6s
+   7.000s message text=more
+          > ask m6#1 for=summary to=4 text="Sum up"
+   8.000s reply m6 text=short finish=stop
+          > drop m6
+          > ask m7#1 for=reply to=3
+   9.000s reply m7 text=~{"action": "stop"}~ finish=stop
+          > halt stop=stopped-by-model end=DONE turns=1 model_calls=2 elapsed=2s
+`, "~", "`")
+	var got []string
+	for _, e := range telemetry.Events("t", loop.Off(), loop.PlannerJSON, parse(t, session)) {
+		tool := ""
+		if e.ToolCall != nil {
+			tool = " " + e.ToolCall.Name
+		}
+		got = append(got, fmt.Sprintf("%s %d %s %s%s", e.TraceID, e.Turn, e.Role, e.Intent, tool))
+	}
+	want := []string{
+		"t/1 1 planner none", "t/1 1 planner replan", "t/1 2 planner call_tool", "t/1 2 executor call_tool gone",
+		"t/1 3 planner ask_user", "t/1 4 planner stop", "t/1 4 planner stop",
+		"t/2 1 planner none", "t/2 1 planner stop", "t/2 1 planner stop",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("events\ngot  %q\nwant %q", got, want)
 	}
 }
 
