@@ -53,6 +53,7 @@ func (w *World) askSpeaker(e *loop.Effect) {
 	for i := range req.History {
 		req.History[i].Calls = slices.Clone(req.History[i].Calls)
 	}
+	req.JSON = e.For == loop.ForReply && w.script.Planner == loop.PlannerJSON
 	if (e.For == loop.ForReply || e.For == loop.ForGrace) && w.script.Planner == loop.PlannerNative {
 		req.Tools = w.specs
 	}

@@ -58,7 +58,8 @@ type Policy struct {
 	// fallback gets the same arguments. It is skipped if they break its schema or
 	// if its own breaker or rate refuses it. It needs no permission.
 	Fallbacks bool `yaml:"fallbacks"`
-	// AskMissing asks the user for required arguments that are missing. Without an
+	// AskMissing asks the user for required arguments that are missing. With
+	// FailureTable it also asks when a tool itself answers InvalidInput. Without an
 	// answer the run stops with needs-user.
 	AskMissing bool `yaml:"ask_missing"`
 }
@@ -372,11 +373,13 @@ func (m *Machine) resolve(c *call) Resolution {
 func (m *Machine) whatFailed(c *call) Failing {
 	p := &m.cfg.Policy
 	once := c.why == Executed && c.spec.Idempotent == NotIdempotent && c.mayHaveActed()
+	answered := c.why == Executed && c.code == InvalidInput
 	return Failing{
 		Code:        c.code,
 		RetriesLeft: c.why == Executed && !once && m.mayRetry(c),
 		Fallback:    !once && m.mayFallBack(c),
-		Missing:     p.AskMissing && len(c.missing) > 0,
+		Missing:     p.AskMissing && (len(c.missing) > 0 || answered && p.OnFailure == FailureTable),
+		Answered:    answered,
 	}
 }
 
@@ -422,6 +425,9 @@ func (m *Machine) settle(c *call) {
 			c.spec.nextPage(c.text, c.page)
 		}
 	}
+	if c.why == Executed && c.code == ToolBug && m.cfg.Policy.OnFailure == FailureTable {
+		m.note(c.ref(), EventAlert, reasonTool(c.Name, c.code, c.text))
+	}
 	if !c.code.Failed() || m.draining || c.why != Executed && c.why != InvalidArgs {
 		return
 	}
@@ -429,7 +435,7 @@ func (m *Machine) settle(c *call) {
 	f.RetriesLeft, f.Fallback = false, false // the call has used them up
 	switch {
 	case f.Missing:
-		m.askLater(StopNeedsUser, textMissing(c.Name, c.missing))
+		m.askLater(StopNeedsUser, textMissing(c))
 	case m.cfg.Policy.OnFailure != FailureTable || f.Resolve() != ResolveStop:
 	case c.code == Unauthorized || c.code == Forbidden:
 		m.decide(StopUnauthorized, reasonTool(c.Name, c.code, c.text), messageUnauthorized(c.Name))

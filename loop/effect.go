@@ -59,6 +59,7 @@ const (
 	EventTrimmedName  Event = "trimmed-name"  // white space around a tool's name was cut; Text is the name
 	EventRepaired     Event = "repaired"      // arguments or a result were repaired to match their schema; Text is the number of repairs
 	EventFallback     Event = "fallback"      // the tool's fallback is called instead; Text is its name
+	EventAlert        Event = "alert"         // a tool crashed under policy.on_failure: table; Text names it and its error
 	EventBadHook      Event = "bad-hook"      // a hook's arguments are not a JSON object or break the schema, and are not used; Text says why
 	EventCompacted    Event = "compacted"     // messages were replaced by a summary
 	EventNoSummary    Event = "no-summary"    // a request for a summary brought none; Text says why

@@ -245,7 +245,7 @@ func TestLiveSubRun(t *testing.T) {
 }
 
 // A request for a summary holds the messages to sum up and the instruction. It
-// offers no tools, and neither does a request of the JSON planner.
+// offers no tools, and neither does a request of the JSON planner: its prompt has them.
 func TestLiveRequestsWithoutTools(t *testing.T) {
 	var last loop.ModelRequest
 	summing := modelFunc(func(_ context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {
@@ -276,9 +276,21 @@ func TestLiveRequestsWithoutTools(t *testing.T) {
 		return answer(`{"action": "stop", "reason": "nothing to do"}`), nil
 	})
 	bubble(t, func(t *testing.T) {
-		run(t, t.Context(), loop.Off(), task, planning, tools, loop.LiveOptions{})
+		cfg, quick := loop.Off(), loop.ToolSpec{Name: "quick", Input: "{\n  \"type\": \"object\",\n  \"required\": [\"q\"]}"}
+		cfg.Limits.Turns = 7
+		run(t, t.Context(), cfg, task, planning, []loop.Tool{loop.FuncTool(quick, func(context.Context, struct{}) (string, error) { return "", nil })}, loop.LiveOptions{})
 	})
-	if len(last.Tools) != 0 || !strings.Contains(last.System, "be brief") || !strings.Contains(last.System, "quick") {
+	if len(last.Tools) != 0 || !last.JSON {
 		t.Errorf("the planner's request: %+v", last)
+	}
+	// What the specification's planner prompt must include (its sections 3.1 and 5).
+	for what, want := range map[string]string{
+		"the task's own prompt": "be brief", "tool catalog": "- quick\n  args: {\"type\":\"object\",\"required\":[\"q\"]}\n",
+		"error rubric": "If a tool fails:", "action template": `{ "action": "call_tool"`, "remaining budget": "- turns: 7 of 7",
+		"observation template": `{ "summary": "One sentence of what happened.", "key_facts": { "factA": "val", "factB": "val" }, "affordances": [`,
+	} {
+		if !strings.Contains(last.System, want) {
+			t.Errorf("%s is missing in the planner's prompt:\n%s", what, last.System)
+		}
 	}
 }

@@ -36,6 +36,9 @@ type ModelRequest struct {
 	System  string     // the system prompt, "" = none
 	History []Message  // for [ForSummary]: the messages to sum up, then the instruction
 	Tools   []ToolSpec // in the order in which they were given; none for [ForFinal], [ForSummary] and with [PlannerJSON]
+	// JSON asks for JSON mode: the reply must be one JSON object. It is set for each
+	// reply of a [PlannerJSON], whose System names the tools with their schemas.
+	JSON bool
 }
 
 // A Reply is a whole reply of a model. The loop takes a negative number of tokens

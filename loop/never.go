@@ -77,7 +77,8 @@ var neverActs = []struct {
 	{"contracts.repair", func(c *Config) bool { return c.Contracts.Repair > 0 },
 		func(c *Config) bool { return c.Contracts.Input || c.Contracts.Output }, "never acts without contracts.input or contracts.output"},
 	{"policy.ask_missing", func(c *Config) bool { return c.Policy.AskMissing },
-		func(c *Config) bool { return c.Contracts.Input }, "never acts without contracts.input, which finds what is missing"},
+		func(c *Config) bool { return c.Contracts.Input || c.Policy.OnFailure == FailureTable },
+		"never acts without contracts.input, which finds what is missing, or on_failure: table"},
 }
 
 func compacts(c *Config) bool { return c.History.CompactAt > 0 || c.History.CompactTokens > 0 }

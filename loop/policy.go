@@ -17,20 +17,24 @@ type Failing struct {
 	Code        Code
 	RetriesLeft bool // the code may be retried, and a retry is left
 	Fallback    bool // the tool has a fallback, and policy.fallbacks is on
-	Missing     bool // required arguments are missing, and policy.ask_missing is on
+	Missing     bool // the user can say what is missing in the arguments, and policy.ask_missing is on
+	Answered    bool // the tool itself answered so: the arguments had passed the loop's own checks
 }
 
 // Resolve returns what the policy table does: retry, then fallback, then ask the
-// user for missing arguments, then stop. It never retries a lack of rights. A
-// success and NoResults go to the model.
+// user for missing arguments, then stop. It never retries a lack of rights, and
+// calls no fallback after a bug. A success and NoResults go to the model, and so do
+// arguments that the tool itself does not accept: the model repairs them.
 //
 //	code                                  retries left  fallback  missing  else
 //	None, NoResults                       model         model     model    model
 //	Timeout, RateLimited, RetryableServer retry         fallback  stop     stop
 //	ConnectionLost, NotSent               retry         fallback  stop     stop
 //	InvalidInput                          stop          stop      ask      stop
+//	InvalidInput, the tool's own answer   model         model     ask      model
 //	NotFound                              model         fallback  ask      model
-//	OutputSchemaMismatch, ToolBug         stop          fallback  stop     stop
+//	OutputSchemaMismatch                  stop          fallback  stop     stop
+//	ToolBug                               stop          stop      stop     stop, with an alert
 //	Unauthorized, Forbidden               stop          stop      stop     stop
 //	Cancelled                             stop          stop      stop     stop
 //
@@ -47,13 +51,16 @@ func (f Failing) Resolve() Resolution {
 		if f.Fallback {
 			return ResolveFallback
 		}
-	case OutputSchemaMismatch, ToolBug:
+	case OutputSchemaMismatch:
 		if f.Fallback {
 			return ResolveFallback
 		}
 	case InvalidInput:
 		if f.Missing {
 			return ResolveAsk
+		}
+		if f.Answered {
+			return ResolveModel
 		}
 	case NotFound:
 		if f.Fallback {

@@ -17,11 +17,11 @@ None                 model  model  model     model     model  model  model     m
 Timeout              stop   retry  fallback  retry     stop   retry  fallback  retry     # Retry then fallback
 RateLimited          stop   retry  fallback  retry     stop   retry  fallback  retry     # Retry with backoff + jitter
 RetryableServer      stop   retry  fallback  retry     stop   retry  fallback  retry     # Retry with backoff
-InvalidInput         stop   stop   stop      stop      ask    ask    ask       ask       # Ask user / repair
+InvalidInput         stop   stop   stop      stop      ask    ask    ask       ask       # Ask user / repair: the loop's own repair has failed
 NotFound             model  model  fallback  fallback  ask    ask    fallback  fallback  # Ask/replan: the model replans
 Unauthorized         stop   stop   stop      stop      stop   stop   stop      stop      # Stop with action item
 Forbidden            stop   stop   stop      stop      stop   stop   stop      stop      # Stop with action item
-ToolBug              stop   stop   fallback  fallback  stop   stop   fallback  fallback  # Stop & alert
+ToolBug              stop   stop   stop      stop      stop   stop   stop      stop      # Stop & alert
 OutputSchemaMismatch stop   stop   fallback  fallback  stop   stop   fallback  fallback  # Attempt bounded repair else stop
 NoResults            model  model  model     model     model  model  model     model     # an answer, no error
 ConnectionLost       stop   retry  fallback  retry     stop   retry  fallback  retry     # beside the taxonomy's eleven: as RetryableServer
@@ -48,6 +48,13 @@ func TestPolicyTable(t *testing.T) {
 				t.Errorf("%s with %s: %s, want %s", words[0], has, got, words[1+j])
 			}
 			cells++
+		}
+	}
+	// A tool's own InvalidInput: the user is asked where that is on, else the model repairs.
+	for missing, want := range map[bool]loop.Resolution{false: loop.ResolveModel, true: loop.ResolveAsk} {
+		f := loop.Failing{Code: loop.InvalidInput, RetriesLeft: true, Fallback: true, Missing: missing, Answered: true}
+		if got := f.Resolve(); got != want {
+			t.Errorf("a tool's own InvalidInput, missing %v: %s, want %s", missing, got, want)
 		}
 	}
 	if cells != 14*8 { // 88 of the taxonomy's eleven, 24 of the three beside it

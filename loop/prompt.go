@@ -1,6 +1,8 @@
 package loop
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,7 +31,7 @@ func (m *Machine) safetyPrompt() string {
 	var b strings.Builder
 	b.WriteString(promptSafety)
 	b.WriteString("\n## Available Tools\n")
-	m.writeTools(&b)
+	m.writeTools(&b, false)
 	b.WriteString("\n## Execution Limits\n")
 	limit := func(format string, n int) {
 		if n > 0 {
@@ -46,8 +48,8 @@ func (m *Machine) safetyPrompt() string {
 	return b.String()
 }
 
-// writeTools writes a line for each tool.
-func (m *Machine) writeTools(b *strings.Builder) {
+// writeTools writes a line for each tool, with schemas also one for its arguments.
+func (m *Machine) writeTools(b *strings.Builder, schemas bool) {
 	if len(m.names) == 0 {
 		b.WriteString("- none\n")
 	}
@@ -57,6 +59,10 @@ func (m *Machine) writeTools(b *strings.Builder) {
 			fmt.Fprintf(b, ": %s", capText(d, maxSummary))
 		}
 		b.WriteByte('\n')
+		var schema bytes.Buffer
+		if schemas && json.Compact(&schema, []byte(m.tools[name].Input)) == nil {
+			fmt.Fprintf(b, "  args: %s\n", schema.Bytes())
+		}
 	}
 }
 
@@ -67,13 +73,15 @@ const (
 )
 
 // plannerPrompt returns the planner's part of the system prompt: the actions, what
-// to do after a failure, the tools, the budget left, the last observations and the
-// last decisions.
+// to do after a failure, the forms of an action and of an observation, the tools with
+// the schemas of their arguments, the budget left, the last observations and the last
+// decisions. It takes the place of the API's own list of tools, with which a model
+// would answer by calls instead of actions.
 func (m *Machine) plannerPrompt() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, promptPlanner, m.cfg.Retry.Max)
 	b.WriteString("\nTools:\n")
-	m.writeTools(&b)
+	m.writeTools(&b, true)
 	b.WriteString("\nBudget left:\n")
 	left := func(name string, limit, spent int) {
 		if limit > 0 {

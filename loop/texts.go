@@ -104,6 +104,9 @@ If a tool fails:
 
 Action JSON, and nothing else:
 { "action": "call_tool", "name": "search", "args": { "query": "..." } }
+
+The result of a call is an observation:
+{ "summary": "One sentence of what happened.", "key_facts": { "factA": "val", "factB": "val" }, "affordances": ["next_page", "retry_later"] }
 `
 
 // In the outcome.
@@ -170,8 +173,12 @@ func (m *Machine) reasonModelFailed(status int, text string) string {
 	return "The model request failed: " + what + "."
 }
 
-func textMissing(tool string, missing []string) string {
-	return "To call " + tool + ", these are needed: " + strings.Join(missing, ", ") + "."
+// textMissing asks for what a call lacks, or for what its tool did not accept.
+func textMissing(c *call) string {
+	if len(c.missing) == 0 {
+		return c.Name + " does not accept its arguments: " + brief(c.text, 300) + " What should it be called with?"
+	}
+	return "To call " + c.Name + ", these are needed: " + strings.Join(c.missing, ", ") + "."
 }
 
 func textDisabled(tool string, failures int, left time.Duration) string {

@@ -70,7 +70,7 @@ func TestSettingsThatNeverAct(t *testing.T) {
 		{strings.Replace(ladder, "vetoed: other, ", "", 1), ""},
 		{"extends: ./faithful.yaml\n", ""},                                               // it is not its own
 		{"extends: ./faithful.yaml\nlimits: {turns: 5}\n" + ladder, "3" + unreached[1:]}, // it is again
-		{"policy: {ask_missing: true}\n", "1:23: ask_missing never acts without contracts.input, which finds what is missing"},
+		{"policy: {ask_missing: true}\n", "1:23: ask_missing never acts without contracts.input, which finds what is missing, or on_failure: table"},
 		{"policy: {ask_missing: true}\ncontracts: {input: true}\n", ""},
 		{"extends: recommended\nlimits: {turns: 0, calls: 0}\n", ""}, // at_limit is that of recommended
 		{"limits: {at_limit: ask, turns: -1}\n", "1:32: turns must be 0 (off) or more, not -1"},

@@ -22,6 +22,9 @@ func (m *model) chatParams(req *loop.ModelRequest) (openai.ChatCompletionNewPara
 	if s.Stream {
 		p.StreamOptions.IncludeUsage = openai.Bool(true)
 	}
+	if req.JSON {
+		p.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
+	}
 	if req.System != "" {
 		p.Messages = append(p.Messages, openai.SystemMessage(req.System))
 	}
@@ -78,6 +81,9 @@ func (m *model) responseParams(req *loop.ModelRequest) (responses.ResponseNewPar
 	}
 	if s.Temperature != nil {
 		p.Temperature = openai.Float(*s.Temperature)
+	}
+	if req.JSON {
+		p.Text.Format.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
 	}
 	items := responses.ResponseInputParam{}
 	for i := range req.History {

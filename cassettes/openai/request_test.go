@@ -83,13 +83,17 @@ func TestBody(t *testing.T) {
 		{"chat", ways[0], nil, chatHead + "," + chatTools + "}"},
 		{"chat streamed, temperature 0", ways[1], &zero, chatHead + `,"temperature":0,"stream_options":{"include_usage":true},` + chatTools + `,"stream":true}`},
 		{"responses", ways[2], nil, responsesHead + "," + responsesBody + "}"},
+		{"chat, JSON mode", ways[0], nil, chatHead + `,"response_format":{"type":"json_object"},` + chatTools + "}"},
+		{"responses, JSON mode", ways[2], nil, responsesHead + "," + strings.Replace(responsesBody, `"model":"m",`, `"model":"m","text":{"format":{"type":"json_object"}},`, 1) + "}"},
 		{"responses streamed, temperature 0", ways[3], &zero, responsesHead + `,"temperature":0,` + responsesBody + `,"stream":true}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := test.way.settings("http://h")
 			s.Temperature = test.temp
 			for range 3 {
-				_, url, body := caught(t, s, conversation())
+				req := conversation()
+				req.JSON = strings.HasSuffix(test.name, "JSON mode")
+				_, url, body := caught(t, s, req)
 				if diff := cmp.Diff(test.want, strings.TrimSuffix(body, "\n")); diff != "" {
 					t.Fatalf("(-want +got)\n%s", diff)
 				}

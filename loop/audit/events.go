@@ -24,7 +24,7 @@ func (b *book) checkEvents() {
 		open[w.key()] = append(open[w.key()], i)
 	}
 	met := make([]bool, len(want))
-	known := []loop.Event{loop.EventReplacedID, loop.EventRepeatedCall, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply, loop.EventBrokenStream, loop.EventTruncated, loop.EventGaveUp, loop.EventTrimmed}
+	known := []loop.Event{loop.EventReplacedID, loop.EventRepeatedCall, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply, loop.EventBrokenStream, loop.EventTruncated, loop.EventGaveUp, loop.EventTrimmed, loop.EventAlert}
 	for _, it := range b.notes {
 		if !slices.Contains(known, it.eff.Event) {
 			continue
@@ -156,6 +156,9 @@ func (b *book) resultEvents() []event {
 			if b.cfg.History.MaxResultChars > 0 && b.cfg.Contracts.MaxPayloadBytes > 0 {
 				want = append(want, event{c.puts[0].rec, loop.EventTruncated, ref, false}) // it may be cut twice
 			}
+		}
+		if put := c.puts[0].eff; put.Code == loop.ToolBug && put.Why == loop.Executed && b.cfg.Policy.OnFailure == loop.FailureTable {
+			want = append(want, event{c.puts[0].rec, loop.EventAlert, ref, true})
 		}
 		if t := c.last(); t != nil && b.toolRetry(c, len(c.tries)).may {
 			want = append(want, event{t.ended.rec, loop.EventGaveUp, ref, false})

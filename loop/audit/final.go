@@ -257,7 +257,7 @@ func (b *book) replaceable(t *try) bool {
 		return false
 	}
 	if b.cfg.Policy.OnFailure == loop.FailureTable {
-		return slices.Contains(passing, code) || slices.Contains([]loop.Code{loop.OutputSchemaMismatch, loop.ToolBug, loop.NotFound}, code)
+		return slices.Contains(passing, code) || slices.Contains([]loop.Code{loop.OutputSchemaMismatch, loop.NotFound}, code)
 	}
 	return code.Failed() && code != loop.InvalidInput
 }

@@ -36,12 +36,14 @@ func TestFallback(t *testing.T) {
 	}{
 		{name: "after retries", cfg: table(), version: "2.1", first: fails(loop.RateLimited), second: result(found),
 			calls: []string{"search", "search", "mirror"}, by: "mirror@2.1#3", text: found, stop: loop.StopDone},
-		{name: "at once", cfg: table(), first: fails(loop.ToolBug), second: result(found),
+		{name: "at once", cfg: table(), first: fails(loop.NotFound), second: result(found),
 			calls: []string{"search", "mirror"}, by: "mirror#2", text: found, stop: loop.StopDone},
-		{name: "has retries too", cfg: table(), first: fails(loop.ToolBug), second: fails(loop.RetryableServer),
+		{name: "has retries too", cfg: table(), first: fails(loop.NotFound), second: fails(loop.RetryableServer),
 			calls: []string{"search", "mirror", "mirror"}, code: loop.RetryableServer, by: "mirror#3", text: "Error: after 3 attempts: it went wrong", stop: loop.StopToolContract},
 		{name: "not for missing rights", cfg: table(), first: fails(loop.Unauthorized), second: result(found),
 			calls: []string{"search"}, code: loop.Unauthorized, by: "search@1.0#1", text: "Error: it went wrong", stop: loop.StopUnauthorized},
+		{name: "not after a crash", cfg: table(), first: fails(loop.ToolBug), second: result(found),
+			calls: []string{"search"}, code: loop.ToolBug, by: "search@1.0#1", text: "Error: it went wrong", stop: loop.StopToolContract},
 		{name: "where the model decides", cfg: func() loop.Config { c := table(); c.Policy.OnFailure = loop.FailureModel; return c }(), first: fails(loop.NotFound), second: fails(loop.NotFound),
 			calls: []string{"search", "mirror"}, code: loop.NotFound, by: "mirror#2", text: "Error: after 2 attempts: it went wrong", stop: loop.StopDone},
 		{name: "off", cfg: func() loop.Config { c := table(); c.Policy.Fallbacks = false; return c }(), first: fails(loop.NotFound), second: result(found),
@@ -70,10 +72,60 @@ func TestFallback(t *testing.T) {
 	}
 }
 
+// The specification's "Ask user / repair" for a tool that itself does not accept its
+// arguments: the user is asked with policy.ask_missing, and without it the model
+// repairs them. Neither ends the run at once.
+func TestToolRefusesItsArguments(t *testing.T) {
+	refuses := fails(loop.InvalidInput)
+	refuses.Times = 1
+	script := fakes.Script{
+		Tools: []fakes.Tool{answers(loop.ToolSpec{Name: "book"}, refuses, result("booked"))},
+		Model: []fakes.Step{asks("book", `{"day":"8.13."}`), asks("book", `{"day":"13.8."}`), says("done")},
+	}
+	cfg := table()
+	p := play(t, cfg, loop.Task{}, script)
+	equal(t, &p, "stop, nobody answers", p.Stop, loop.StopNeedsUser)
+	equal(t, &p, "reason", p.Reason, "book does not accept its arguments: it went wrong What should it be called with?")
+	cfg.Policy.AskMissing = false
+	p = play(t, cfg, loop.Task{}, script)
+	p.equalCalls(t, `c1#1 book{"day":"8.13."}`, `c2#1 book{"day":"13.8."}`)
+	equal(t, &p, "stop", p.Stop, loop.StopDone)
+	cfg.Policy.OnFailure, cfg.Policy.AskMissing = loop.FailureModel, true
+	p = play(t, cfg, loop.Task{}, script)
+	equal(t, &p, "stop where the model decides", p.Stop, loop.StopDone)
+}
+
+// "Stop & alert": a crash under the table is told apart from other stops.
+func TestCrashAlerts(t *testing.T) {
+	for _, c := range []struct {
+		on   loop.OnFailure
+		code loop.Code
+		want string
+	}{
+		{loop.FailureTable, loop.ToolBug, "The tool book failed beyond repair: ToolBug, it went wrong"},
+		{loop.FailureTable, loop.Forbidden, ""},
+		{loop.FailureModel, loop.ToolBug, ""},
+	} {
+		cfg := table()
+		cfg.Policy.OnFailure = c.on
+		p := play(t, cfg, loop.Task{}, fakes.Script{
+			Tools: []fakes.Tool{answers(loop.ToolSpec{Name: "book"}, fails(c.code))},
+			Model: []fakes.Step{asks("book", `{}`), says("done")},
+		})
+		alert := ""
+		for _, e := range p.effects(loop.Note) {
+			if e.Event == loop.EventAlert {
+				alert += e.Text
+			}
+		}
+		equal(t, &p, "alert", alert, c.want)
+	}
+}
+
 // Two tools that are each other's fallback are each called once.
 func TestFallbacksInACircle(t *testing.T) {
 	p := play(t, table(), loop.Task{}, fakes.Script{
-		Tools: []fakes.Tool{answers(loop.ToolSpec{Name: "first", Fallback: "second"}, fails(loop.ToolBug)), answers(loop.ToolSpec{Name: "second", Fallback: "first"}, fails(loop.ToolBug))},
+		Tools: []fakes.Tool{answers(loop.ToolSpec{Name: "first", Fallback: "second"}, fails(loop.OutputSchemaMismatch)), answers(loop.ToolSpec{Name: "second", Fallback: "first"}, fails(loop.OutputSchemaMismatch))},
 		Model: []fakes.Step{asks("first", `{}`), says("never said")},
 	})
 	p.equalCalls(t, "c1#1 first{}", "c1#2 second{}")
@@ -85,7 +137,7 @@ func TestFallbacksInACircle(t *testing.T) {
 func TestFallbackAndBreaker(t *testing.T) {
 	first := loop.ToolSpec{Name: "first", Fallback: "second", Breaker: loop.ToolBreaker{Failures: 1, Cooldown: time.Minute}}
 	p := play(t, table(), loop.Task{}, fakes.Script{
-		Tools: []fakes.Tool{answers(first, fails(loop.ToolBug)), answers(loop.ToolSpec{Name: "second"}, result("ok"))},
+		Tools: []fakes.Tool{answers(first, fails(loop.NotFound)), answers(loop.ToolSpec{Name: "second"}, result("ok"))},
 		Model: []fakes.Step{asks("first", `{}`), asks("first", `{}`), says("done")},
 	})
 	equal(t, &p, "the first call", p.put(t, 1).Text, "ok")

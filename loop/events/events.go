@@ -25,6 +25,7 @@ const (
 	CallTimeout  Kind = "call-timeout"  // a try was cancelled; Tool; Text: why
 	CallEnded    Kind = "call-ended"    // Tool, Code, Why; Text: the result that the model reads
 	Nudge        Kind = "nudge"         // a detector nudged the model; Text: its name
+	Alert        Kind = "alert"         // a tool crashed, and the policy table ends the run; Text: the tool and its error
 	LimitNear    Kind = "limit-near"    // the loop warned the model that a limit is near
 	Truncated    Kind = "truncated"     // a result was cut
 	Trimmed      Kind = "trimmed"       // old messages were dropped
@@ -160,7 +161,7 @@ func (r *Reader) readEffect(e *loop.Effect, add func(Event)) {
 // notes maps the notes of a trace to kinds. Other notes are not events.
 var notes = map[loop.Event]Kind{
 	loop.EventNudged: Nudge, loop.EventLimitNear: LimitNear, loop.EventTruncated: Truncated,
-	loop.EventTrimmed: Trimmed, loop.EventCompacted: Compacted,
+	loop.EventAlert: Alert, loop.EventTrimmed: Trimmed, loop.EventCompacted: Compacted,
 }
 
 // Progress returns a line about a call that starts, for a person who waits: [1/10]
