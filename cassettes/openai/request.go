@@ -122,13 +122,23 @@ func responseItems(msg *loop.Message) (items []responses.ResponseInputItemUnionP
 }
 
 // arguments returns the arguments of a call as they are sent. Endpoints read them as
-// JSON, so empty arguments become an empty object.
+// JSON, and strict ones refuse a history with a call whose arguments are no object. So
+// empty arguments become an empty object, and any others that are none become the one
+// field of an object, in which the model still sees what it wrote.
 func arguments(args string) string {
-	if strings.TrimSpace(args) == "" {
+	args = strings.TrimSpace(args)
+	switch {
+	case args == "":
 		return "{}"
+	case args[0] == '{' && json.Valid([]byte(args)):
+		return args
 	}
-	return args
+	mended, _ := json.Marshal(map[string]string{invalidJSON: args}) // texts always marshal
+	return string(mended)
 }
+
+// invalidJSON is the field of mended arguments. pydantic-ai uses the same name.
+const invalidJSON = "INVALID_JSON"
 
 // parameters returns the schema of a tool's arguments. Its values stay as they were
 // written, numbers to the last digit.

@@ -58,7 +58,7 @@ const (
 	chatHead = `{"messages":[{"content":"Be <brief> & kind.","role":"system"},{"content":"Look.","role":"user"},` +
 		`{"content":"I will.","tool_calls":[{"id":"a","function":{"arguments":"{\"at\": 1}","name":"look"},"type":"function"},{"id":"b","function":{"arguments":"{}","name":"ask"},"type":"function"}],"role":"assistant"},` +
 		`{"content":"seen","tool_call_id":"a","role":"tool"},{"content":"","tool_call_id":"b","role":"tool"},{"content":"Of the loop's own.","role":"user"},` +
-		`{"tool_calls":[{"id":"c","function":{"arguments":"{broken","name":"look"},"type":"function"}],"role":"assistant"},` +
+		`{"tool_calls":[{"id":"c","function":{"arguments":"{\"INVALID_JSON\":\"{broken\"}","name":"look"},"type":"function"}],"role":"assistant"},` +
 		`{"content":"no","tool_call_id":"c","role":"tool"},{"content":"Done.","role":"assistant"}],"model":"m","max_completion_tokens":8192`
 	chatTools = `"tools":[{"function":{"name":"look","description":"Look at a place.","parameters":{"properties":{"at":{"type":"integer","maximum":9007199254740993}},"required":["at"],"type":"object"}},"type":"function"},` +
 		`{"function":{"name":"ask","parameters":{"properties":{},"type":"object"}},"type":"function"}]`
@@ -66,10 +66,23 @@ const (
 	responsesBody = `"input":[{"content":"Look.","role":"user"},{"content":"I will.","role":"assistant"},` +
 		`{"arguments":"{\"at\": 1}","call_id":"a","name":"look","type":"function_call"},{"arguments":"{}","call_id":"b","name":"ask","type":"function_call"},` +
 		`{"output":"seen","call_id":"a","type":"function_call_output"},{"output":"","call_id":"b","type":"function_call_output"},{"content":"Of the loop's own.","role":"user"},` +
-		`{"arguments":"{broken","call_id":"c","name":"look","type":"function_call"},{"output":"no","call_id":"c","type":"function_call_output"},{"content":"Done.","role":"assistant"}],"model":"m",` +
+		`{"arguments":"{\"INVALID_JSON\":\"{broken\"}","call_id":"c","name":"look","type":"function_call"},{"output":"no","call_id":"c","type":"function_call_output"},{"content":"Done.","role":"assistant"}],"model":"m",` +
 		`"tools":[{"strict":false,"parameters":{"properties":{"at":{"type":"integer","maximum":9007199254740993}},"required":["at"],"type":"object"},"name":"look","description":"Look at a place.","type":"function"},` +
 		`{"strict":false,"parameters":{"properties":{},"type":"object"},"name":"ask","type":"function"}]`
 )
+
+// What is sent back is an object, whatever the model wrote.
+func TestArgumentsAreMended(t *testing.T) {
+	for args, want := range map[string]string{
+		"": "{}", " \n": "{}", `{"at": 1}`: `{"at": 1}`, ` {"at": 1} `: `{"at": 1}`, `{"at":`: `{"INVALID_JSON":"{\"at\":"}`,
+		`[1]`: `{"INVALID_JSON":"[1]"}`, `null`: `{"INVALID_JSON":"null"}`, `look at "it"`: `{"INVALID_JSON":"look at \"it\""}`,
+		"{} {}": `{"INVALID_JSON":"{} {}"}`, "a\xffb": `{"INVALID_JSON":"a\ufffdb"}`,
+	} {
+		if got := arguments(args); got != want {
+			t.Errorf("arguments %q are sent as %s, want %s", args, got, want)
+		}
+	}
+}
 
 // The body of a request, to the byte: cassettes are matched by it.
 func TestBody(t *testing.T) {
