@@ -309,7 +309,7 @@ func checkPolicy(t *testing.T, cfg loop.Config) {
 	if want := map[loop.OnFailure]loop.Stop{loop.FailureTable: loop.StopUnauthorized}[c.Policy.OnFailure]; want != "" && p.last().Stop != want {
 		t.Errorf("missing rights: %s, want %s", p.last().Stop, want)
 	}
-	tool := failingTool("A", loop.ToolBug, "broken")
+	tool := failingTool("A", loop.NotFound, "gone") // a crash has none under the table
 	tool.Fallback = "Other"
 	if got := play(t, c, working(1, tool), 3).noted(loop.EventFallback); got != c.Policy.Fallbacks {
 		t.Errorf("the fallback is called: %v", got)
