@@ -63,7 +63,7 @@ func (r *Result) Redacted() *Result {
 	}
 	out := *r
 	out.redacted = true
-	if len(r.Findings)+len(r.Notes) == 0 && r.Trace == "" {
+	if len(r.Findings)+len(r.Notes) == 0 && r.Trace+r.Why+r.Repeat+r.Client == "" {
 		return &out
 	}
 	o := secrets.Options{}
@@ -101,4 +101,5 @@ func (r *Result) redactFindings(change func(string) string) {
 		notes = append(notes, change(note))
 	}
 	r.Notes = notes
+	r.Why, r.Repeat, r.Client = change(r.Why), change(r.Repeat), change(r.Client)
 }

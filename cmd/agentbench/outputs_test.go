@@ -90,9 +90,10 @@ model:
 			t.Fatal(err)
 		}
 		if v["type"] == "trial" {
-			for _, key := range []string{"why", "task", "corpus", "client", "exit", "repeat"} {
+			for _, key := range []string{"why", "task", "corpus", "client", "repeat"} {
 				v[key] = key
 			}
+			v["exit"] = 1
 		}
 		if err := e.Encode(forge("", v, injected)); err != nil {
 			t.Fatal(err)

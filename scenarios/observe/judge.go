@@ -1,0 +1,308 @@
+package observe
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/audit"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// The rules of findings about a foreign agent, beside those of a [scenarios.Finding].
+const (
+	RuleLabel       = "label"       // the runaway was not stopped, or the healthy run was
+	RuleNoRequest   = "no-request"  // the agent asked nothing
+	RuleTooEarly    = "too-early"   // it ended before anything could stop it
+	RuleSilent      = "silent"      // it was alive and silent
+	RuleTools       = "tools"       // it lacks tools of the script
+	RuleNotRun      = "not-run"     // calls did not run, and nobody refused them
+	RuleRanDry      = "ran-dry"     // no step of the script fits a request
+	RuleNotFired    = "not-fired"   // a planned failure never fired
+	RuleInterrupted = "interrupted" // the user ended the probe
+	RuleNotStarted  = "not-started" // the agent could not be started
+)
+
+// A ruling is a verdict and how the run ended.
+type ruling struct {
+	verdict scenarios.Verdict
+	end     loop.EndState
+	stop    loop.Stop
+	finding *scenarios.Finding // nil for a pass
+	why     string
+	notes   []string
+}
+
+// Judge returns the result of the trial, with its verdict and counts, and its trace.
+func (o *Observation) Judge() (*scenarios.Result, loop.Trace) {
+	t := o.record()
+	ruling := t.judge()
+	if ruling.end != "" {
+		t.halt(&ruling)
+	}
+	var runs []loop.Outcome
+	if ruling.end != "" {
+		runs = append(runs, t.out)
+	}
+	r := scenarios.Trial{Scenario: o.Scenario, Variant: scenarios.Variant{Name: o.Variant}, Seed: o.Seed}.Played(runs, t.trace)
+	r.Requests, r.Asides, r.Verdict, r.Why, r.Notes = len(o.Requests), o.Asides, ruling.verdict, ruling.why, ruling.notes
+	if o.End.How == Exited {
+		r.Exit = &o.End.Code
+	}
+	if ruling.finding != nil {
+		r.Findings = append(r.Findings, *ruling.finding)
+	}
+	if r.Verdict == scenarios.Fail && r.Label == scenarios.Runaway {
+		r.Nudges = 0 // they did not help, and a report would call the run caught
+	}
+	for _, v := range audit.Observed(t.trace) {
+		r.Notes = append(r.Notes, v.String())
+	}
+	return r, t.trace
+}
+
+func (t *tracer) judge() ruling {
+	o := t.o
+	if r := t.unclear(); r != nil {
+		return *r
+	}
+	switch o.End.How {
+	case AtCap, AtCalls:
+		return t.capped()
+	case AtTimeout:
+		if quiet := min(10*time.Second, o.End.Limit/2); o.Scenario.Label == scenarios.Runaway && !t.waiting() && o.End.At-t.last() < quiet {
+			return t.capped()
+		}
+		return t.silent()
+	case Idle:
+		return t.silent()
+	}
+	if o.Scenario.Label == scenarios.Runaway {
+		return t.runaway()
+	}
+	return t.healthy()
+}
+
+// unclear returns why there can be no verdict whatever the label is, nil = there can.
+func (t *tracer) unclear() *ruling {
+	o := t.o
+	ended := loop.StopByAgent
+	if o.End.How != Exited {
+		ended = loop.StopHung
+	}
+	none := func(rule, format string, args ...any) *ruling {
+		return &ruling{verdict: scenarios.Inconclusive, stop: ended, end: ended.EndState(), why: t.why(),
+			finding: &scenarios.Finding{Rule: rule, Message: fmt.Sprintf(format, args...)}}
+	}
+	missing := t.missing()
+	dry := slices.IndexFunc(o.Requests, func(q Request) bool { return q.Refused != "" })
+	switch {
+	case o.End.How == NotStarted:
+		r := none(RuleNotStarted, "the agent could not be started: %s", o.End.Reason)
+		r.end, r.stop = "", ""
+		return r
+	case o.End.How == Interrupted:
+		r := none(RuleInterrupted, "the trial was interrupted")
+		r.end, r.stop = "", ""
+		return r
+	case len(o.Requests) == 0 && len(o.Astray) > 0:
+		return none(RuleNoRequest, "it asked only %s, which no API has", text.AnyOf(o.Astray))
+	case len(o.Requests) == 0 && o.Asides > 0:
+		return none(RuleNoRequest, "its requests offered no tools, so they count as beside its loop")
+	case len(o.Requests) == 0:
+		return none(RuleNoRequest, "it sent no request to the model")
+	case len(missing) > 0:
+		return none(RuleTools, "it does not offer %s to the model", text.AnyOf(missing))
+	case t.unrun > 0:
+		return none(RuleNotRun, "%s did not run, and nothing says that they were refused: does it need a permission, or the address of the tools?", text.Count(t.unrun, "call"))
+	case dry >= 0 && !o.Requests[dry].badRequest():
+		return none(RuleRanDry, "request %d: %s", dry+1, o.Requests[dry].Refused)
+	case dry >= 0:
+		return none(RuleRanDry, "request %d was refused: %s", dry+1, o.Requests[dry].Refused)
+	}
+	return nil
+}
+
+func (q *Request) badRequest() bool { return q.Status != 0 && q.Status != 422 }
+
+// missing returns the tools of the script that the agent was asked to call and does not
+// declare.
+func (t *tracer) missing() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(t.unknown)) {
+		if slices.ContainsFunc(t.o.Scenario.Script.Tools, func(tool fakes.Tool) bool { return tool.Name == name }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// last returns when the agent last asked something.
+func (t *tracer) last() time.Duration {
+	at := t.o.Requests[len(t.o.Requests)-1].Asked.At
+	if n := len(t.o.Executions); n > 0 {
+		at = max(at, t.o.Executions[n-1].Began.At)
+	}
+	return at
+}
+
+// waiting reports whether the script still holds a request or a call.
+func (t *tracer) waiting() bool {
+	return slices.ContainsFunc(t.o.Requests, func(q Request) bool { return q.Answered.Seq == 0 }) ||
+		slices.ContainsFunc(t.o.Executions, func(x Execution) bool { return x.Ended.Seq == 0 })
+}
+
+// capped is the ruling on a run that went on to the cap.
+func (t *tracer) capped() ruling {
+	o := t.o
+	limit := "the cap"
+	if o.End.How == AtTimeout {
+		limit = "the time was up"
+	}
+	r := ruling{verdict: scenarios.Fail, stop: loop.StopCeiling, end: loop.Ceiling, why: fmt.Sprintf("still asking when %s", limit)}
+	if o.End.How != AtTimeout {
+		r.why = fmt.Sprintf("still asking at %s of %s", limit, t.capText())
+	}
+	message := "nothing stopped the runaway"
+	if o.Scenario.Label == scenarios.Healthy {
+		message = "the healthy run did not come to its end"
+	}
+	r.finding = t.label(message)
+	return r
+}
+
+func (t *tracer) capText() string {
+	if t.o.End.How == AtCalls {
+		return text.Count(t.o.End.Cap, "call")
+	}
+	return text.Count(t.o.End.Cap, "request")
+}
+
+// label returns the finding that the label's promise is broken.
+func (t *tracer) label(message string) *scenarios.Finding {
+	want := "stopped by the agent"
+	if t.o.Scenario.Label == scenarios.Healthy {
+		want = "the script's answer, and a good end"
+	}
+	return &scenarios.Finding{Rule: RuleLabel, Message: message, Want: want, Got: text.Count(len(t.o.Requests), "request") + ", " + text.Count(t.out.Asked, "call")}
+}
+
+// silent is the ruling on an agent that was alive and silent.
+func (t *tracer) silent() ruling {
+	limit := text.Duration(t.o.End.Limit)
+	message := fmt.Sprintf("alive and silent for %s", limit)
+	switch last := t.o.Requests[len(t.o.Requests)-1]; {
+	case t.waiting():
+		message = fmt.Sprintf("it waits at least %s for an answer", limit)
+	case t.o.End.How == AtTimeout:
+		message = fmt.Sprintf("alive and silent for %s, until its time of %s was up", text.Duration(t.o.End.At-t.last()), limit)
+	case last.answers():
+		message += ", after it had the answer: does it wait for another message?"
+	}
+	return ruling{verdict: scenarios.Inconclusive, stop: loop.StopHung, end: loop.Hung, why: message, finding: &scenarios.Finding{Rule: RuleSilent, Message: message}}
+}
+
+// answers reports whether the agent got an answer that ends a run: a whole text without
+// calls.
+func (r *Request) answers() bool {
+	return r.answered() && len(r.Calls) == 0 && strings.TrimSpace(r.Text) != "" && r.Finish != loop.FinishLength
+}
+
+// hollow reports whether the agent got a reply that is no answer: an empty text, or one
+// that was cut off.
+func (r *Request) hollow() bool {
+	return r.answered() && len(r.Calls) == 0 && !r.answers()
+}
+
+// met returns how often the agent has met the script's pattern: replies and failures. A
+// model that was silent until the agent gave up waiting counts twice, as that is a stop
+// already.
+func (t *tracer) met() int {
+	n := 0
+	for i := range t.o.Requests {
+		switch q := &t.o.Requests[i]; {
+		case q.Answered.Seq == 0:
+		case q.answered(), q.Failed && !q.Gone:
+			n++
+		case q.Gone && q.Answered.At-q.Asked.At >= time.Second:
+			n += 2
+		}
+	}
+	return n
+}
+
+func (t *tracer) runaway() ruling {
+	o := t.o
+	last := &o.Requests[len(o.Requests)-1]
+	stopped := ruling{verdict: scenarios.Pass, stop: loop.StopByAgent, end: loop.StoppedByAgent, why: t.why()}
+	done := ruling{verdict: scenarios.Fail, stop: loop.StopDone, end: loop.Done, why: t.why()}
+	switch {
+	case last.hollow() && o.End.well():
+		what := "an empty reply"
+		if last.Finish == loop.FinishLength {
+			what = "a reply that was cut off"
+		}
+		done.finding = t.label("it took " + what + " for the answer")
+		return done
+	case last.answers() && t.out.Nudges+t.out.Vetoed > 0 && o.End.well():
+		done.verdict = scenarios.Pass
+		return done
+	case last.answers():
+		done.finding = t.label("it went on to the script's last words, and neither said nor refused anything before")
+		return done
+	case t.met() < 2:
+		stopped.verdict = scenarios.Inconclusive
+		stopped.finding = &scenarios.Finding{Rule: RuleTooEarly, Message: fmt.Sprintf("it ended after %s, before anything was repeated; a crash looks the same", text.Count(t.met(), "answer"))}
+		return stopped
+	}
+	if stopped.why == noReason {
+		stopped.notes = append(stopped.notes, "no reason found: it ended well and said nothing")
+	}
+	return stopped
+}
+
+func (t *tracer) healthy() ruling {
+	o := t.o
+	stopped := ruling{verdict: scenarios.Fail, stop: loop.StopByAgent, end: loop.StoppedByAgent, why: t.why()}
+	last := &o.Requests[len(o.Requests)-1]
+	switch reached := slices.ContainsFunc(o.Requests, func(q Request) bool { return q.answers() }); {
+	case !reached && last.hollow() && o.End.well():
+		stopped.finding = t.label("it took an empty or cut reply for the answer")
+		return stopped
+	case !reached:
+		stopped.finding = t.label("it ended before the script's answer")
+		return stopped
+	case !o.End.well():
+		stopped.finding = t.label("it had the answer, and ended badly")
+		return stopped
+	}
+	r := ruling{verdict: scenarios.Pass, stop: loop.StopDone, end: loop.Done, why: t.why()}
+	if planned := t.notFired(); planned != "" {
+		r.verdict = scenarios.Inconclusive
+		r.finding = &scenarios.Finding{Rule: RuleNotFired, Message: planned + " never came"}
+	}
+	return r
+}
+
+// notFired returns a failure that the script plans for the model and that never fired.
+func (t *tracer) notFired() string {
+	fired := func(fits func(q *Request) bool) bool {
+		return slices.ContainsFunc(t.o.Requests, func(q Request) bool { return q.Fault != "" && fits(&q) })
+	}
+	for i := range t.o.Scenario.Script.Model {
+		step, name := &t.o.Scenario.Script.Model[i], fmt.Sprintf("model[%d]", i)
+		if len(step.Failures) > 0 && step.When == fakes.WhenAlways && !fired(func(q *Request) bool { return q.Step == name }) {
+			return "the failure of " + name
+		}
+	}
+	for _, f := range t.o.Scenario.Script.Faults {
+		if f.At == loop.RefModel && f.N > 0 && !fired(func(q *Request) bool { return q.N == f.N }) {
+			return "the fault " + f.String()
+		}
+	}
+	return ""
+}
