@@ -46,7 +46,7 @@ func anthropicRequest(body json.RawMessage) (*request, bool) {
 // AnthropicMessages decodes a message of the Anthropic API: first the results in its
 // content, each as a message, and then its texts and calls as one message. A role other
 // than assistant is the user's.
-func AnthropicMessages(role string, content json.RawMessage) (messages []Message) {
+func AnthropicMessages(role string, content json.RawMessage) []Message {
 	m := Message{Role: User}
 	if role == "assistant" {
 		m.Role = Assistant
@@ -55,35 +55,7 @@ func AnthropicMessages(role string, content json.RawMessage) (messages []Message
 		m.Text = Text(content)
 		return []Message{m}
 	}
-	var said texts
-	spoke := false
-	for _, raw := range list(content) {
-		var b block
-		if IsObject(raw) && json.Unmarshal(raw, &b) != nil {
-			b = block{} // an unknown shape stands as its JSON
-		}
-		switch {
-		case b.Type == "tool_result":
-			messages = append(messages, b.result())
-			continue
-		case b.Type == "tool_use" && m.Role == Assistant:
-			m.Calls = append(m.Calls, b.call())
-		case m.Role == Assistant && b.Type != "text" && b.Type != "":
-			continue // thinking, and what the server did
-		default:
-			text, ok := partText(raw)
-			if !ok {
-				continue
-			}
-			said.add(text)
-		}
-		spoke = true
-	}
-	if spoke {
-		m.Text = said.String()
-		messages = append(messages, m)
-	}
-	return messages
+	return withBlocks(m, content)
 }
 
 func (b *block) call() Call { return Call{ID: b.ID, Name: b.Name, Args: String(b.Input)} }

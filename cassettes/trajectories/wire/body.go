@@ -13,10 +13,17 @@ import (
 // maxBody bounds the bytes of a decompressed body.
 const maxBody = 64 << 20
 
-// plain returns a body without compression, and false for one that is too large or
-// breaks off. It goes by the first bytes and not by the headers, since recorders
-// keep the header of a body that they have decompressed.
-func plain(body []byte) ([]byte, bool) {
+// A Decoder decompresses data, of which the result has at most so many bytes.
+type Decoder func(data []byte, most int) ([]byte, error)
+
+// Decoders decompress what the standard library does not, by the name of the encoding
+// in HTTP: br and zstd.
+type Decoders map[string]Decoder
+
+// plain returns a body without compression, or why that cannot be: it is too large,
+// breaks off, or nobody can decode it. It goes by the first bytes rather than by the
+// headers, since recorders keep the header of a body that they have decompressed.
+func (d Decoders) plain(body []byte, encoding string) ([]byte, Reason) {
 	var r io.Reader
 	var err error
 	switch {
@@ -24,16 +31,38 @@ func plain(body []byte) ([]byte, bool) {
 		r, err = gzip.NewReader(bytes.NewReader(body))
 	case len(body) > 2 && body[0] == 0x78 && (uint(body[0])<<8|uint(body[1]))%31 == 0:
 		r, err = zlib.NewReader(bytes.NewReader(body))
-	case !utf8.Valid(body): // not a text of these APIs, but maybe deflate without a header
+	case bytes.HasPrefix(body, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return d.decoded("zstd", body)
+	case utf8.Valid(body):
+		if len(body) > maxBody {
+			return nil, Unreadable
+		}
+		return body, None
+	case encoding == "br":
+		return d.decoded("br", body)
+	default: // not a text of these APIs, but maybe deflate without a header
 		r = flate.NewReader(bytes.NewReader(body))
-	default:
-		return body, len(body) <= maxBody
 	}
 	if err != nil {
-		return nil, false
+		return nil, Unreadable
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxBody+1))
-	return bytes.ToValidUTF8(data, []byte("\ufffd")), err == nil && len(data) <= maxBody
+	if err != nil || len(data) > maxBody {
+		return bytes.ToValidUTF8(data, []byte("\ufffd")), Unreadable
+	}
+	return bytes.ToValidUTF8(data, []byte("\ufffd")), None
+}
+
+func (d Decoders) decoded(name string, body []byte) ([]byte, Reason) {
+	decode := d[name]
+	if decode == nil {
+		return nil, Compressed
+	}
+	data, err := decode(body, maxBody)
+	if err != nil {
+		return nil, Unreadable
+	}
+	return bytes.ToValidUTF8(data, []byte("\ufffd")), None
 }
 
 // payloads returns the parts of an answer: one JSON document, several documents in a

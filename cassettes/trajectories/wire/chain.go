@@ -3,14 +3,16 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // Read joins the exchanges of one file into conversations, in the order in which they
 // begin. It counts the exchanges that belong to none by their reason.
-func Read(exchanges []Exchange) ([]*Conversation, map[Reason]int) {
-	s := session{left: map[Reason]int{}, responses: map[string]place{}, stored: map[string]place{}, waiting: map[string]asked{}}
+func Read(exchanges []Exchange, with Decoders) ([]*Conversation, map[Reason]int) {
+	s := session{with: with, left: map[Reason]int{}, responses: map[string]place{}, stored: map[string]place{}, waiting: map[string]asked{}}
 	for i := range exchanges {
 		if why := s.add(&exchanges[i]); why != None {
 			s.left[why]++
@@ -19,7 +21,7 @@ func Read(exchanges []Exchange) ([]*Conversation, map[Reason]int) {
 	var all []*Conversation
 	for _, t := range s.threads {
 		if t.replies > 0 {
-			t.Messages = append(t.Messages, t.tail...)
+			t.Messages = append(t.acted(), t.tail...)
 			all = append(all, &t.Conversation)
 		}
 	}
@@ -35,6 +37,7 @@ const (
 
 // A session is the state of Read.
 type session struct {
+	with      Decoders
 	threads   []*thread
 	responses map[string]place // the end of each response of the Responses API, by its id
 	stored    map[string]place // the end of each stored conversation, by its id
@@ -47,7 +50,8 @@ type session struct {
 type thread struct {
 	Conversation
 	keys    []key
-	tail    []Message // of the last request, while it has no answer
+	tail    []Message      // of the last request, while it has no answer
+	more    map[int]string // what the agent wrote below the answer with this place before it sent it again
 	replies int
 }
 
@@ -104,6 +108,14 @@ func (k key) repeats(said key) bool {
 	return k.calls == said.calls && (k.text == said.text || k.role == Assistant && said.text != "" && strings.HasPrefix(k.text, said.text))
 }
 
+// plus returns the key of two messages in a row as one.
+func (k key) plus(next key) key {
+	k.text = strings.TrimSpace(k.text + " " + next.text)
+	k.calls += next.calls
+	k.ids = slices.Concat(k.ids, next.ids)
+	return k
+}
+
 func (k key) among(ids []string) bool {
 	const most = 1000
 	if len(ids) > most || len(k.ids) > len(ids) {
@@ -118,7 +130,7 @@ func (k key) among(ids []string) bool {
 }
 
 func (s *session) add(x *Exchange) Reason {
-	d := decode(x)
+	d := decode(x, s.with)
 	switch {
 	case d.route.fetch:
 		return s.fetched(d)
@@ -179,7 +191,7 @@ func (s *session) place(r *request) (asked, bool) {
 
 // branch begins a thread with a copy of another one up to a place.
 func (s *session) branch(p place) place {
-	t := &thread{Conversation: p.thread.Conversation, keys: slices.Clone(p.thread.keys[:p.n])}
+	t := &thread{Conversation: p.thread.Conversation, keys: slices.Clone(p.thread.keys[:p.n]), more: maps.Clone(p.thread.more)}
 	t.Messages = slices.Clone(p.thread.Messages[:p.n])
 	s.threads = append(s.threads, t)
 	return place{t, p.n}
@@ -193,46 +205,113 @@ func (s *session) history(messages []Message) (place, []Message) {
 		keys[i] = keyOf(&messages[i])
 	}
 	var best *thread
+	var match repetition
 	for _, t := range s.threads[max(0, len(s.threads)-remembered):] {
-		if t.begins(keys) && (best == nil || len(t.keys) >= len(best.keys)) {
-			best = t
+		if m, ok := t.begins(keys); ok && (best == nil || len(t.keys) >= len(best.keys)) {
+			best, match = t, m
 		}
 	}
 	if best == nil {
 		return place{}, messages
 	}
-	best.rename(messages, keys)
-	return place{best, len(best.keys)}, messages[len(best.keys):]
+	best.rename(messages, match)
+	if last := len(best.keys) - 1; match.more != "" {
+		best.more = maps.Clone(best.more) // branches may share it
+		if best.more == nil {
+			best.more = map[int]string{}
+		}
+		best.more[last] = match.more
+	}
+	return place{best, len(best.keys)}, messages[match.used:]
+}
+
+// A repetition says how a history repeats a thread.
+type repetition struct {
+	spans [][2]int // the messages of the history that each message of the thread stands in
+	used  int      // messages of the history
+	more  string   // what follows the text of the last message in the same message
+}
+
+// begins reports whether a history begins with the thread. Several messages of the
+// assistant in a row may repeat one answer, and one may repeat several answers, with
+// what the agent wrote between them.
+func (t *thread) begins(keys []key) (r repetition, ok bool) {
+	if len(t.keys) == 0 {
+		return r, false
+	}
+	for _, said := range t.keys {
+		if at := strings.Index(r.more, said.text); said.role == Assistant && said.calls == "" && said.text != "" && at >= 0 {
+			r.more = r.more[at+len(said.text):]
+			r.spans = append(r.spans, [2]int{r.used, r.used})
+			continue
+		}
+		n, k := longest(keys[r.used:], said)
+		if n == 0 {
+			return r, false
+		}
+		r.spans = append(r.spans, [2]int{r.used, r.used + n})
+		r.used += n
+		r.more = ""
+		if said.role == Assistant && said.calls == "" && k.calls == "" {
+			r.more = k.text[len(said.text):]
+		}
+	}
+	r.more = strings.TrimSpace(r.more)
+	return r, true
+}
+
+// longest returns how many messages, the assistant's in a row, repeat what was said,
+// and their key as one message.
+func longest(keys []key, said key) (n int, best key) {
+	const most = 1000
+	var k key
+	for i := 0; i < len(keys) && i < most; i++ {
+		if i == 0 {
+			k = keys[0]
+		} else if keys[i].role != Assistant || k.role != Assistant {
+			break
+		} else {
+			k = k.plus(keys[i])
+		}
+		if k.repeats(said) {
+			n, best = i+1, k
+		} else if n > 0 || k.role != said.role {
+			break
+		}
+	}
+	return n, best
 }
 
 // rename takes over the ids of a history that repeats the thread, since an agent may
 // give calls other ids than the model, and its results have those.
-func (t *thread) rename(history []Message, keys []key) {
+func (t *thread) rename(history []Message, r repetition) {
 	for i := range t.Messages {
 		m := &t.Messages[i]
-		m.ID = history[i].ID
-		if k := keys[i]; k.among(t.keys[i].ids) || len(k.ids) != len(m.Calls) {
+		span := history[r.spans[i][0]:r.spans[i][1]]
+		if len(span) == 0 {
+			continue
+		}
+		m.ID = span[0].ID
+		var calls []Call
+		var ids []string
+		for _, said := range span {
+			for _, c := range said.Calls {
+				calls = append(calls, c)
+				if c.ID != "" {
+					ids = append(ids, c.ID)
+				}
+			}
+		}
+		if (key{ids: ids}).among(t.keys[i].ids) || len(ids) != len(m.Calls) {
 			continue
 		}
 		m.Calls = slices.Clone(m.Calls) // branches may share them
 		t.keys[i].ids = nil
 		for j := range m.Calls {
-			m.Calls[j].ID = history[i].Calls[j].ID
+			m.Calls[j].ID = calls[j].ID
 			t.keys[i].ids = append(t.keys[i].ids, m.Calls[j].ID)
 		}
 	}
-}
-
-func (t *thread) begins(keys []key) bool {
-	if len(t.keys) == 0 || len(t.keys) > len(keys) {
-		return false
-	}
-	for i, said := range t.keys {
-		if !keys[i].repeats(said) {
-			return false
-		}
-	}
-	return true
 }
 
 // unanswered keeps the new messages until they are sent again.
@@ -252,9 +331,8 @@ func (s *session) answer(a asked, r *reply) Reason {
 	t.replies++
 	t.Model = cmp.Or(t.Model, r.model, a.request.model)
 	t.System = cmp.Or(t.System, a.request.system.String())
-	t.say(a.news...)
-	t.say(Message{Role: Assistant, Text: r.text, Calls: r.calls, TokensIn: r.in, TokensOut: r.out})
-	t.keys = t.keys[:min(len(t.keys), max(0, a.at.n-1))]
+	t.Messages = append(t.Messages, join(a.news, Assistant)...)
+	t.Messages = append(t.Messages, Message{Role: Assistant, Text: r.text, Calls: r.calls, TokensIn: r.in, TokensOut: r.out, Reply: true})
 	for i := len(t.keys); i < len(t.Messages); i++ {
 		t.keys = append(t.keys, keyOf(&t.Messages[i]))
 	}
@@ -268,29 +346,37 @@ func (s *session) answer(a asked, r *reply) Reason {
 	return None
 }
 
-// say adds messages. Assistant messages in a row become one, unless it grows too
-// large.
-func (t *thread) say(messages ...Message) {
-	const mostText, mostCalls = 16 << 10, 100
-	for _, m := range messages {
-		if n := len(t.Messages); n > 0 && m.Role == Assistant && t.Messages[n-1].Role == Assistant {
-			last := &t.Messages[n-1]
-			if len(last.Text) < mostText && len(last.Calls) < mostCalls {
-				last.Text = both(last.Text, m.Text)
-				last.Calls = slices.Concat(last.Calls, m.Calls)
-				last.TokensIn += m.TokensIn
-				last.TokensOut += m.TokensOut
-				continue
-			}
+// acted returns the messages of the thread, in which each answer but the last one
+// before somebody else speaks has a call. Agents without tool calls read what to do
+// from the text, write its result below the text and ask again: see [actionIn].
+func (t *thread) acted() []Message {
+	var all []Message
+	for i, m := range t.Messages {
+		goesOn := i+1 < len(t.Messages) && t.Messages[i+1].Role == Assistant
+		if !m.Reply || len(m.Calls) > 0 || !goesOn {
+			all = append(all, m)
+			continue
 		}
-		t.Messages = append(t.Messages, m)
+		m.Calls = []Call{actionIn(m.Text)}
+		all = append(all, m)
+		if result, ok := t.more[i]; ok {
+			all = append(all, Message{Role: Tool, Text: result})
+		}
 	}
+	return all
 }
 
-// both joins two texts line by line.
-func both(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
+// action matches an action in the text of an answer, as ReAct prompts ask for it.
+var action = regexp.MustCompile(`(?m)^[ \t*]*Action:[ \t*]*([^\n]+?)[ \t*]*(?:\n[ \t*]*Action Input:[ \t*]*((?s:.+)))?$`)
+
+// actionIn returns the action that a text ends with as a call, or else a call named
+// continue: the agent went on without one.
+func actionIn(said string) Call {
+	found := action.FindAllStringSubmatch(said, -1)
+	if len(found) == 0 {
+		return Call{Name: "continue"}
 	}
-	return a + "\n" + b
+	last := found[len(found)-1]
+	args, _, _ := strings.Cut(last[2], "\nObservation:")
+	return Call{Name: last[1], Args: strings.TrimSpace(args)}
 }

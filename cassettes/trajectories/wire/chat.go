@@ -40,6 +40,7 @@ type chatMessage struct {
 type chatCall struct {
 	Index    *int            `json:"index"`
 	ID       json.RawMessage `json:"id"`
+	Type     string          `json:"type"`
 	Function *chatFunction   `json:"function"`
 	Args     json.RawMessage `json:"args"`
 
@@ -74,7 +75,7 @@ func (f *chatFunction) UnmarshalJSON(raw []byte) error {
 func (c *chatCall) call() (call Call, ok bool) {
 	call = Call{ID: String(c.ID), Name: c.Name, Args: String(c.Arguments)}
 	switch {
-	case c.Custom != nil:
+	case c.Custom != nil && (c.Function == nil || c.Type == "custom"): // some servers write both, one of them empty
 		call.Name, call.Args = c.Custom.Name, asInput(c.Custom.Input)
 	case c.Function != nil:
 		call.Name, call.Args = c.Function.Name, String(c.Function.Arguments)
@@ -82,6 +83,9 @@ func (c *chatCall) call() (call Call, ok bool) {
 			call.Args = String(c.Args)
 		}
 	default:
+		if c.Args != nil {
+			call.Args = String(c.Args)
+		}
 		return call, call.Name != ""
 	}
 	return call, true
@@ -124,7 +128,7 @@ func (m *chatMessage) calls() (calls []Call) {
 		c, _ := m.ToolCalls[i].call()
 		calls = append(calls, c)
 	}
-	if f := m.FunctionCall; f != nil {
+	if f := m.FunctionCall; f != nil && (f.Name != "" || len(calls) == 0 && Given(f.Arguments)) {
 		calls = append(calls, Call{Name: f.Name, Args: String(f.Arguments)})
 	}
 	return calls
@@ -228,7 +232,7 @@ func chatReply(payloads []json.RawMessage) (*reply, Reason) {
 			if c.Index != 0 {
 				continue
 			}
-			if m := c.Message; m != nil {
+			if m := c.Message; m != nil && c.Delta == nil { // a stream may have the text so far beside the piece
 				said.WriteString(m.text())
 				r.calls = append(r.calls, m.calls()...)
 			}

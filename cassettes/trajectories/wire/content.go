@@ -40,7 +40,7 @@ func partText(raw json.RawMessage) (string, bool) {
 		return *part.Text, true
 	case part.Refusal != nil:
 		return *part.Refusal, true
-	case isString(part.Content):
+	case IsString(part.Content):
 		return String(part.Content), true
 	case part.Content != nil, part.Type == "":
 		return compact(raw), true
@@ -57,6 +57,22 @@ func String(raw json.RawMessage) string {
 		return s
 	}
 	return compact(raw)
+}
+
+// SystemText returns the text of a system prompt: a text, a list of blocks, or an
+// object with parts.
+func SystemText(raw json.RawMessage) string {
+	if IsObject(raw) {
+		raw = keysOf(raw)["parts"]
+	}
+	if !IsArray(raw) {
+		return String(raw)
+	}
+	var said texts
+	for _, block := range list(raw) {
+		said.add(readBlock(block, System).text)
+	}
+	return said.String()
 }
 
 // Given reports whether a field holds anything: it is not missing, null, false or
@@ -84,7 +100,8 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
+// IsString reports whether valid JSON is a string.
+func IsString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
 
 // IsArray reports whether valid JSON is an array.
 func IsArray(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }

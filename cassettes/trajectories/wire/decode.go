@@ -15,19 +15,29 @@ type decoded struct {
 	reason  Reason
 }
 
-func decode(x *Exchange) (d decoded) {
+func decode(x *Exchange, with Decoders) (d decoded) {
 	d.route = routeOf(x.Method, x.URL)
 	if d.reason = d.route.reason; d.reason != None {
 		return d
 	}
-	asked, readable := plain(x.Request)
-	answer, ok := plain(x.Response)
+	asked, why := with.plain(x.Request, "")
+	readable := why == None
 	asked = bytes.TrimSpace(asked)
 	if !json.Valid(asked) {
 		readable = readable && len(asked) == 0
 		asked = nil
 	}
-	parts, whole := payloads(answer)
+	parts, whole := frames(x.Response)
+	if !whole {
+		var answer []byte
+		answer, why = with.plain(x.Response, x.Encoding)
+		if why == Compressed {
+			d.reason = Compressed
+			return d
+		}
+		parts, whole = payloads(answer)
+		whole = whole && why == None
+	}
 	if d.route.api == nil {
 		var firstPart json.RawMessage
 		if len(parts) > 0 {
@@ -52,10 +62,9 @@ func decode(x *Exchange) (d decoded) {
 			d.request, d.reason = nil, Unreadable
 			return d
 		}
-		d.request.messages = join(d.request.messages, Assistant)
 		d.request.model = cmp.Or(d.request.model, d.route.model)
 	}
-	d.reply, d.reason = d.route.answer(x.Status, parts, ok && whole)
+	d.reply, d.reason = d.route.answer(x.Status, parts, whole)
 	return d
 }
 

@@ -131,15 +131,16 @@ func geminiReply(payloads []json.RawMessage) (*reply, Reason) {
 			ID         string `json:"responseId"`
 			Model      string `json:"modelVersion"`
 			Candidates []struct {
-				Index   int           `json:"index"`
-				Content geminiContent `json:"content"`
-				Finish  string        `json:"finishReason"`
+				Index   int             `json:"index"`
+				Content geminiContent   `json:"content"`
+				Finish  json.RawMessage `json:"finishReason"` // a word, or its number
 			} `json:"candidates"`
 			Feedback struct {
-				Blocked string `json:"blockReason"`
+				Blocked json.RawMessage `json:"blockReason"`
 			} `json:"promptFeedback"`
 			Usage *struct {
 				Prompt     int64 `json:"promptTokenCount"`
+				ToolUse    int64 `json:"toolUsePromptTokenCount"` // what the server's own tools found
 				Candidates int64 `json:"candidatesTokenCount"`
 				Thoughts   int64 `json:"thoughtsTokenCount"`
 			} `json:"usageMetadata"`
@@ -152,9 +153,9 @@ func geminiReply(payloads []json.RawMessage) (*reply, Reason) {
 			return nil, ErrorAnswer
 		}
 		r.id, r.model = cmp.Or(r.id, p.ID), cmp.Or(r.model, p.Model)
-		r.finish = cmp.Or(p.Feedback.Blocked, r.finish)
+		r.finish = cmp.Or(enum(p.Feedback.Blocked), r.finish)
 		if u := p.Usage; u != nil {
-			r.in, r.out = tokens(u.Prompt), tokens(u.Candidates)+tokens(u.Thoughts)
+			r.in, r.out = tokens(u.Prompt)+tokens(u.ToolUse), tokens(u.Candidates)+tokens(u.Thoughts)
 		}
 		for _, c := range p.Candidates {
 			if c.Index != 0 {
@@ -163,9 +164,18 @@ func geminiReply(payloads []json.RawMessage) (*reply, Reason) {
 			t, calls := c.Content.said()
 			said.WriteString(t)
 			r.calls = append(r.calls, calls...)
-			r.finish = cmp.Or(c.Finish, r.finish)
+			r.finish = cmp.Or(enum(c.Finish), r.finish)
 		}
 	}
 	r.text = said.String()
 	return r, None
+}
+
+// enum returns the word of an enumeration, or its number, "" for none: 0 means
+// unspecified.
+func enum(raw json.RawMessage) string {
+	if word := String(raw); word != "0" {
+		return word
+	}
+	return ""
 }

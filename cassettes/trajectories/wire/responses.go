@@ -22,6 +22,7 @@ type item struct {
 	Action    json.RawMessage `json:"action"`
 	Operation json.RawMessage `json:"operation"`
 	Output    json.RawMessage `json:"output"`
+	Tools     json.RawMessage `json:"tools"`
 }
 
 // call returns the call that the item asks of the client, nil for none. Calls that
@@ -33,7 +34,7 @@ func (i *item) call() *Call {
 	case i.Type == "custom_tool_call":
 		return &Call{ID: i.CallID, Name: i.Name, Args: asInput(i.Input)}
 	case i.CallID != "" && strings.HasSuffix(i.Type, "_call"):
-		return &Call{ID: i.CallID, Name: strings.TrimSuffix(i.Type, "_call"), Args: cmp.Or(String(i.Action), String(i.Operation))}
+		return &Call{ID: i.CallID, Name: strings.TrimSuffix(i.Type, "_call"), Args: cmp.Or(String(i.Action), String(i.Operation), String(i.Arguments))}
 	}
 	return nil
 }
@@ -44,8 +45,8 @@ func (i *item) message() (m Message, ok bool) {
 		return Message{Role: Assistant, Calls: []Call{*c}}, true
 	}
 	switch {
-	case strings.HasSuffix(i.Type, "_call_output"):
-		return Message{Role: Tool, ID: i.CallID, Text: Text(i.Output)}, true
+	case strings.HasSuffix(i.Type, "_call_output"), i.Type == "tool_search_output" && i.CallID != "":
+		return Message{Role: Tool, ID: i.CallID, Text: i.result()}, true
 	case i.Type != "" && i.Type != "message":
 		return m, false // reasoning, references and what the server did
 	case i.Role == "assistant":

@@ -54,6 +54,16 @@ func routeOf(method, rawURL string) route {
 		return route{reason: Stored}
 	case get || method == http.MethodDelete || method == http.MethodHead:
 		return route{reason: NotLLM}
+	case ends("/converse", "/converse-stream") && has("/model/"):
+		return route{api: &bedrock, model: bedrockModel(path)}
+	case ends("/invoke", "/invoke-with-response-stream") && has("/model/"):
+		return route{model: bedrockModel(path)} // in the form of the model's maker
+	case ends("/api/chat"):
+		return route{} // Ollama's, or another server's
+	case ends("/api/generate"):
+		return route{reason: Completion}
+	case ends("/api/tags", "/api/show"):
+		return route{reason: Models}
 	case ends("/chat/completions"):
 		return route{api: &chat}
 	case ends("/responses"):
@@ -85,6 +95,10 @@ func routeByShape(request, payload json.RawMessage) route {
 		return route{reason: NotLLM}
 	case IsArray(answered["choices"]) && strings.HasPrefix(object, "text_completion"):
 		return route{reason: Completion}
+	case IsObject(asked["options"]) && IsArray(asked["messages"]), answered["done"] != nil && IsObject(answered["message"]):
+		return route{api: &ollama}
+	case keysOf(answered["output"])["message"] != nil && answered["stopReason"] != nil, answered["messageStart"] != nil:
+		return route{api: &bedrock}
 	case IsArray(answered["choices"]):
 		return route{api: &chat}
 	case IsArray(answered["candidates"]), IsArray(asked["contents"]):

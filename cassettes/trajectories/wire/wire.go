@@ -1,8 +1,8 @@
 // Package wire decodes the messages of LLM APIs: in recorded HTTP traffic, which it
 // joins into conversations, and in the logs of agents.
 //
-// It decodes OpenAI Chat Completions and Responses, Anthropic Messages and Gemini
-// generateContent, streamed or not. It goes by the path and by the shape of the
+// It decodes OpenAI Chat Completions and Responses, Anthropic Messages, Gemini
+// generateContent, Bedrock Converse and Ollama chat, streamed or not. It goes by the path and by the shape of the
 // bodies, so it does not matter whose server it was. Each API is one file of this
 // package.
 //
@@ -13,13 +13,14 @@
 // has rewritten them. A request that failed and was sent again is one turn. The
 // same request answered twice makes two conversations, and so does a branch.
 //
-//	conversations, others := wire.Read([]wire.Exchange{{Method: "POST", URL: url, Status: 200, Request: asked, Response: answer}})
+//	conversations, others := wire.Read([]wire.Exchange{{Method: "POST", URL: url, Status: 200, Request: asked, Response: answer}}, nil)
 //
 // What only the server did, such as its own web search or its reasoning, is left
 // out. Of several choices the first counts.
 //
-// [ChatMessage], [ChatCompletion], [AnthropicMessages], [Text] and [String] decode
-// the same JSON where an agent has written it into its log.
+// [LogMessages] decodes the messages of these APIs, and those of frameworks, where an
+// agent has written them into its log. [ChatMessage], [ChatCompletion], [Text] and
+// [String] decode pieces of them.
 package wire
 
 import (
@@ -29,13 +30,14 @@ import (
 )
 
 // An Exchange is a recorded request and its answer. Bodies may be compressed with
-// gzip or deflate.
+// gzip or deflate, and with what [Decoders] know.
 type Exchange struct {
 	Method   string
 	URL      string // "" = only the answer was recorded
 	Status   int    // HTTP status, 0 = unknown
 	Request  []byte
 	Response []byte
+	Encoding string // Content-Encoding of the response, "" = unknown
 }
 
 // A Conversation is the messages between one agent and its model, in order.
@@ -67,6 +69,14 @@ type Message struct {
 	// recorded. With Anthropic the tokens read from the cache and written to it
 	// count as read.
 	TokensIn, TokensOut int64
+	// Reply says that the message is a whole answer in traffic, and so a turn of its
+	// own. In a log a turn may be several messages.
+	Reply bool
+	// Of a message in a log: the model that wrote it, "" = unknown, and the kinds of
+	// its blocks and fields that are not known and may hold calls or results. A System
+	// message with nothing else only tells them.
+	Model  string
+	Unread []string
 }
 
 // A Call is a tool call that the model asked for.
@@ -96,12 +106,13 @@ const (
 	NoAnswer    Reason = "no answer recorded"
 	Again       Reason = "an answer fetched again"
 	Unreadable  Reason = "unreadable body"
+	Compressed  Reason = "compressed with brotli or zstd, which this program does not decode"
 	TooMany     Reason = "more than 1,000,000 messages"
 )
 
 // Reasons returns all reasons but None, in the order in which they are reported.
 func Reasons() []Reason {
-	return []Reason{ErrorAnswer, NoAnswer, Unreadable, TooMany, Again, Embeddings, Images, Audio, Models, Tokens, Batch,
+	return []Reason{ErrorAnswer, NoAnswer, Unreadable, Compressed, TooMany, Again, Embeddings, Images, Audio, Models, Tokens, Batch,
 		Moderation, Completion, Stored, NotLLM}
 }
 
@@ -115,9 +126,9 @@ type api struct {
 type request struct {
 	model        string
 	system       texts
-	messages     []Message // the assistant's in a row are one
-	previous     string    // id of the response that it continues, "" = none
-	conversation string    // id of the stored conversation that it continues, "" = none
+	messages     []Message
+	previous     string // id of the response that it continues, "" = none
+	conversation string // id of the stored conversation that it continues, "" = none
 }
 
 // A reply is a decoded answer of a model.

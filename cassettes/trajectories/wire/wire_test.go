@@ -49,7 +49,7 @@ func sketch(conversations []*Conversation, left map[Reason]int) string {
 
 func check(t *testing.T, want string, exchanges ...Exchange) {
 	t.Helper()
-	if diff := cmp.Diff(strings.TrimLeft(want, "\n"), sketch(Read(exchanges))); diff != "" {
+	if diff := cmp.Diff(strings.TrimLeft(want, "\n"), sketch(Read(exchanges, nil))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -344,7 +344,7 @@ func TestTooMany(t *testing.T) {
 	for range 2000 {
 		all = append(all, post("/v1/responses", `{"previous_response_id":"r","input":"go"}`, answer("s")))
 	}
-	conversations, left := Read(all)
+	conversations, left := Read(all, nil)
 	// 1,001 + 2 of the first, then 1,001 + 2 for each branch: 997 times 1,003 is
 	// 999,991.
 	if len(conversations) != 997 || left[TooMany] != 2001-997 {
