@@ -11,13 +11,15 @@ import (
 // claudeCode is the session log of Claude Code: JSON Lines with a message of the
 // Anthropic API a line, or such lines in an array loglines. Results are parts of
 // user messages and mark errors. Lines of other kinds and of side chains, which
-// are a sub-agent's, are left out. It has no label.
+// are a sub-agent's, are left out; a file with nothing but a side chain is the run of
+// that sub-agent. It has no label.
 var claudeCode = format{
 	name:  "claude-code",
 	looks: `{"type": "user", "message": {"role": …, "content": …}, "timestamp": …} a line, one run a file`,
 	fits: func(keys map[string]json.RawMessage) bool {
 		kind := wire.String(keys["type"])
-		return (kind == "user" || kind == "assistant") && wire.IsObject(keys["message"]) || wire.IsArray(keys["loglines"]) || keys["leafUuid"] != nil
+		return (kind == "user" || kind == "assistant") && wire.IsObject(keys["message"]) || wire.IsArray(keys["loglines"]) || keys["leafUuid"] != nil ||
+			kind == "file-history-snapshot" || kind == "queue-operation"
 	},
 	read:   single(readClaudeCode),
 	joined: true,
@@ -37,8 +39,9 @@ func readClaudeCode(raw json.RawMessage) (*Trajectory, error) {
 		return nil, err
 	}
 	r := &Trajectory{}
-	var messages []wire.Message
+	var messages, aside []wire.Message
 	var broken brokenParts
+	last := "" // id of the assistant's message whose tokens are counted
 	for i := 0; i < len(items); i++ {
 		var line claudeLine
 		if bad := json.Unmarshal(items[i], &line); bad != nil {
@@ -49,12 +52,14 @@ func readClaudeCode(raw json.RawMessage) (*Trajectory, error) {
 		if err := tooMany("lines", len(items)); err != nil {
 			return nil, err
 		}
-		if line.Sidechain || line.Type != "user" && line.Type != "assistant" {
+		if line.Type != "user" && line.Type != "assistant" {
 			continue
 		}
 		var said struct {
 			Model   string          `json:"model"`
 			Content json.RawMessage `json:"content"`
+			Usage   json.RawMessage `json:"usage"`
+			ID      string          `json:"id"`
 		}
 		if bad := json.Unmarshal(line.Message, &said); bad != nil {
 			broken.add("line", i, len(items), fmt.Errorf("message: %w", wrongType(bad)))
@@ -62,7 +67,19 @@ func readClaudeCode(raw json.RawMessage) (*Trajectory, error) {
 		}
 		r.Model = cmp.Or(r.Model, said.Model)
 		r.Name = cmp.Or(r.Name, wire.String(line.SessionID))
-		messages = append(messages, wire.AnthropicMessages(line.Type, said.Content)...)
+		more := wire.AnthropicMessages(line.Type, said.Content)
+		if line.Type == "assistant" && len(more) > 0 && (said.ID == "" || said.ID != last) {
+			more[0].TokensIn, more[0].TokensOut = wire.Usage(said.Usage) // each line of a message repeats it
+			last = said.ID
+		}
+		if line.Sidechain {
+			aside = append(aside, more...)
+		} else {
+			messages = append(messages, more...)
+		}
+	}
+	if len(messages) == 0 {
+		messages = aside
 	}
 	r.assemble(messages)
 	return r, broken.orNil()

@@ -13,11 +13,11 @@ import (
 
 // Find expands paths into the files to read, each once and in the order of the
 // paths. A file is read as it is. A folder means all files in it and below whose
-// names have the ending of a format, sorted by name. A glob means the files and
+// names have the ending of a format, also with .gz or .zst behind it, sorted by name. A glob means the files and
 // folders that it matches. Folders and globs leave out names that begin
 // with a dot, and labels.json and manifest.json, which describe trajectories.
 func Find(paths []string) ([]string, []*Problem) {
-	var f finder
+	f := finder{known: map[string]bool{}}
 	for _, p := range paths {
 		f.add(p)
 	}
@@ -26,6 +26,7 @@ func Find(paths []string) ([]string, []*Problem) {
 
 type finder struct {
 	files    []string
+	known    map[string]bool // the files
 	problems []*Problem
 }
 
@@ -48,7 +49,8 @@ func (f *finder) add(path string) {
 }
 
 func (f *finder) file(path string) {
-	if path = filepath.Clean(path); !slices.Contains(f.files, path) {
+	if path = filepath.Clean(path); !f.known[path] {
+		f.known[path] = true
 		f.files = append(f.files, path)
 	}
 }
@@ -89,6 +91,9 @@ func isTrajectory(name string) bool {
 		return false
 	}
 	name = strings.ToLower(name)
+	for _, packed := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, packed)
+	}
 	return slices.ContainsFunc(endings(), func(end string) bool { return strings.HasSuffix(name, end) })
 }
 

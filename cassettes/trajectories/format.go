@@ -1,7 +1,6 @@
 package trajectories
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
@@ -23,6 +22,9 @@ type format struct {
 	// an error it returns what it could read. A leftOut as the error counts the
 	// HTTP exchanges that belong to no conversation.
 	read func(raw json.RawMessage) ([]*Trajectory, error)
+	// traffic, in the place of read, decodes a record into recorded exchanges. Beside
+	// an error it returns those that it could read.
+	traffic func(raw json.RawMessage) ([]wire.Exchange, error)
 	// joined: the records of a file form trajectories only together, and read gets
 	// them all as one array.
 	joined bool
@@ -40,8 +42,13 @@ func single(read func(json.RawMessage) (*Trajectory, error)) func(json.RawMessag
 }
 
 // formats lists the most specific ones first, since the first that fits wins.
-var formats = []*format{&tauBench, &tau2, &agentDojo, &agentDojoNative, &toolathlon, &miniSWEAgent, &sweAgent,
-	&sentinel, &openHands, &openHandsEvents, &claudeCode, &otlp, &goVCR, &vcrPy, &httpRR, &llmResponse, &openAIChat}
+var formats = []*format{
+	&tauBench, &tau2, &agentDojo, &agentDojoNative, &toolathlon, &miniSWEAgent, &whoAndWhen, &sweAgent, &sentinel,
+	&openHands, &openHandsEvents, &qwenCode, &claudeCode, &codex, &droid, &pi, &cursor, &otlp,
+	&goVCR, &vcrPy, &httpRR, &agentsRun, &adk, &llmResponse, &messageLines,
+	&anthropicMessages, &bedrockMessages, &responsesItems, &langChain, &pydanticAI, &vercelMessages, &geminiContents,
+	&genAIMessages, &gooseMessages, &piMessages, &shareGPT, &openAIChat,
+}
 
 // Formats returns the names of the formats that [Read] knows.
 func Formats() []string {
@@ -52,17 +59,30 @@ func Formats() []string {
 	return names
 }
 
+// Looks returns what a file of a format looks like, "" for an unknown one.
+func Looks(format string) string {
+	if f := named(format); f != nil {
+		return f.looks
+	}
+	return ""
+}
+
 // formatOf returns the format that a record looks like, nil for none. An array of
 // messages is a record, too.
 func formatOf(raw json.RawMessage) *format {
-	if isMessages(raw) {
-		return &openAIChat
+	if wire.IsArray(raw) {
+		return messageFormat(shapeOfList(raw))
 	}
 	var keys map[string]json.RawMessage
 	if !wire.IsObject(raw) || json.Unmarshal(raw, &keys) != nil {
 		return nil
 	}
 	for _, f := range formats {
+		if f == &openAIChat {
+			if _, shape := listIn(keys); shape != wire.NoShape {
+				return messageFormat(shape)
+			}
+		}
 		if f.fits != nil && f.fits(keys) {
 			return f
 		}
@@ -72,11 +92,5 @@ func formatOf(raw json.RawMessage) *format {
 
 // isMessages reports whether raw is an array that begins with a message.
 func isMessages(raw json.RawMessage) bool {
-	if !wire.IsArray(raw) {
-		return false
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.Token() // the bracket
-	var first struct{ Role *json.RawMessage }
-	return d.More() && d.Decode(&first) == nil && first.Role != nil
+	return wire.IsArray(raw) && shapeOfList(raw) != wire.NoShape
 }

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http/httputil"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -18,77 +21,110 @@ const httpRRHead = "httprr trace v1"
 // it has, for each exchange, a line with the sizes of the request and the response
 // in bytes, and then both as they were sent.
 var httpRR = format{
-	name:  "httprr",
-	looks: "a file that begins with " + httpRRHead,
-	ends:  []string{".httprr"},
-	text:  func(data []byte) bool { return bytes.HasPrefix(data, []byte(httpRRHead)) },
-	read:  readHTTPRR,
+	name:    "httprr",
+	looks:   "a file that begins with " + httpRRHead,
+	ends:    []string{".httprr"},
+	text:    func(data []byte) bool { return bytes.HasPrefix(data, []byte(httpRRHead)) },
+	traffic: readHTTPRR,
 }
 
-// readHTTPRR returns what is before a broken exchange, too.
-func readHTTPRR(raw json.RawMessage) ([]*Trajectory, error) {
+// readHTTPRR returns the exchanges that can be read, and the others as broken parts.
+// Without its sizes, an exchange hides those after it.
+func readHTTPRR(raw json.RawMessage) ([]wire.Exchange, error) {
 	head, rest, _ := bytes.Cut(raw, []byte("\n"))
 	if strings.TrimRight(string(head), "\r") != httpRRHead {
 		return nil, fmt.Errorf("the first line must be %s", httpRRHead)
 	}
 	var exchanges []wire.Exchange
-	var broken error
-	for n := 1; len(rest) > 0; n++ {
-		var x wire.Exchange
-		if x, rest, broken = cutExchange(rest); broken != nil {
-			broken = fmt.Errorf("exchange %d: %w", n, broken)
+	var broken brokenParts
+	n := 0
+	for ; len(rest) > 0; n++ {
+		request, response, after, err := cutExchange(rest)
+		if err != nil {
+			broken.add("exchange", n, n+1, err)
 			break
+		}
+		rest = after
+		x, err := readExchange(request, response)
+		if err != nil {
+			broken.add("exchange", n, n+1, err)
+			continue
 		}
 		exchanges = append(exchanges, x)
 	}
-	if broken != nil && len(exchanges) == 0 {
-		return nil, broken
-	}
-	trajectories, left := readTraffic(exchanges)
-	if broken != nil {
-		return trajectories, broken
-	}
-	return trajectories, left
+	return exchanges, broken.orNil()
 }
 
-func cutExchange(data []byte) (x wire.Exchange, rest []byte, err error) {
+// cutExchange returns the messages of the first exchange and what follows it.
+func cutExchange(data []byte) (request, response, rest []byte, err error) {
 	sizes, rest, whole := bytes.Cut(data, []byte("\n"))
 	a, b, _ := strings.Cut(strings.TrimRight(string(sizes), "\r"), " ")
-	request, errA := strconv.ParseUint(a, 10, 31)
-	response, errB := strconv.ParseUint(b, 10, 31)
+	asked, errA := strconv.ParseUint(a, 10, 31)
+	answered, errB := strconv.ParseUint(b, 10, 31)
 	if errA != nil || errB != nil || !whole {
-		return x, nil, fmt.Errorf("%s must be two sizes in bytes", text.Quote(string(sizes), 40))
+		return nil, nil, nil, fmt.Errorf("%s must be two sizes in bytes", text.Quote(string(sizes), 40))
 	}
-	if uint64(len(rest)) < request+response {
-		return x, nil, fmt.Errorf("the file ends %d bytes too early", request+response-uint64(len(rest)))
+	if uint64(len(rest)) < asked+answered {
+		return nil, nil, nil, fmt.Errorf("the file ends %d bytes too early", asked+answered-uint64(len(rest)))
 	}
-	var line string
-	if line, x.Request, err = cutHead(rest[:request]); err != nil {
-		return x, nil, fmt.Errorf("request: %w", err)
-	}
-	words := strings.Fields(line)
-	if len(words) != 3 {
-		return x, nil, fmt.Errorf("%s is not the first line of a request", text.Quote(line, 40))
-	}
-	x.Method, x.URL = words[0], words[1]
-	if line, x.Response, err = cutHead(rest[request : request+response]); err != nil {
-		return x, nil, fmt.Errorf("response: %w", err)
-	}
-	if words = strings.Fields(line); len(words) < 2 {
-		return x, nil, fmt.Errorf("%s is not the first line of a response", text.Quote(line, 40))
-	}
-	if x.Status, err = strconv.Atoi(words[1]); err != nil {
-		return x, nil, fmt.Errorf("%s is not a status", text.Quote(words[1], 40))
-	}
-	return x, rest[request+response:], nil
+	return rest[:asked], rest[asked : asked+answered], rest[asked+answered:], nil
 }
 
-// cutHead returns the first line and the body of an HTTP message.
-func cutHead(message []byte) (line string, body []byte, err error) {
-	head, body, found := bytes.Cut(message, []byte("\r\n\r\n"))
-	if !found {
-		return "", nil, errors.New("no blank line after its headers")
+func readExchange(request, response []byte) (x wire.Exchange, err error) {
+	asked, err := cutHead(request)
+	if err != nil {
+		return x, fmt.Errorf("request: %w", err)
 	}
-	first, _, _ := bytes.Cut(head, []byte("\r\n"))
-	return string(first), body, nil
+	words := strings.Fields(asked.first)
+	if len(words) != 3 {
+		return x, fmt.Errorf("%s is not the first line of a request", text.Quote(asked.first, 40))
+	}
+	x.Method, x.URL, x.Request = words[0], words[1], asked.body
+	answered, err := cutHead(response)
+	if err != nil {
+		return x, fmt.Errorf("response: %w", err)
+	}
+	if words = strings.Fields(answered.first); len(words) < 2 {
+		return x, fmt.Errorf("%s is not the first line of a response", text.Quote(answered.first, 40))
+	}
+	if x.Status, err = strconv.Atoi(words[1]); err != nil {
+		return x, fmt.Errorf("%s is not a status", text.Quote(words[1], 40))
+	}
+	x.Response, x.Encoding = answered.body, answered.encoding
+	return x, nil
+}
+
+// An httpMessage is a request or a response as it was sent.
+type httpMessage struct {
+	first    string // line
+	encoding string // Content-Encoding
+	body     []byte // without its chunks
+}
+
+// blankLine matches the end of the headers, whose lines may end in LF alone.
+var blankLine = regexp.MustCompile(`\r?\n\r?\n`)
+
+func cutHead(message []byte) (m httpMessage, err error) {
+	at := blankLine.FindIndex(message)
+	if at == nil {
+		return m, errors.New("no blank line after its headers")
+	}
+	m.body = message[at[1]:]
+	for i, line := range strings.Split(string(message[:at[0]]), "\n") {
+		line = strings.TrimRight(line, "\r")
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.ToLower(strings.TrimSpace(value))
+		switch {
+		case i == 0:
+			m.first = line
+		case strings.EqualFold(name, "Content-Encoding"):
+			m.encoding = value
+		case strings.EqualFold(name, "Transfer-Encoding") && value == "chunked":
+			whole, err := io.ReadAll(io.LimitReader(httputil.NewChunkedReader(bytes.NewReader(m.body)), maxRecord))
+			if err == nil { // some recorders join the chunks and keep the header
+				m.body = whole
+			}
+		}
+	}
+	return m, nil
 }

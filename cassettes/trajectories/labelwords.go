@@ -74,6 +74,22 @@ func (r *Trajectory) said(key string, raw json.RawMessage) error {
 	return nil
 }
 
+// labelFields are the fields in which people write down whether a run was a success.
+var labelFields = []string{"success", "label", "passed", "resolved", "correct", "is_correct"}
+
+// saidIn sets the label from the fields of a run.
+func (r *Trajectory) saidIn(keys map[string]json.RawMessage) (err error) {
+	for _, field := range labelFields {
+		if bad := r.said(field, keys[field]); bad != nil {
+			err = bad
+		}
+	}
+	if r.Label == Unlabelled && err == nil && keys["reward"] != nil {
+		err = r.reward("reward", keys["reward"])
+	}
+	return err
+}
+
 // reward is said for a label that may also be a reward: 1 means success, any other
 // number failure.
 func (r *Trajectory) reward(key string, raw json.RawMessage) error {

@@ -11,13 +11,13 @@ import (
 // server-sent events of a stream, or their data alone, one a line. The user's
 // messages are unknown.
 var llmResponse = format{
-	name:   "llm-response",
-	looks:  `a response body of an LLM API, or its streamed events`,
-	ends:   []string{".sse", ".chunks.txt"},
-	fits:   isLLMResponse,
-	text:   isEventStream,
-	read:   readLLMResponse,
-	joined: true,
+	name:    "llm-response",
+	looks:   `a response body of an LLM API, or its streamed events`,
+	ends:    []string{".sse", ".chunks.txt"},
+	fits:    isLLMResponse,
+	text:    isEventStream,
+	traffic: readLLMResponse,
+	joined:  true,
 }
 
 func isLLMResponse(keys map[string]json.RawMessage) bool {
@@ -46,10 +46,10 @@ func isEventStream(data []byte) bool {
 	return false
 }
 
-func readLLMResponse(raw json.RawMessage) ([]*Trajectory, error) {
+func readLLMResponse(raw json.RawMessage) ([]wire.Exchange, error) {
 	var exchanges []wire.Exchange
 	for _, body := range wire.Answers(raw) {
 		exchanges = append(exchanges, wire.Exchange{Response: body})
 	}
-	return readTraffic(exchanges)
+	return exchanges, nil
 }

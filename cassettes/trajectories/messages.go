@@ -26,11 +26,16 @@ func readMessages(field string, raw json.RawMessage) ([]wire.Message, error) {
 	for i, item := range items {
 		m, err := wire.ChatMessage(item)
 		if err != nil {
-			return nil, fmt.Errorf("message %d of %d: %w", i+1, len(items), wrongType(err))
+			return nil, inMessage(i, len(items), err)
 		}
 		messages[i] = m
 	}
 	return messages, nil
+}
+
+// inMessage says in which message an error is.
+func inMessage(i, of int, err error) error {
+	return fmt.Errorf("message %d of %d: %w", i+1, of, wrongType(err))
 }
 
 // readArray returns the elements of an array, maxMessages at most.

@@ -1,47 +1,58 @@
 package trajectories
 
 import (
-	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
 
 // openAIChat is a plain conversation with the OpenAI chat API, one a file or one a
 // line: an array of messages, or an object with such an array in messages and,
-// optionally, name (or id), model, and label or success.
+// optionally, name (or id), model, and label or success. Messages with the blocks of
+// another API have a format of their own and are read alike.
 var openAIChat = format{
 	name:  "openai-chat",
 	looks: `[{"role": …, "content": …}, …] or {"messages": [messages]}, one a file or one a line`,
-	fits:  func(keys map[string]json.RawMessage) bool { return wire.IsArray(keys["messages"]) },
-	read:  single(readOpenAIChat),
+	fits: func(keys map[string]json.RawMessage) bool {
+		return wire.IsArray(keys["messages"]) || len(listsIn(keys)) > 0
+	},
+	read: readChats,
 }
 
-func readOpenAIChat(raw json.RawMessage) (*Trajectory, error) {
-	if wire.IsArray(raw) {
-		messages, err := readMessages("messages", raw)
+func readChats(raw json.RawMessage) ([]*Trajectory, error) {
+	var keys map[string]json.RawMessage
+	if !wire.IsObject(raw) || json.Unmarshal(raw, &keys) != nil || wire.IsArray(keys["messages"]) {
+		return readMessageList(raw)
+	}
+	var all []*Trajectory
+	for _, name := range listsIn(keys) {
+		more, err := readMessageList(keys[name])
 		if err != nil {
-			return nil, err
+			return all, err
 		}
-		r := &Trajectory{}
-		r.assemble(messages)
-		return r, nil
+		more[0].Name = name
+		all = append(all, more...)
 	}
-	var chat struct {
-		Name, ID, Model, Label, Success json.RawMessage
-		Messages                        json.RawMessage
+	if all == nil {
+		return readMessageList(raw)
 	}
-	if err := json.Unmarshal(raw, &chat); err != nil {
-		return nil, wrongType(err)
+	return all, nil
+}
+
+// listsIn returns the sorted names of the runs in an object that holds nothing but
+// objects with messages.
+func listsIn(keys map[string]json.RawMessage) (names []string) {
+	for name, raw := range keys {
+		var inner map[string]json.RawMessage
+		if !wire.IsObject(raw) || json.Unmarshal(raw, &inner) != nil {
+			return nil
+		}
+		if list, _ := listIn(inner); list == nil {
+			return nil
+		}
+		names = append(names, name)
 	}
-	r := &Trajectory{Name: wire.String(chat.Name), Model: wire.String(chat.Model)}
-	if r.Name == "" {
-		r.Name = wire.String(chat.ID)
-	}
-	messages, err := readMessages("messages", chat.Messages)
-	if err != nil {
-		return nil, err
-	}
-	r.assemble(messages)
-	return r, cmp.Or(r.said("success", chat.Success), r.said("label", chat.Label))
+	slices.Sort(names)
+	return names
 }

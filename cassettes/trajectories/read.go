@@ -2,6 +2,8 @@ package trajectories
 
 import (
 	"bytes"
+	"cmp"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,18 +60,83 @@ func (p *Problem) Error() string {
 // hide the others. A file without any record is one problem. The runs have the labels
 // that the source itself gives; [Labels] has those of files of labels.
 //
-// A file may have up to 512 MiB, a record up to 64 MiB and 100,000 messages, and
-// JSON may be nested 1,000 deep. The whole file is held in memory.
+// A file may be compressed with gzip. It may have up to 512 MiB, a record up to 64 MiB
+// and 100,000 messages, and JSON may be nested 1,000 deep. The whole file is held in
+// memory. [Reader] reads what only other libraries can decode.
 func Read(path, format string) ([]*Trajectory, []*Problem) {
-	r := reader{file: filepath.ToSlash(path), format: named(format), names: map[string]bool{}}
-	if r.format == nil && format != "" {
-		r.problem(0, "unknown format %s (want %s)", text.Quote(format, 40), strings.Join(Formats(), ", "))
+	return Reader{Format: format}.Read(path)
+}
+
+// A Reader reads files with trajectories.
+type Reader struct {
+	Format string // one of [Formats], "" = by the content
+	// Decoders decode what the standard library does not, by name: zstd for files and
+	// bodies, br for bodies, and otlp for OpenTelemetry's ExportTraceServiceRequest in
+	// protobuf, whose JSON it returns. Without one, such a file is refused by name.
+	Decoders Decoders
+}
+
+// Decoders are decoders by name.
+type Decoders = wire.Decoders
+
+// Read is like the function [Read].
+func (o Reader) Read(path string) ([]*Trajectory, []*Problem) {
+	r := reader{file: filepath.ToSlash(path), format: named(o.Format), names: map[string]bool{}, decoders: o.Decoders}
+	if r.format == nil && o.Format != "" {
+		r.problem(0, "unknown format %s (want %s)", text.Quote(o.Format, 40), strings.Join(Formats(), ", "))
 	} else if data, err := readFile(path); err != nil {
+		r.problem(0, "%v", err)
+	} else if data, err = r.unpack(data); err != nil {
 		r.problem(0, "%v", err)
 	} else {
 		r.read(data)
 	}
 	return r.trajectories, r.problems
+}
+
+// unpack returns the content of a file that is compressed or in protobuf.
+func (r *reader) unpack(data []byte) ([]byte, error) {
+	switch {
+	case bytes.HasPrefix(data, []byte{0x1f, 0x8b}):
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return nil, fmt.Errorf("broken gzip: %w", err)
+		}
+		data, err := io.ReadAll(io.LimitReader(z, maxFile+1))
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("broken gzip: %w", err)
+		case len(data) > maxFile:
+			return nil, fmt.Errorf("uncompressed, the file is larger than %d MiB: split it", maxFile>>20)
+		}
+		return data, nil
+	case bytes.HasPrefix(data, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return r.decoded("zstd", "compressed with zstd", data)
+	case bytes.HasPrefix(data, []byte("SQLite format 3\x00")):
+		return nil, errors.New("a SQLite database: export its sessions as JSON")
+	case isProtobuf(r.file, data):
+		return r.decoded("otlp", "in protobuf", data)
+	}
+	return data, nil
+}
+
+// isProtobuf reports whether a file has the name of OpenTelemetry's protobuf, or its
+// first bytes: field 1, an object.
+func isProtobuf(file string, data []byte) bool {
+	name := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(file), ".gz"), ".zst")
+	return len(data) > 0 && data[0] == 0x0a && !utf8.Valid(data) || strings.HasSuffix(name, ".pb") || strings.HasSuffix(name, ".binpb")
+}
+
+func (r *reader) decoded(name, what string, data []byte) ([]byte, error) {
+	decode := r.decoders[name]
+	if decode == nil {
+		return nil, fmt.Errorf("the file is %s, which this program was built without", what)
+	}
+	out, err := decode(data, maxFile)
+	if err != nil {
+		return nil, fmt.Errorf("the file is %s and broken: %w", what, err)
+	}
+	return out, nil
 }
 
 func named(name string) *format {
@@ -103,6 +170,7 @@ type reader struct {
 	lines        []int // of the records that were joined
 	trajectories []*Trajectory
 	problems     []*Problem
+	decoders     wire.Decoders
 }
 
 func (r *reader) problem(line int, text string, args ...any) {
@@ -155,7 +223,7 @@ func (r *reader) read(data []byte) {
 		return
 	}
 	if r.format == nil {
-		r.problem(0, "no recorded run in it, only %s; expected one of %s", describe(records[0]), strings.Join(Formats(), ", "))
+		r.problem(0, "no recorded run that can be read, only %s; agentbench list formats says what can be", describe(records[0]))
 		return
 	}
 	if r.format.joined {
@@ -201,14 +269,17 @@ func (r *reader) record(rec record) {
 
 // decode takes the trajectories of a valid record.
 func (r *reader) decode(rec record) {
-	got, err := r.format.read(rec.raw)
+	got, err := r.runs(rec.raw)
 	var left leftOut
+	var none nothing
 	var broken brokenParts
 	switch {
 	case errors.As(err, &broken):
 		for _, p := range broken {
 			r.part(rec, p)
 		}
+	case errors.As(err, &none):
+		r.note(Nothing, "nothing to replay: "+none.Error())
 	case errors.As(err, &left) && len(got) == 0:
 		r.note(Nothing, "nothing to replay: "+left.Error())
 	case errors.As(err, &left):
@@ -218,7 +289,8 @@ func (r *reader) decode(rec record) {
 	}
 	for _, rc := range got {
 		if len(rc.Runs) == 0 {
-			r.problem(rec.line, "nothing to replay: it has neither a user message nor a call")
+			r.problems = append(r.problems, &Problem{File: r.file, Line: rec.line, Kind: Nothing,
+				Text: "nothing to replay: it has neither a user message nor a call" + rc.unreadKinds()})
 			continue
 		}
 		rc.File, rc.Line = r.file, rec.line
@@ -226,6 +298,19 @@ func (r *reader) decode(rec record) {
 		rc.Name = r.unique(rc.Name, rec.line)
 		r.trajectories = append(r.trajectories, rc)
 	}
+}
+
+// runs reads the runs in a record.
+func (r *reader) runs(raw json.RawMessage) ([]*Trajectory, error) {
+	if r.format.traffic == nil {
+		return r.format.read(raw)
+	}
+	exchanges, broken := r.format.traffic(raw)
+	if broken != nil && len(exchanges) == 0 {
+		return nil, broken
+	}
+	runs, left := readTraffic(exchanges, r.decoders)
+	return runs, cmp.Or(broken, left)
 }
 
 // part reports a part of a record that could not be read, on its own line if that

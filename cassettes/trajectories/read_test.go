@@ -223,12 +223,12 @@ func TestReadProblems(t *testing.T) {
 		{"empty", "", "", 0, []string{": the file is empty"}},
 		{"blank", "", " \n\t\n", 0, []string{": the file is empty"}},
 		{"prose", "", "Once upon a time\n", 0, []string{
-			": no recorded run in it, only invalid JSON: invalid character 'O' looking for beginning of value (line 1, byte 1); expected one of tau-bench, tau2, "}},
-		{"another format", "", `{"pages": [], "info": {}}`, 0, []string{`: no recorded run in it, only an object with "info", "pages"; expected one of`}},
-		{"many keys", "", `{"g":1,"f":1,"e":1,"d":1,"c":1,"b":1,"a":1}`, 0, []string{`an object with "a", "b", "c", "d", "e", "f", …; expected`}},
-		{"a number", "", "17", 0, []string{": no recorded run in it, only a number; expected one of"}},
-		{"nothing", "", "[]", 0, []string{": no recorded run in it, only an empty array; expected one of"}},
-		{"numbers", "", "[1, 2]", 0, []string{": no recorded run in it, only a number; expected one of"}},
+			": no recorded run that can be read, only invalid JSON: invalid character 'O' looking for beginning of value (line 1, byte 1); agentbench list formats says"}},
+		{"another format", "", `{"pages": [], "info": {}}`, 0, []string{`: no recorded run that can be read, only an object with "info", "pages"; agentbench list formats says`}},
+		{"many keys", "", `{"g":1,"f":1,"e":1,"d":1,"c":1,"b":1,"a":1}`, 0, []string{`an object with "a", "b", "c", "d", "e", "f", …; agentbench list formats`}},
+		{"a number", "", "17", 0, []string{": no recorded run that can be read, only a number; agentbench list formats says"}},
+		{"nothing", "", "[]", 0, []string{": no recorded run that can be read, only an empty array; agentbench list formats says"}},
+		{"numbers", "", "[1, 2]", 0, []string{": no recorded run that can be read, only a number; agentbench list formats says"}},
 		{"unknown format", "csv", goodChat, 0, []string{`: unknown format "csv" (want tau-bench, tau2, agentdojo, `}},
 		{"wrong format", "tau-bench", goodDojo, 0, []string{":1: cannot read it as tau-bench: traj must be an array"}},
 		{"the first line of AgentDojo alone", "", `{"metadata": {"benchmark": "agent-dojo"}}`, 0, []string{
@@ -239,9 +239,9 @@ func TestReadProblems(t *testing.T) {
 		{"a broken line of plain chat", "", goodChat + "\n" + "oops" + "\n" + goodChat, 2, []string{":2: invalid JSON: invalid character 'o'"}},
 		{"a line of another format", "", goodDojo + "\n" + goodTau, 1, []string{":2: cannot read it as agentdojo: messages must be an array"}},
 		{"NUL in a line", "", goodChat + "\n" + "[\x00]\n" + goodChat, 2, []string{":2: a NUL byte: the file is not a text or is damaged"}},
-		{"NUL everywhere", "", strings.Repeat("\x00", 100), 0, []string{": no recorded run in it, only a NUL byte"}},
+		{"NUL everywhere", "", strings.Repeat("\x00", 100), 0, []string{": no recorded run that can be read, only a NUL byte"}},
 		{"deep line", "", goodChat + "\n" + strings.Repeat("[", 100_000) + "\n" + goodChat, 2, []string{":2: JSON nested more than 1000 deep"}},
-		{"deep file", "", strings.Repeat(`{"a":`, 100_000), 0, []string{": no recorded run in it, only JSON nested more than 1000 deep"}},
+		{"deep file", "", strings.Repeat(`{"a":`, 100_000), 0, []string{": no recorded run that can be read, only JSON nested more than 1000 deep"}},
 		{"deep and whole", "", goodChat + "\n" + strings.Repeat("[", 1002) + strings.Repeat("]", 1002), 1, []string{":2: JSON nested more than 1000 deep"}},
 
 		{"array with a bad run", "", "[\n" + goodTau + ",\n{\"traj\": [{\"role\": \"robot\"}]},\n" + goodTau + "]", 2, []string{
@@ -249,7 +249,7 @@ func TestReadProblems(t *testing.T) {
 		{"array that breaks off in a run", "", "[\n" + goodTau + ",\n" + goodTau[:50], 1, []string{":3: invalid JSON: unexpected end of JSON input"}},
 		{"array that breaks off after a run", "", "[\n" + goodTau + "\n", 1, []string{":2: invalid JSON: unexpected end of JSON input"}},
 		{"array with something behind", "", "[" + goodTau + "]\nmore", 1, []string{":2: invalid JSON: invalid character 'm'"}},
-		{"document with something behind", "", `{"messages":` + "\n" + goodChat + "} }", 0, []string{": no recorded run in it, only invalid JSON: invalid character '}' after top-level value (line 2, byte"}},
+		{"document with something behind", "", `{"messages":` + "\n" + goodChat + "} }", 0, []string{": no recorded run that can be read, only invalid JSON: invalid character '}' after top-level value (line 2, byte"}},
 
 		{"no role", "", `{"messages": [{"content": "hi"}]}`, 0, []string{":1: cannot read it as openai-chat: message 1 of 1: it has no role"}},
 		{"role of a wrong type", "", `{"messages": [{"role": "user"}, {"role": 5}]}`, 0, []string{":1: cannot read it as openai-chat: message 2 of 2: role must be a string, not a number"}},

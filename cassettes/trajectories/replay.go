@@ -62,7 +62,8 @@ func Replay(ctx context.Context, trajectories []*Trajectory, variants []scenario
 // A trajectory labelled success is healthy and one labelled failure a runaway, but
 // nothing is judged. The end state is that of the run that a rule stopped, else
 // that of the last run. It is RECORDING_ENDED where a rule tripped when nothing
-// recorded was left to prevent. Saved counts the recorded calls, answered or not,
+// recorded was left to prevent. A call that the recording ends before the answer of is
+// neither an error nor a success. Saved counts the recorded calls, answered or not,
 // that did not run because a rule stopped the session or refused them. WentOn says
 // that one of them is a new call of a stopped session: no call with its name and
 // arguments had run before.
@@ -118,6 +119,7 @@ func (w *world) result(variant string) *scenarios.Result {
 		r.Invalid += out.Invalid
 		r.Stop = out.Stop
 	}
+	r.Errors -= w.unanswered
 	switch {
 	case w.stop != nil:
 		r.Stop = w.stop.Stop

@@ -15,7 +15,7 @@ import (
 
 // Scenario turns the trajectory into a scenario, with the config made [Offline]. When
 // played, the scenario has the trace of the replay under that config, and takes no
-// time. It has the label of the trajectory, or else the one that fits its end, and
+// time. What that replay never reached is left out. It has the label of the trajectory, or else the one that fits its end, and
 // expects that end. It has neither a name nor a description.
 //
 // A trajectory that breaks off before an answer is cancelled a second later in the
@@ -24,11 +24,11 @@ import (
 // an answer.
 func (r *Trajectory) Scenario(cfg loop.Config) (*scenarios.Scenario, error) {
 	cfg = Offline(cfg)
-	script, err := r.script(cfg)
+	_, recorded, err := Play(context.Background(), r, scenarios.Variant{Config: cfg})
 	if err != nil {
 		return nil, err
 	}
-	_, recorded, err := Play(context.Background(), r, scenarios.Variant{Config: cfg})
+	script, err := r.script(cfg, reachedIn(recorded))
 	if err != nil {
 		return nil, err
 	}
@@ -90,27 +90,58 @@ func differ(recorded, trace loop.Trace) int {
 	return -1
 }
 
-// script returns the trajectory as a script.
-func (r *Trajectory) script(cfg loop.Config) (*fakes.Script, error) {
-	runs := r.Runs
-	if n := len(runs); n > 1 && len(runs[n-1].Turns) == 0 {
-		runs = runs[:n-1]
+// reached says how far a replay came.
+type reached struct {
+	messages int  // user messages, with the first
+	replies  int  // of the model
+	waiting  bool // it asked the model and got no reply
+	cut      bool // the recording ended before the run did
+}
+
+func reachedIn(trace loop.Trace) reached {
+	out := reached{messages: 1}
+	for _, step := range trace {
+		switch step.In.Kind {
+		case loop.UserMessage:
+			out.messages++
+		case loop.ModelReply:
+			out.replies++
+			out.waiting = false
+		case loop.Cancel:
+			out.cut = true
+		}
+		for i := range step.Effects {
+			if step.Effects[i].Kind == loop.AskModel {
+				out.waiting = true
+			}
+		}
 	}
+	out.waiting = out.waiting && out.cut
+	return out
+}
+
+// script returns what the replay reached of the trajectory as a script.
+func (r *Trajectory) script(cfg loop.Config, upTo reached) (*fakes.Script, error) {
 	s := &fakes.Script{Task: r.Runs[0].User, System: r.System}
+	runs := r.Runs[:upTo.messages]
 	for i, run := range runs {
 		if i > 0 {
 			s.User.Messages = append(s.User.Messages, fakes.UserMessage{Text: run.User})
 		}
 		for _, t := range run.Turns {
-			s.Model = append(s.Model, stepOf(t))
+			if len(s.Model) < upTo.replies {
+				s.Model = append(s.Model, stepOf(t))
+			}
 		}
-		if answered := len(run.Turns) > 0 && len(run.Turns[len(run.Turns)-1].Calls) == 0; answered {
-			continue
-		}
-		if i < len(runs)-1 {
+		answered := len(run.Turns) > 0 && len(run.Turns[len(run.Turns)-1].Calls) == 0
+		if i < len(runs)-1 && !answered {
 			return nil, fmt.Errorf("user message %d has no answer before the next one, but the user of a scenario waits for one", i+1)
 		}
+	}
+	if upTo.waiting {
 		s.Model = append(s.Model, fakes.Step{Failures: []fakes.ModelFailure{{Hang: true}}, FailForever: true})
+	}
+	if upTo.cut {
 		s.User.Cancel = &fakes.CancelAt{At: time.Second}
 	}
 	executed, err := r.executed(cfg)
@@ -132,26 +163,17 @@ func stepOf(t *Turn) fakes.Step {
 // plain escapes a text for a script, which would fill in ${…}.
 func plain(text string) string { return strings.ReplaceAll(text, "${", "$${") }
 
-// executed returns, in order, the calls that run without any rule; or those that
-// run under the config, if it refuses calls and goes on.
+// executed returns, in order, the calls that run under the config.
 func (r *Trajectory) executed(cfg loop.Config) ([]*Call, error) {
-	var lists [2][]*Call
-	for i, c := range []loop.Config{loop.Off(), cfg} {
-		w := newWorld(r)
-		m, err := loop.New(Offline(c), w.task(), w.tools())
-		if err != nil {
-			return nil, err
-		}
-		if _, err := loop.Run(context.Background(), m, w); err != nil {
-			return nil, err
-		}
-		lists[i] = w.executed
+	w := newWorld(r)
+	m, err := loop.New(cfg, w.task(), w.tools())
+	if err != nil {
+		return nil, err
 	}
-	all, some := lists[0], lists[1]
-	if len(some) <= len(all) && slices.Equal(some, all[:len(some)]) {
-		return all, nil
+	if _, err := loop.Run(context.Background(), m, w); err != nil {
+		return nil, err
 	}
-	return some, nil
+	return w.executed, nil
 }
 
 // scriptTools returns the tools with their answers in the order of the calls.

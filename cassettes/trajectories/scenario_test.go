@@ -58,6 +58,9 @@ func TestScenario(t *testing.T) {
 		{"a tool that only gets what is no JSON", []string{"user: hi", "f({)", "= 1", "done"}, loop.Off(), loop.Done},
 		{"what a script would fill in", []string{"user: ${turn}", `f({"a":"${result:last} $${x"})`, "= ${seed}", "${nothing"}, loop.Off(), loop.Done},
 		{"it breaks off before an answer", []string{"user: hi", "f({})", "= 1"}, loop.Off(), loop.WasCancelled},
+		{"it breaks off at a call", []string{"user: hi", "f({})"}, loop.Off(), loop.WasCancelled},
+		{"a breaker before the last turns", []string{"user: hi", "f({})", "= !1", "f({})", "= !1", "f({})", "= !1", "f({})", "= !1", "f({})", "= !1", "g({})", "= !1", "g({})"},
+			breakerAt5(detect.EndsTurn), loop.LoopDetected},
 		{"it breaks off within a batch", []string{"user: hi", "f({}) g({})", "= 1"}, loop.Off(), loop.WasCancelled},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -72,6 +75,9 @@ func TestScenario(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if result := passes(t, s); result.Verdict != scenarios.Pass {
+				t.Errorf("it does not pass: %s %v", result.Verdict, result.Findings)
+			}
 			if diff := cmp.Diff(effects(want), effects(got)); diff != "" {
 				t.Errorf("-replay +scenario:\n%s", diff)
 			}
@@ -80,6 +86,19 @@ func TestScenario(t *testing.T) {
 			}
 		})
 	}
+}
+
+// passes returns the result of a scenario under its own config.
+func passes(t *testing.T, s *scenarios.Scenario) (result *scenarios.Result) {
+	t.Helper()
+	err := scenarios.Run(t.Context(), scenarios.Options{Scenarios: []*scenarios.Scenario{s}}, func(r *scenarios.Result) error {
+		result = r
+		return nil
+	})
+	if err != nil || result == nil {
+		t.Fatal(err)
+	}
+	return result
 }
 
 func TestNoScenario(t *testing.T) {
@@ -119,8 +138,16 @@ func TestScenariosOfRealRuns(t *testing.T) {
 				if i%8 > 0 { // one of eight is enough
 					continue
 				}
-				if _, err := r.Scenario(loop.Default()); err != nil {
+				s, err := r.Scenario(loop.Default())
+				if err != nil {
 					t.Errorf("%s: %v", r.ID(), err)
+					continue
+				}
+				if i%32 > 0 { // and one of 32 to play
+					continue
+				}
+				if result := passes(t, reload(t, s)); result.Verdict != scenarios.Pass {
+					t.Errorf("%s does not pass: %s %v", r.ID(), result.Verdict, result.Findings)
 				}
 			}
 		})

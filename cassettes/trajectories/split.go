@@ -36,14 +36,18 @@ func split(data []byte) []record {
 }
 
 // isJSONLines reports whether a file is JSON Lines and not one document: its first
-// line is valid JSON, or a later line is a record of a known format. A first line
-// with a lone bracket begins a document, however its runs are laid out.
+// line is valid JSON, or a later line is a record of a known format; a lone message
+// may also be a line of a document. A first line with a lone bracket begins a document,
+// however its runs are laid out.
 func isJSONLines(lines []record) bool {
 	if len(lines) == 1 || string(lines[0].raw) == "[" {
 		return false
 	}
 	for i, l := range lines {
-		if json.Valid(l.raw) && (i == 0 || formatOf(l.raw) != nil) {
+		if !json.Valid(l.raw) {
+			continue
+		}
+		if f := formatOf(l.raw); i == 0 || f != nil && f != &messageLines {
 			return true
 		}
 	}

@@ -25,8 +25,8 @@ func (l leftOut) Error() string {
 
 // readTraffic returns the conversations in recorded HTTP traffic as trajectories.
 // Its error is a leftOut or nil.
-func readTraffic(exchanges []wire.Exchange) ([]*Trajectory, error) {
-	conversations, left := wire.Read(exchanges)
+func readTraffic(exchanges []wire.Exchange, with wire.Decoders) ([]*Trajectory, error) {
+	conversations, left := wire.Read(exchanges, with)
 	var all []*Trajectory
 	for i, c := range conversations {
 		all = append(all, ofConversation(fmt.Sprintf("conversation=%d", i+1), c))

@@ -33,9 +33,11 @@ type tally struct {
 // Every file is decoded or reported with a reason from the list.
 func TestForeignTraffic(t *testing.T) {
 	for source, want := range map[string]tally{
-		"adk-go":                       {37, 36, 1, 42, 69, 41, 0, 0, 12244, 8321},
-		"cagent":                       {34, 33, 1, 37, 45, 7, 0, 0, 17125, 1686},
-		"crewAI":                       {86, 83, 3, 112, 145, 67, 0, 0, 24212, 18180},
+		"adk-go": {37, 36, 1, 42, 69, 41, 0, 0, 12244, 8321},
+		"cagent": {34, 33, 1, 37, 45, 7, 0, 0, 17125, 1686},
+		// After four answers of text alone the agent asked again by itself: each is a turn
+		// with a call, and the next answer a turn of its own.
+		"crewAI":                       {86, 83, 3, 112, 145 + 4, 67 + 4, 0, 0, 24212, 18180},
 		"fantasy":                      {69, 69, 0, 69, 116, 65, 0, 0, 21639, 6683},
 		"go-vcr":                       {1, 0, 1, 0, 0, 0, 0, 0, 0, 0},
 		"langchaingo":                  {34, 34, 0, 78, 80, 4, 0, 0, 12457, 1977},

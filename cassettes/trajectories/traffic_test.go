@@ -133,7 +133,7 @@ func TestHostileTraffic(t *testing.T) {
 		"a list in its place":     {"version: 1\ninteractions: text\n", "interactions must be a list"},
 		"half an interaction":     {"version: 1\ninteractions:\n- request: {}\n", "interaction 1 of 1: it must have a request and a response"},
 		"a version to come":       {"version: 3\ninteractions: []\n", `version must be 1 or 2, not "3"`},
-		"a body that is a number": {"version: 1\ninteractions:\n- {request: {uri: /, body: 7}, response: {}}\n", "request: the body must be a text"},
+		"a body that is a number": {"version: 1\ninteractions:\n- {request: {uri: /, body: 7}, response: {}}\n", "not LLM traffic (1)"},
 		"sizes beyond the file":   {httpRRHead + "\n999999999 999999999\nx", "the file ends 1999999997 bytes too early"},
 		"sizes below zero":        {httpRRHead + "\n-1 5\nx", `"-1 5" must be two sizes in bytes`},
 		"no headers":              {httpRRHead + "\n1 1\nxy", "request: no blank line after its headers"},

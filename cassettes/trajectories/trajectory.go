@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -15,7 +16,9 @@ import (
 // A source is brought into that form by these rules:
 //
 //   - Assistant messages in a row are one turn, even with a stray result between
-//     them. So only the last turn of a run is without calls.
+//     them. So only the last turn of a run is without calls. In recorded traffic
+//     each answer is a turn; an answer of text alone after which the agent went on
+//     by itself has a call, of the action in its text or of continue.
 //   - User messages in a row are one message.
 //   - An assistant message before the first user message is history, unless it
 //     has calls. Then it begins a run without a user message.
@@ -36,8 +39,19 @@ type Trajectory struct {
 
 	Messages int // messages in the source, of all roles
 	Dropped  int // results that answer no call
+	Missing  int // calls without a result, although the run goes on
+	Late     int // results that come after a later turn or user message
+	Unread   []Unread
 
 	key string // its name in the source, before it was made unique
+}
+
+// Unread counts blocks or fields of one kind that the reader does not know and that
+// may hold calls or results.
+type Unread struct {
+	Kind  string // the type of a block, or the name of a field
+	N     int
+	First int // number of the first message with one, from 1
 }
 
 // ID returns the full name, file/name, which results have as their scenario.
@@ -87,7 +101,12 @@ type Result struct {
 // assemble builds the session from its messages, by the rules of [Trajectory].
 func (r *Trajectory) assemble(messages []wire.Message) {
 	b := builder{traj: r, said: map[*string][]string{}}
-	for _, m := range messages {
+	for i := range messages {
+		m := &messages[i]
+		r.unread(m.Unread, i+1)
+		if m.Role == wire.Assistant && r.Model == "" {
+			r.Model = m.Model
+		}
 		switch m.Role {
 		case wire.System:
 			b.say(&r.System, m.Text)
@@ -105,6 +124,31 @@ func (r *Trajectory) assemble(messages []wire.Message) {
 		*to = strings.Join(texts, "\n")
 	}
 	r.Messages = len(messages)
+	r.Missing = b.missing()
+}
+
+// unread counts the unknown blocks and fields of a message.
+func (r *Trajectory) unread(kinds []string, message int) {
+	for _, kind := range kinds {
+		at := slices.IndexFunc(r.Unread, func(u Unread) bool { return u.Kind == kind })
+		if at < 0 {
+			at = len(r.Unread)
+			r.Unread = append(r.Unread, Unread{Kind: kind, First: message})
+		}
+		r.Unread[at].N++
+	}
+}
+
+// unreadKinds names the unknown blocks and fields, for a message.
+func (r *Trajectory) unreadKinds() string {
+	if len(r.Unread) == 0 {
+		return ""
+	}
+	var kinds []string
+	for _, u := range r.Unread {
+		kinds = append(kinds, text.Quote(u.Kind, 40))
+	}
+	return ", only blocks that are not known: " + strings.Join(kinds, ", ")
 }
 
 type builder struct {
@@ -121,14 +165,15 @@ type builder struct {
 type openCall struct {
 	*Call
 	turn int
+	of   *Turn // nil = a user's call
 }
 
 // maxOpen bounds the calls that wait for a result. With more, the oldest ones
 // stay unanswered.
 const maxOpen = 1000
 
-func (b *builder) user(m wire.Message) {
-	b.await(m.Calls)
+func (b *builder) user(m *wire.Message) {
+	b.await(m.Calls, nil)
 	if len(m.Calls) > 0 && m.Text == "" {
 		return
 	}
@@ -152,7 +197,7 @@ func (b *builder) begin(text string) {
 	b.traj.Runs = append(b.traj.Runs, b.run)
 }
 
-func (b *builder) assistant(m wire.Message) {
+func (b *builder) assistant(m *wire.Message) {
 	if b.run == nil {
 		if len(m.Calls) == 0 {
 			b.traj.Leading = append(b.traj.Leading, m.Text)
@@ -161,12 +206,12 @@ func (b *builder) assistant(m wire.Message) {
 		b.begin("")
 	}
 	t := b.lastTurn()
-	if t == nil || len(t.Calls) > 0 && b.last != wire.Assistant {
+	if t == nil || len(t.Calls) > 0 && (b.last != wire.Assistant || m.Reply) {
 		t = &Turn{}
 		b.run.Turns = append(b.run.Turns, t)
 	}
 	b.say(&t.Text, m.Text)
-	t.Calls = append(t.Calls, b.await(m.Calls)...)
+	t.Calls = append(t.Calls, b.await(m.Calls, t)...)
 	t.TokensIn += m.TokensIn
 	t.TokensOut += m.TokensOut
 }
@@ -178,8 +223,26 @@ func (b *builder) lastTurn() *Turn {
 	return nil
 }
 
+// missing counts the calls without a result after which the session goes on.
+func (b *builder) missing() (n int) {
+	var last *Turn
+	if b.run != nil {
+		last = b.lastTurn()
+	}
+	for _, run := range b.traj.Runs {
+		for _, t := range run.Turns {
+			for _, c := range t.Calls {
+				if c.Result == nil && t != last {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
 // await returns the calls, which wait for their results from now on.
-func (b *builder) await(asked []wire.Call) (calls []*Call) {
+func (b *builder) await(asked []wire.Call, of *Turn) (calls []*Call) {
 	if len(asked) == 0 {
 		return nil
 	}
@@ -187,17 +250,20 @@ func (b *builder) await(asked []wire.Call) (calls []*Call) {
 	for _, c := range asked {
 		call := &Call{ID: c.ID, Name: c.Name, Args: c.Args}
 		calls = append(calls, call)
-		b.open = append(b.open, openCall{call, b.turn})
+		b.open = append(b.open, openCall{call, b.turn, of})
 	}
 	b.open = b.open[max(0, len(b.open)-maxOpen):]
 	return calls
 }
 
-func (b *builder) result(m wire.Message) {
+func (b *builder) result(m *wire.Message) {
 	i := b.answered(m.ID)
 	if i < 0 {
 		b.traj.Dropped++
 		return
+	}
+	if of := b.open[i].of; of != nil && of != b.lastTurn() {
+		b.traj.Late++
 	}
 	b.open[i].Result = &Result{Text: m.Text, Code: m.Code}
 	b.open = append(b.open[:i], b.open[i+1:]...)

@@ -179,8 +179,8 @@ user "bye"
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := readOpenAIChat([]byte("[" + strings.Join(c.messages, ",") + "]"))
-			if err != nil {
+			r := &Trajectory{}
+			if err := r.readLog("messages", []byte("["+strings.Join(c.messages, ",")+"]"), nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := sketch(r); got != block(c.want) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/internal/text"
@@ -14,12 +15,12 @@ import (
 
 // goVCR is a cassette of go-vcr, file version 1 or 2.
 var goVCR = format{
-	name:  "go-vcr",
-	looks: "a YAML file with version and interactions, whose requests have a url",
-	ends:  []string{".yaml", ".yml"},
-	fits:  func(keys map[string]json.RawMessage) bool { return isCassette(keys) && firstRequestHas(keys, "url") },
-	text:  func(data []byte) bool { return isCassetteYAML(data) && !hasURI.Match(data) },
-	read:  readCassette,
+	name:    "go-vcr",
+	looks:   "a YAML file with version and interactions, whose requests have a url",
+	ends:    []string{".yaml", ".yml"},
+	fits:    func(keys map[string]json.RawMessage) bool { return isCassette(keys) && firstRequestHas(keys, "url") },
+	text:    func(data []byte) bool { return isCassetteYAML(data) && !hasURI.Match(data) },
+	traffic: readCassette,
 }
 
 // vcrPy is a cassette of vcrpy, YAML or JSON. In older files it is an array of
@@ -31,8 +32,8 @@ var vcrPy = format{
 	fits: func(keys map[string]json.RawMessage) bool {
 		return isCassette(keys) || wire.IsObject(keys["request"]) && wire.IsObject(keys["response"])
 	},
-	text: func(data []byte) bool { return isCassetteYAML(data) && hasURI.Match(data) },
-	read: readCassette,
+	text:    func(data []byte) bool { return isCassetteYAML(data) && hasURI.Match(data) },
+	traffic: readCassette,
 }
 
 var (
@@ -50,7 +51,7 @@ func firstRequestHas(keys map[string]json.RawMessage, key string) bool {
 	return json.Unmarshal(keys["interactions"], &first) == nil && len(first) > 0 && first[0].Request[key] != nil
 }
 
-func readCassette(raw json.RawMessage) ([]*Trajectory, error) {
+func readCassette(raw json.RawMessage) ([]wire.Exchange, error) {
 	var doc any
 	var err error
 	if wire.IsObject(raw) {
@@ -73,14 +74,16 @@ func readCassette(raw json.RawMessage) ([]*Trajectory, error) {
 		return nil, errors.New("interactions must be a list")
 	}
 	var exchanges []wire.Exchange
+	var broken brokenParts
 	for i, one := range items {
 		x, err := readInteraction(one)
 		if err != nil {
-			return nil, fmt.Errorf("interaction %d of %d: %w", i+1, len(items), err)
+			broken.add("interaction", i, len(items), err)
+			continue
 		}
 		exchanges = append(exchanges, x)
 	}
-	return readTraffic(exchanges)
+	return exchanges, broken.orNil()
 }
 
 // readInteraction decodes one interaction of either recorder.
@@ -94,6 +97,7 @@ func readInteraction(one any) (x wire.Exchange, err error) {
 	x.Method, _ = request["method"].(string)
 	x.URL = urlOf(request)
 	x.Status = statusOf(response)
+	x.Encoding = headerOf(response, "content-encoding")
 	if x.Request, err = bodyOf(request); err != nil {
 		return x, fmt.Errorf("request: %w", err)
 	}
@@ -131,8 +135,23 @@ func statusOf(response map[string]any) int {
 	return 0
 }
 
+// headerOf returns the first value of a header, in lower case, "" if there is none.
+func headerOf(message map[string]any, name string) string {
+	headers, _ := message["headers"].(map[string]any)
+	for key, value := range headers {
+		if !strings.EqualFold(key, name) {
+			continue
+		}
+		if values, ok := value.([]any); ok && len(values) > 0 {
+			value = values[0]
+		}
+		return strings.ToLower(fmt.Sprint(value))
+	}
+	return ""
+}
+
 // bodyOf returns the body of a request or response. It is a text, an object with
-// string or base64_string, or the value of parsed_body.
+// string or base64_string, the value of parsed_body, or JSON that was recorded as YAML.
 func bodyOf(message map[string]any) ([]byte, error) {
 	if parsed, ok := message["parsed_body"]; ok && parsed != nil {
 		return json.Marshal(parsed)
@@ -143,11 +162,14 @@ func bodyOf(message map[string]any) ([]byte, error) {
 	}
 	inBase64 := false
 	if parts, ok := body.(map[string]any); ok {
-		body = parts["string"]
-		if s, ok := parts["base64_string"]; ok {
-			body, inBase64 = s, true
+		whole, hasString := parts["string"]
+		coded, hasBase64 := parts["base64_string"]
+		switch {
+		case hasBase64:
+			body, inBase64 = coded, true
+		case hasString:
+			body, inBase64 = whole, parts["encoding"] == "base64"
 		}
-		inBase64 = inBase64 || parts["encoding"] == "base64"
 	}
 	switch s := body.(type) {
 	case nil:
@@ -158,5 +180,5 @@ func bodyOf(message map[string]any) ([]byte, error) {
 		}
 		return []byte(s), nil
 	}
-	return nil, errors.New("the body must be a text")
+	return json.Marshal(body)
 }

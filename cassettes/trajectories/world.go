@@ -40,9 +40,11 @@ type world struct {
 	// What became of the session.
 	outcomes []loop.Outcome
 	executed []*Call
-	codes    map[string]int // final codes of executed calls
-	lost     []*Call        // calls that did not run because of a rule
-	stop     *loop.Outcome  // of the run that a rule stopped
+	codes    map[string]int // final codes of executed calls with an answer
+
+	unanswered int           // executed calls that the recording ends before the answer of
+	lost       []*Call       // calls that did not run because of a rule
+	stop       *loop.Outcome // of the run that a rule stopped
 }
 
 func newWorld(r *Trajectory) *world {
@@ -101,6 +103,10 @@ func (w *world) put(e *loop.Effect) {
 	}
 	switch e.Why {
 	case loop.Executed:
+		if e.Code == loop.Cancelled && w.call(e.Ref).Result == nil {
+			w.unanswered++ // nobody recorded what became of it
+			return
+		}
 		name := string(e.Code)
 		if e.Code == loop.None {
 			name = "None"

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop/detect"
 	"github.com/agentbench-go/agentbench/reports"
@@ -17,8 +18,9 @@ import (
 func newList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List suites, scenarios and variants",
-		Long:  `List suites, scenarios or the preset variants. list alone means list suites.`,
+		Short: "List suites, scenarios, variants and formats of recorded runs",
+		Long: `List suites, scenarios, the preset variants or the formats of recorded runs. list
+alone means list suites.`,
 		Example: `  agentbench list
   agentbench list scenarios --suite healthy
   agentbench list variants --quiet`,
@@ -30,7 +32,7 @@ func newList() *cobra.Command {
 			return noCommand(cmd, args[0])
 		},
 	}
-	cmd.AddCommand(newListSuites(), newListScenarios(), newListVariants())
+	cmd.AddCommand(newListSuites(), newListScenarios(), newListVariants(), newListFormats())
 	return cmd
 }
 
@@ -152,6 +154,25 @@ func newListVariants() *cobra.Command {
 			}
 			head := []string{"variant", "detectors", "failing turns", "retries", "one try", "whole run", "turns", "calls"}
 			return writeList(cmd, quiet, 2, head, rows)
+		},
+	}
+	addNamesOnly(cmd, &quiet)
+	return cmd
+}
+
+func newListFormats() *cobra.Command {
+	quiet := false
+	cmd := &cobra.Command{
+		Use:     "formats",
+		Short:   "List the formats of recorded runs that replay reads",
+		Example: "  agentbench list formats",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var rows [][]string
+			for _, name := range trajectories.Formats() {
+				rows = append(rows, []string{name, trajectories.Looks(name)})
+			}
+			return writeList(cmd, quiet, 2, []string{"format", "looks like"}, rows)
 		},
 	}
 	addNamesOnly(cmd, &quiet)

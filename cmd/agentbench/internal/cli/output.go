@@ -89,6 +89,19 @@ func (f *outputFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
+// checkFolders reports a file of -o whose folder is not there.
+func (f *outputFlags) checkFolders() error {
+	for _, name := range f.files {
+		if name == "-" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Dir(name)); err != nil {
+			return misuse("-o takes the path of a file in a folder that you may write to", "cannot write %s: %s", name, text.Reason(err))
+		}
+	}
+	return nil
+}
+
 // samePath reports whether two paths name one file, even if it does not exist
 // yet.
 func samePath(a, b string) bool {

@@ -31,8 +31,9 @@ func newReplay() *cobra.Command {
 		Short: "Show what variants would have done to recorded runs",
 		Long: `Feed the replies and results of recorded runs to the loop, and show which runs
 each variant would have stopped. A PATH is a file, a folder or a glob. A folder
-means all files in it that have one of the formats of --input-format. Recorded HTTP
-traffic with an LLM API is read as the conversations in it.
+means all files in it that may be recorded; agentbench list formats says what can be
+read. Recorded HTTP traffic with an LLM API is read as the conversations in it. Files
+may be compressed with gzip or zstd.
 
 The next recorded reply follows whatever the variant did, and recorded errors are
 final: nothing is retried, nothing times out. replay reports and does not judge.
@@ -50,7 +51,7 @@ run and agentbench golden. It plays as the run was replayed under the variant.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	addVariants(cmd, &f.variants, "replay under this `VARIANT`, a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
-	addChoice(cmd, &f.inputFormat, "input-format", "read the files as "+text.AnyOf(trajectories.Formats())+" (default: by their content)", trajectories.Formats()...)
+	addChoice(cmd, &f.inputFormat, "input-format", "read the files as this `FORMAT`, one of agentbench list formats (default: by their content)", trajectories.Formats()...)
 	cmd.Flags().StringVar(&f.toScenario, "to-scenario", "", "write the recorded run called `NAME` as a scenario, to the file of -o or the standard output")
 	addJobs(cmd, &f.jobs)
 	f.outputFlags.add(cmd)
@@ -68,6 +69,9 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := check(cmd); err != nil {
 		return err
 	}
+	if err := f.checkFolders(); err != nil { // before the work, of which there may be much
+		return err
+	}
 	names := f.variants
 	if len(names) == 0 {
 		names = []string{scenarios.DefaultVariant}
@@ -78,6 +82,7 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	runs, problems := f.read(paths)
 	if len(runs) == 0 {
+		f.verbose = true // also what is left out of files that hold more than this
 		f.printProblems(cmd.ErrOrStderr(), problems)
 		return exitCode(exitUsage)
 	}
@@ -91,13 +96,24 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 func (f *replayFlags) read(paths []string) (runs []*trajectories.Trajectory, problems []*trajectories.Problem) {
 	files, lost := trajectories.Find(paths)
 	labels := trajectories.NewLabels(paths)
+	reader := recordings(f.inputFormat)
+	var notes trajectories.Notes
 	for _, file := range files {
-		more, bad := trajectories.Read(file, f.inputFormat)
+		more, bad := reader.Read(file)
 		labels.Label(more)
+		notes.Add(more)
 		runs = append(runs, more...)
 		problems = append(problems, bad...)
 	}
-	return runs, slices.Concat(lost, labels.Problems(), problems)
+	problems = slices.Concat(lost, labels.Problems(), notes.Problems(), problems)
+	return runs, brokenFirst(problems)
+}
+
+// brokenFirst returns the problems with those first that are errors.
+func brokenFirst(problems []*trajectories.Problem) []*trajectories.Problem {
+	rank := func(p *trajectories.Problem) int { return min(int(p.Kind), 1) }
+	slices.SortStableFunc(problems, func(a, b *trajectories.Problem) int { return cmp.Compare(rank(a), rank(b)) })
+	return problems
 }
 
 // trials replays the runs, writes their results and shows the counts.

@@ -1,0 +1,137 @@
+package trajectories
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+)
+
+// These formats are the messages of an API or a framework, one run a file or one a
+// line: an array of them, or an object with such an array and, optionally, name (or
+// id), model, a system prompt, and label or success. They differ in their blocks only,
+// which package wire decodes, whatever the mixture: a format is named for the first
+// message that is not text alone.
+var (
+	anthropicMessages = listFormat(wire.AnthropicShape, `[{"role": "assistant", "content": [{"type": "tool_use", …}]}, …] or {"messages": […]}`)
+	bedrockMessages   = listFormat(wire.BedrockShape, `[{"role": "assistant", "content": [{"toolUse": {…}}]}, …] or {"messages": […]}`)
+	responsesItems    = listFormat(wire.ItemShape, `[{"type": "function_call", "call_id": …}, …] or {"items": […]}`)
+	langChain         = listFormat(wire.LangChainShape, `[{"type": "ai", "tool_calls": […]}, …] or {"messages": […]}`)
+	pydanticAI        = listFormat(wire.PydanticShape, `[{"kind": "response", "parts": [{"part_kind": "tool-call", …}]}, …]`)
+	vercelMessages    = listFormat(wire.VercelShape, `[{"role": "assistant", "content" or "parts": [{"type": "tool-call" or "tool-NAME", …}]}, …]`)
+	geminiContents    = listFormat(wire.GeminiShape, `[{"role": "model", "parts": [{"functionCall": {…}}]}, …] or {"contents": […]}`)
+	genAIMessages     = listFormat(wire.GenAIShape, `[{"role": "assistant", "parts": [{"type": "tool_call", …}]}, …]`)
+	gooseMessages     = listFormat(wire.GooseShape, `[{"role": "assistant", "content": [{"type": "toolRequest", …}]}, …]`)
+	piMessages        = listFormat(wire.PiShape, `[{"role": "assistant", "content": [{"type": "toolCall", …}]}, …]`)
+	shareGPT          = listFormat(wire.ShareGPTShape, `{"conversations": [{"from": "function_call", "value": …}, …]}`)
+)
+
+func listFormat(shape wire.Shape, looks string) format {
+	return format{name: string(shape), looks: looks, read: readMessageList} // formatOf goes by the shape
+}
+
+// messageFormat returns the format of messages with a shape, nil for none.
+func messageFormat(shape wire.Shape) *format {
+	if shape == wire.NoShape {
+		return nil
+	}
+	return named(string(shape))
+}
+
+// shapeOfList returns the shape of an array of messages: of the first one that is not
+// text alone, as far as the first hundred tell.
+func shapeOfList(raw json.RawMessage) (shape wire.Shape) {
+	const most, strange = 100, 3
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.Token() // the bracket
+	for n := 0; n < most && d.More(); n++ {
+		var one json.RawMessage
+		if d.Decode(&one) != nil {
+			break
+		}
+		switch found := wire.ShapeOf(one); {
+		case found == wire.NoShape && shape == wire.NoShape && n >= strange:
+			return wire.NoShape
+		case found != wire.NoShape && found != wire.ChatShape:
+			return found
+		default:
+			shape = cmp.Or(shape, found)
+		}
+	}
+	return shape
+}
+
+// listFields are the fields that hold the messages of a run.
+var listFields = []string{"messages", "items", "contents", "conversations", "conversation", "input", "history"}
+
+// listIn returns the messages in an object and their shape, [wire.NoShape] if there are
+// none.
+func listIn(keys map[string]json.RawMessage) (list json.RawMessage, shape wire.Shape) {
+	for _, field := range listFields {
+		if list = keys[field]; !wire.IsArray(list) {
+			continue
+		}
+		if shape = shapeOfList(list); shape != wire.NoShape {
+			return list, shape
+		}
+	}
+	return nil, wire.NoShape
+}
+
+// readMessageList reads a run from an array of messages or an object with one.
+func readMessageList(raw json.RawMessage) ([]*Trajectory, error) {
+	r := &Trajectory{}
+	if wire.IsArray(raw) {
+		return []*Trajectory{r}, r.readLog("messages", raw, nil)
+	}
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		return nil, wrongType(err)
+	}
+	list, _ := listIn(keys)
+	if list == nil {
+		list = keys["messages"]
+	}
+	r.Name = cmp.Or(wire.String(keys["name"]), wire.String(keys["id"]), wire.String(keys["session_id"]), wire.String(keys["sessionId"]))
+	if wire.IsString(keys["model"]) {
+		r.Model = wire.String(keys["model"])
+	}
+	var system []wire.Message
+	for _, field := range []string{"system", "system_prompt", "systemPrompt", "instructions", "systemInstruction", "system_instruction"} {
+		if said := wire.SystemText(keys[field]); said != "" {
+			system = append(system, wire.Message{Role: wire.System, Text: said})
+		}
+	}
+	if err := r.readLog("messages", list, system); err != nil {
+		return nil, err
+	}
+	return []*Trajectory{r}, r.saidIn(keys)
+}
+
+// readLog decodes the messages of a field, of any API, behind those that are given.
+func (r *Trajectory) readLog(field string, raw json.RawMessage, messages []wire.Message) error {
+	items, err := readArray(field, raw)
+	if err != nil {
+		return err
+	}
+	system := map[string]bool{}
+	for i, item := range items {
+		more, err := wire.LogMessages(item)
+		if err != nil {
+			return inMessage(i, len(items), err)
+		}
+		for _, m := range more {
+			if m.Role == wire.System && m.Text != "" {
+				if system[m.Text] { // some frameworks repeat it with each request
+					continue
+				}
+				system[m.Text] = true
+			}
+			messages = append(messages, m)
+		}
+	}
+	r.assemble(messages)
+	r.Messages = len(items)
+	return nil
+}
