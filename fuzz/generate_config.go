@@ -125,6 +125,7 @@ var settings = []setting{
 	func(d dice, c *loop.Config) { c.Time.Tool = tenths(d, 0, 60) },
 	func(d dice, c *loop.Config) { c.Time.Tool = time.Duration(d.between(1, 5)) * time.Second },
 	func(d dice, c *loop.Config) { c.Time.PauseForUser = d.one(2) },
+	func(d dice, c *loop.Config) { c.Time.Permission = tenths(d, 0, 30) },
 	func(d dice, c *loop.Config) { c.Errors.MaxConsecutive = d.below(5) },
 	func(d dice, c *loop.Config) { c.Errors.MaxConsecutive = d.between(1, 3) },
 	func(d dice, c *loop.Config) { c.Errors.Batch = pick(d, loop.BatchAll, loop.BatchAny) },

@@ -54,6 +54,8 @@ var bounds = []bound{
 		func(c *loop.Config) { c.Time.FirstToken += time.Second }},
 	{"time.chunk", func(c *loop.Config) bool { return c.Time.Chunk > 0 }, func(p *play, u *used) bool { return u.cancelledModel },
 		func(c *loop.Config) { c.Time.Chunk += time.Second }},
+	{"time.permission", func(c *loop.Config) bool { return c.Time.Permission > 0 }, func(p *play, u *used) bool { return u.has[loop.EventUnanswered] },
+		func(c *loop.Config) { c.Time.Permission += time.Second }},
 	{"errors.max_consecutive", func(c *loop.Config) bool { return c.Errors.MaxConsecutive > 0 }, func(p *play, u *used) bool { return u.failing >= p.Config.Errors.MaxConsecutive },
 		func(c *loop.Config) { c.Errors.MaxConsecutive++ }},
 	{"retry.max", func(c *loop.Config) bool { return c.Retry.Max > 0 }, func(p *play, u *used) bool { return u.retries >= p.Config.Retry.Max },

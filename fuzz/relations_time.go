@@ -100,7 +100,7 @@ func scaled(c *Case, k scale) *Case {
 }
 
 func scaleConfig(c *loop.Config, k scale) {
-	for _, d := range []*time.Duration{&c.Time.Run, &c.Time.Model, &c.Time.Summary, &c.Time.FirstToken, &c.Time.Chunk, &c.Time.Tool, &c.Time.Grace,
+	for _, d := range []*time.Duration{&c.Time.Run, &c.Time.Model, &c.Time.Summary, &c.Time.FirstToken, &c.Time.Chunk, &c.Time.Tool, &c.Time.Grace, &c.Time.Permission,
 		&c.Retry.Base, &c.Retry.Cap, &c.ModelRetry.Base, &c.ModelRetry.Cap, &c.ModelRetry.MaxWait} {
 		*d = k.of(*d)
 	}

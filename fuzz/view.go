@@ -264,6 +264,14 @@ func (r *reading) effect(i int, at time.Duration, e *loop.Effect) {
 		if t := r.try(e.Ref); t != nil {
 			t.cancelled = true
 		}
+	case loop.Note:
+		if opened, open := r.opened[e.Ref]; open && e.Event == loop.EventUnanswered {
+			r.run.paused += at - opened
+			delete(r.opened, e.Ref)
+			if c := r.call(r.gates[e.Ref.N]); c != nil {
+				c.denied = true
+			}
+		}
 	case loop.Put:
 		if e.Ref.Kind != loop.RefCall {
 			return

@@ -123,6 +123,10 @@ type Time struct {
 	Tool time.Duration `yaml:"tool"`
 	// Grace is how long a cancelled try may take to end before it is abandoned.
 	Grace time.Duration `yaml:"grace"`
+	// Permission bounds the wait for the answer to a permission. A call that nobody
+	// allows in time is denied, and the run goes on. The clock of Run may be stopped
+	// meanwhile, that of Permission is not.
+	Permission time.Duration `yaml:"permission"`
 	// PauseForUser stops the clock of Run while a gate or a question is open.
 	PauseForUser bool `yaml:"pause_for_user"`
 }
@@ -335,6 +339,7 @@ func (c *Config) Validate() error {
 	v.duration("time.chunk", c.Time.Chunk)
 	v.duration("time.tool", c.Time.Tool)
 	v.duration("time.grace", c.Time.Grace)
+	v.duration("time.permission", c.Time.Permission)
 	v.count("errors.max_consecutive", c.Errors.MaxConsecutive)
 	oneOf(&v, "errors.trip", c.Errors.Trip, "", TripReached, TripExceeded)
 	oneOf(&v, "errors.batch", c.Errors.Batch, "", BatchAll, BatchAny)

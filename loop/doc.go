@@ -187,7 +187,8 @@
 //     every call; then, without blocked calls, calls_per_turn, calls, depth and
 //     spawns, pages, the tool's breaker, the tool's rate. A call that passes counts.
 //  10. The hook before a call, then its permission, one gate after another in
-//     request order.
+//     request order. A permission that nobody answers within time.permission is a
+//     denial (event unanswered).
 //  11. Execution, up to parallel.max calls at once. The others start in request
 //     order as calls end; a call that waits for a retry keeps its place. A try
 //     above limits.tries is not made, and the run stops with try-limit when the
@@ -264,6 +265,13 @@
 //   - Count: the time since the try began, or for time.chunk since the last delta.
 //   - Reset: with each try; time.chunk also with each delta.
 //   - Must not fire: first_token and chunk on a long reply that keeps streaming.
+//
+// Permission timeout (time.permission):
+//   - Stops: a call that nobody is there to allow from holding the run.
+//   - Counts: the time since the permission was asked for.
+//   - Resets: with each permission.
+//   - Must not fire: on a hook, a question to the user, or an answer that comes in
+//     time.
 //
 // Run deadline (time.run):
 //   - Stops: a run that takes too long as a whole.

@@ -68,6 +68,7 @@ const (
 	EventEmptyReply   Event = "empty-reply"   // a reply has neither text nor calls, or announces calls (tool_calls) and holds none
 	EventCutReply     Event = "cut-reply"     // a reply was cut off by the length limit
 	EventBrokenStream Event = "broken-stream" // a request failed after deltas had come; they are discarded
+	EventUnanswered   Event = "unanswered"    // nobody answered a permission within time.permission: the call is denied
 	EventAbandoned    Event = "abandoned"     // a cancelled try did not end within time.grace
 	EventTruncated    Event = "truncated"     // a result was cut to history.max_result_chars or contracts.max_payload_bytes
 	EventTrimmed      Event = "trimmed"       // messages were dropped from the history

@@ -43,12 +43,16 @@ type gate struct {
 	kind   GateKind
 	index  int           // of the call in the batch
 	opened time.Duration // also of a question to the user
+	timer  time.Duration // of a permission: when time.permission runs out; or never
 }
 
 // open opens a gate.
 func (m *Machine) open(kind GateKind, index int, e Effect) {
 	m.numbers.gate++
-	m.gate = gate{ref: Ref{Kind: RefGate, N: m.numbers.gate}, kind: kind, index: index, opened: m.now}
+	m.gate = gate{ref: Ref{Kind: RefGate, N: m.numbers.gate}, kind: kind, index: index, opened: m.now, timer: never}
+	if kind == GatePermission {
+		m.gate.timer = after(m.now, m.cfg.Time.Permission)
+	}
 	m.phase = gating
 	e.Kind, e.Ref, e.At = OpenGate, m.gate.ref, kind
 	m.emit(e)
@@ -95,7 +99,7 @@ func (m *Machine) gateAnswered(in *Input) {
 	m.resumeClock()
 	switch m.gate.kind {
 	case GatePermission:
-		m.permissionAnswered(in.Allow, in.Text)
+		m.permissionAnswered(in.Allow, textDenied(in.Text))
 		m.openCallGate()
 	case GateBeforeCall:
 		c := &m.batch[m.gate.index]
@@ -156,9 +160,18 @@ func (m *Machine) checkHook(c *call, args string) (problem string) {
 	return problem
 }
 
+// permissionTimer denies the call of the open permission, which nobody has answered.
+func (m *Machine) permissionTimer() {
+	m.note(m.gate.ref, EventUnanswered, "")
+	m.resumeClock()
+	m.permissionAnswered(false, textUnanswered(m.cfg.Time.Permission))
+	m.openCallGate()
+}
+
 // permissionAnswered applies the answer to the call of the open gate, and with
-// [AskBatch] also to the later calls of its tool in the batch.
-func (m *Machine) permissionAnswered(allow bool, reason string) {
+// [AskBatch] also to the later calls of its tool in the batch. denial is what the model
+// reads if it is a denial.
+func (m *Machine) permissionAnswered(allow bool, denial string) {
 	asked := &m.batch[m.gate.index]
 	for i := m.gate.index; i < len(m.batch); i++ {
 		c := &m.batch[i]
@@ -167,7 +180,7 @@ func (m *Machine) permissionAnswered(allow bool, reason string) {
 		}
 		c.gated = true
 		if !allow {
-			c.block(Denied, textDenied(reason))
+			c.block(Denied, denial)
 			c.code = Forbidden
 		}
 	}

@@ -21,7 +21,7 @@ import (
 // The causes with which the live world cancels the context of a model, tool or
 // person.
 var (
-	ErrTimeout   = errors.New("this try took too long")      // time.tool, model, first_token or chunk
+	ErrTimeout   = errors.New("this try took too long")      // time.tool, model, first_token, chunk or permission
 	ErrDeadline  = errors.New("the run deadline has passed") // time.run
 	ErrCancelled = errors.New("the caller gave up")          // the context of Run is done
 )
@@ -153,6 +153,10 @@ func (l *Live) Do(ctx context.Context, in Input, effects []Effect) {
 			}
 		case Drop:
 			l.history = nil
+		case Note:
+			if e.Event == EventUnanswered {
+				l.giveUp(e.Ref, ErrTimeout)
+			}
 		case Halt:
 			l.halt(in.Kind, e.Outcome)
 		}

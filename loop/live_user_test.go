@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -293,4 +294,35 @@ func TestLiveRequestsWithoutTools(t *testing.T) {
 			t.Errorf("%s is missing in the planner's prompt:\n%s", what, last.System)
 		}
 	}
+}
+
+// Nobody is there to allow a call: it is denied when time.permission runs out, the run
+// goes on, and whoever was to be asked learns that it is too late.
+func TestLiveNobodyAllows(t *testing.T) {
+	var cause error
+	asking := loop.LiveOptions{Approve: func(ctx context.Context, _, _ string) (bool, string) {
+		<-ctx.Done()
+		cause = context.Cause(ctx)
+		return true, ""
+	}}
+	model := modelFunc(func(_ context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {
+		if req.Ref.N == 1 {
+			return loop.Reply{Calls: []loop.AskedCall{{Name: "rm"}}}, nil
+		}
+		return answer(req.History[len(req.History)-1].Text), nil
+	})
+	spec := loop.ToolSpec{Name: "rm", Permission: loop.AskCall}
+	rm := loop.FuncTool(spec, func(context.Context, struct{}) (string, error) { return "gone", nil })
+	cfg := loop.Off()
+	cfg.Time.Permission = time.Minute
+	bubble(t, func(t *testing.T) {
+		out, _ := run(t, t.Context(), cfg, goTask, model, []loop.Tool{rm}, asking)
+		if out.Denied != 1 || out.Elapsed != time.Minute || !strings.Contains(out.Answer, "nobody answered within 60s") {
+			t.Errorf("%+v", out)
+		}
+		synctest.Wait()
+		if cause != loop.ErrTimeout {
+			t.Errorf("the cause is %v, want %v", cause, loop.ErrTimeout)
+		}
+	})
 }

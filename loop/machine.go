@@ -128,6 +128,8 @@ func (m *Machine) Wake() (at time.Duration, armed bool) {
 	switch m.phase {
 	case asking:
 		at = m.req.timer()
+	case gating:
+		at = m.gate.timer
 	case executing:
 		for i := range m.batch {
 			at = min(at, m.batch[i].timer)
@@ -189,7 +191,7 @@ func (m *Machine) waiting() string {
 }
 
 // due handles all timers up to now, earliest first. At one instant the run
-// deadline comes first, then the model's timers, then those of calls.
+// deadline comes first, then the timer of the model, the gate or the calls.
 func (m *Machine) due() {
 	for {
 		at, armed := m.Wake()
@@ -203,6 +205,8 @@ func (m *Machine) due() {
 			m.cutShort(textDeadline)
 		case m.phase == asking:
 			m.requestTimer(at)
+		case m.phase == gating:
+			m.permissionTimer()
 		default:
 			m.callTimer(at)
 		}

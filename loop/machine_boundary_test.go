@@ -57,6 +57,7 @@ var boundaries = []boundary{
 	{"time.chunk", "500.000001ms", "500ms", "", "+.", "text=chunk-timeout"},
 	{"time.tool", "1.000000001s", "1s", "", "a .", "code=Timeout"},
 	{"time.grace", "1.000000001s", "1s", "time.tool: 1s", "s .", "event=abandoned"},
+	{"time.permission", "1.000000001s", "1s", "", "p .", "event=unanswered"},
 	{"time.pause_for_user", "true", "false", "time.run: 4s", "p .", "stop=run-deadline"}, // 1+1+1+1 s, 1 of them a gate
 
 	{"errors.max_consecutive", "3", "2", "", "f F .", "stop=error-limit"},

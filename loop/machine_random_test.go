@@ -44,6 +44,7 @@ var wildSettings = []wildSetting{
 	{"time.chunk", []string{"0s", "1s"}},
 	{"time.tool", []string{"0s", "3s"}},
 	{"time.grace", []string{"0s", "1s", "2s"}},
+	{"time.permission", []string{"0s", "0s", "1s"}},
 	{"time.pause_for_user", []string{"false", "true"}},
 	{"errors.max_consecutive", []string{"0", "0", "2", "3"}},
 	{"errors.trip", []string{"reached", "exceeded"}},

@@ -23,6 +23,7 @@ func (c *Config) NeverActs() error {
 	}
 	v.hidden("time.tool", c.Time.Tool, c.Time.Run, "time.run", !c.Time.PauseForUser)
 	v.hidden("time.model", c.Time.Model, c.Time.Run, "time.run", !c.Time.PauseForUser)
+	v.hidden("time.permission", c.Time.Permission, c.Time.Run, "time.run", !c.Time.PauseForUser)
 	v.hidden("time.first_token", c.Time.FirstToken, c.Time.Model, "time.model", true)
 	v.hidden("time.chunk", c.Time.Chunk, c.Time.Model, "time.model", true)
 	for i := range c.Detectors {

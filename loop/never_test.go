@@ -290,6 +290,8 @@ func TestNeverActs(t *testing.T) {
 		{"time.run: 1m; time.tool: 2m", "time.tool"},
 		{"time.run: 1m; time.tool: 2m; time.pause_for_user: true", ""},
 		{"time.run: 1m; time.model: 2m", "time.model"},
+		{"time.run: 1m; time.permission: 2m", "time.permission"},
+		{"time.run: 1m; time.permission: 2m; time.pause_for_user: true", ""},
 		{"time.model: 1m; time.first_token: 1m; time.chunk: 1m", ""},
 		{"time.model: 1m; time.first_token: 2m; time.chunk: 2m", "time.first_token time.chunk"},
 		{"detectors[0].reset: user-message", "detectors[0].reset[0]"},

@@ -366,6 +366,10 @@ func textDenied(reason string) string {
 	return "Permission denied by the user: " + reason
 }
 
+func textUnanswered(limit time.Duration) string {
+	return "Permission denied: nobody answered within " + seconds(limit) + "s. The call was not run; go on without it, or say what you need."
+}
+
 func textHookVeto(reason string) string {
 	if reason == "" {
 		return "This call was vetoed and not run."

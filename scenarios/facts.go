@@ -47,7 +47,7 @@ const (
 
 var events = append([]string{runStarted, runEnded, callStarted, callRetried, callCancelled, modelRetried, modelCancelled, permissionAsked, userAsked},
 	words([]loop.Event{loop.EventIgnored, loop.EventReplacedID, loop.EventRepeatedCall, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply,
-		loop.EventBrokenStream, loop.EventAbandoned, loop.EventTruncated, loop.EventTrimmed, loop.EventAlsoStopped, loop.EventGaveUp, loop.EventNudged, loop.EventSteered, loop.EventLimitNear,
+		loop.EventBrokenStream, loop.EventUnanswered, loop.EventAbandoned, loop.EventTruncated, loop.EventTrimmed, loop.EventAlsoStopped, loop.EventGaveUp, loop.EventNudged, loop.EventSteered, loop.EventLimitNear,
 		loop.EventRepaired, loop.EventFallback, loop.EventAlert, loop.EventBadHook, loop.EventCompacted, loop.EventNoSummary, loop.EventBadAction, loop.EventGaps})...)
 
 // read gathers the facts of a trace. Of sub-runs they are the number and the stops, and

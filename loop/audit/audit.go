@@ -65,7 +65,7 @@ func (v Violation) String() string {
 //	empty-reply       an empty reply is dropped, and asked for again model_retry.empty_replies times, as is one that announces calls and holds none
 //	cut-reply         a reply that is cut off is asked for again as often; the loop adds no user message without a reason
 //	executable        no unknown tool is called, and no tool with invalid arguments
-//	permission        the gates that tools and hooks require open one after another; nothing runs before its gate allows it
+//	permission        the gates that tools and hooks require open one after another; nothing runs before its gate allows it; time.permission denies
 //	parallel          parallel.max; calls start in request order, and as soon as a place is free
 //	turn-limit        limits.turns and limits.steps: the run does not go on
 //	last-word         limits.at_limit: the model is asked for a last word, or the user, when due; the calls of a last word do not run

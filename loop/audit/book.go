@@ -208,6 +208,8 @@ type gate struct {
 	at loop.GateKind
 	of *call       // nil before and after a run
 	in *loop.Input // the answer
+
+	lapsed bool // nobody answered in time; answered is when its time was over
 }
 
 // A book holds a trace in parts, and the violations found so far.

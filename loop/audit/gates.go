@@ -94,6 +94,9 @@ func (b *book) hooked(r *reply, final span) span {
 func (b *book) checkPermission() {
 	for _, r := range b.runs {
 		b.checkRunHooks(r)
+		for _, g := range r.gates {
+			b.checkLapse(g)
+		}
 	}
 	for _, r := range b.replies {
 		b.checkGates(r)
@@ -109,6 +112,24 @@ func (b *book) checkPermission() {
 			}
 		}
 	}
+}
+
+// checkLapse checks that a permission that nobody answers is denied exactly when
+// time.permission runs out, and no other gate ever.
+func (b *book) checkLapse(g *gate) {
+	limit := b.cfg.Time.Permission
+	due := g.opened.at + limit
+	if g.lapsed {
+		if limit <= 0 || g.at != loop.GatePermission || g.answered.at != due {
+			b.report(g.answered, "nothing, or a denial at the end of time.permission", g.answered.at.String(), "the gate %s is given up at another time", g.ref)
+		}
+		return
+	}
+	over := b.next(g.opened.rec, due)
+	if limit <= 0 || g.at != loop.GatePermission || over == len(b.trace) || g.answered.by(over-1) || g.run.broken(over) || g.run.halt.by(over-1) {
+		return
+	}
+	b.report(b.input(over), "denied at "+due.String(), "not denied", "the time of the permission %s is over", g.ref)
 }
 
 // A gateQueue holds the gates of a batch that are still to be checked, and the

@@ -254,7 +254,7 @@ func (b *book) open(run *run, rec int, in *loop.Input) (open, closing bool) {
 		return a != nil && between(a.asked, a.ended), a != nil && a.how == askGivenUp && a.ended.rec == rec
 	case loop.GateAnswer:
 		g := b.gate(in.Ref)
-		return g != nil && g.run == run && between(g.opened, g.answered) && !run.broken(rec-1), deadline
+		return g != nil && g.run == run && between(g.opened, g.answered) && !run.broken(rec-1), deadline || g != nil && g.lapsed && g.answered.rec == rec
 	case loop.UserReply:
 		q := b.question(in.Ref)
 		return q != nil && q.run == run && between(q.opened, q.answered) && !run.broken(rec-1), deadline
@@ -272,6 +272,9 @@ func (b *book) open(run *run, rec int, in *loop.Input) (open, closing bool) {
 func (b *book) due(run *run, rec int) bool {
 	at := b.trace[rec].In.At
 	if run.broke.found() && run.broke.rec == rec {
+		return true
+	}
+	if slices.ContainsFunc(run.pauses, func(p *pause) bool { g := b.gate(p.ref); return g != nil && g.lapsed && g.answered.rec == rec }) {
 		return true
 	}
 	if q := run.requestBy(rec - 1); q != nil {

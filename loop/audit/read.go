@@ -105,7 +105,8 @@ func ignores(rec *loop.Record) bool {
 	return false
 }
 
-// readClosing reads an effect that cancels or abandons something. It may be called
+// readClosing reads an effect that cancels or abandons something, or denies what
+// nobody has answered. It may be called
 // twice for one effect.
 func (b *book) readClosing(p place, e *loop.Effect) {
 	switch {
@@ -116,6 +117,10 @@ func (b *book) readClosing(p place, e *loop.Effect) {
 	case e.Kind == loop.CancelTool:
 		if t := b.try(e.Ref); t != nil && !t.ended.found() && !t.cancelledAt(p.line) {
 			t.cancels = append(t.cancels, p)
+		}
+	case e.Kind == loop.Note && e.Event == loop.EventUnanswered:
+		if g := b.gate(e.Ref); g != nil && !g.answered.found() {
+			g.lapsed, g.answered = true, p
 		}
 	case e.Kind == loop.Note && e.Event == loop.EventAbandoned:
 		if t := b.try(e.Ref); t != nil && !t.ended.found() {
