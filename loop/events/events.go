@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/detect"
 )
 
 // A Kind says what an [Event] reports.
@@ -20,10 +21,10 @@ const (
 	ModelDelta   Kind = "model-delta"   // Text: a piece of a stream
 	ModelRetry   Kind = "model-retry"   // a request is retried
 	ModelTimeout Kind = "model-timeout" // a request was cancelled; Text: the timeout, or why else
-	CallStarted  Kind = "call-started"  // Tool, Args
+	CallStarted  Kind = "call-started"  // Tool, Args, Repeat
 	CallRetry    Kind = "call-retry"    // a call is retried; Tool, Args
 	CallTimeout  Kind = "call-timeout"  // a try was cancelled; Tool; Text: why
-	CallEnded    Kind = "call-ended"    // Tool, Code, Why; Text: the result that the model reads
+	CallEnded    Kind = "call-ended"    // Tool, Code, Why, Duration; Text: the result that the model reads
 	Nudge        Kind = "nudge"         // a detector nudged the model; Text: its name
 	Alert        Kind = "alert"         // a tool crashed, and the policy table ends the run; Text: the tool and its error
 	LimitNear    Kind = "limit-near"    // the loop warned the model that a limit is near
@@ -51,6 +52,12 @@ type Event struct {
 	Why     loop.Why
 	Text    string
 	Outcome *loop.Outcome
+	// Duration is how long a call that ended took, from its first try to the end of
+	// its last, with the waits between them; 0 if it did not run.
+	Duration time.Duration
+	// Repeat is how often a call that starts has been asked for in a row: in this turn
+	// and the turns right before it, with the same arguments. 1 is the first time.
+	Repeat int
 }
 
 // A Reader turns the records of one session into events. It must read them in
@@ -59,8 +66,31 @@ type Reader struct {
 	run, turn int
 	batch     []loop.AskedCall // of the last reply
 	calls     int              // the number of calls before that batch
-	tools     map[int]string   // the names of the batch's tools, by the number of the call
+	made      map[int]*made    // the batch, by the number of the call
+	streaks   streaks          // of the last turn with calls
 	summing   bool             // the open request is for a summary, whose calls do not count
+}
+
+// made is a call of the batch.
+type made struct {
+	tool         string
+	repeat       int
+	ran          bool
+	begun, ended time.Duration // ended is 0 while a try runs
+}
+
+// streaks counts in how many turns in a row each call was asked for.
+type streaks map[detect.Signature]int
+
+// next adds a call to the streaks of a turn, and returns its streak. before are those of
+// the turn before.
+func (s streaks) next(before streaks, canon *detect.Canon, tool, args string) int {
+	sig, _ := canon.Signature(tool, args)
+	if s[sig] == 0 {
+		s[sig] = before[sig]
+	}
+	s[sig]++
+	return s[sig]
 }
 
 // Read returns the events of the next record, in order.
@@ -70,15 +100,15 @@ func (r *Reader) Read(rec loop.Record) []Event {
 		e.At, e.Run, e.Turn = rec.In.At, r.run, r.turn
 		if e.Ref.Kind == loop.RefCall {
 			e.Index, e.Batch = e.Ref.N-r.calls, len(r.batch)
-			if e.Tool == "" {
-				e.Tool = r.tools[e.Ref.N]
+			if c := r.made[e.Ref.N]; e.Tool == "" && c != nil {
+				e.Tool = c.tool
 			}
 		}
 		events = append(events, e)
 	}
 	r.readInput(&rec.In, ignored(rec), add)
 	for i := range rec.Effects {
-		r.readEffect(&rec.Effects[i], add)
+		r.readEffect(rec.In.At, &rec.Effects[i], add)
 	}
 	return events
 }
@@ -103,15 +133,29 @@ func (r *Reader) readInput(in *loop.Input, ignored bool, add func(Event)) {
 			return
 		}
 		r.calls += len(r.batch)
-		r.batch = in.Calls
-		r.tools = map[int]string{}
-		for i, c := range in.Calls {
-			r.tools[r.calls+i+1] = c.Name
+		r.asked(in.Calls)
+	case loop.ToolResult:
+		if c := r.made[in.Ref.N]; c != nil {
+			c.ended = in.At
 		}
 	}
 }
 
-func (r *Reader) readEffect(e *loop.Effect, add func(Event)) {
+// asked begins a batch.
+func (r *Reader) asked(calls []loop.AskedCall) {
+	r.batch, r.made = calls, map[int]*made{}
+	if len(calls) == 0 {
+		return // an answer, or a planner's action that may be a call
+	}
+	var canon detect.Canon
+	now := streaks{}
+	for i, c := range calls {
+		r.made[r.calls+i+1] = &made{tool: c.Name, repeat: now.next(r.streaks, &canon, c.Name, c.Args)}
+	}
+	r.streaks = now
+}
+
+func (r *Reader) readEffect(at time.Duration, e *loop.Effect, add func(Event)) {
 	switch e.Kind {
 	case loop.AskModel:
 		r.summing = e.For == loop.ForSummary
@@ -126,13 +170,20 @@ func (r *Reader) readEffect(e *loop.Effect, add func(Event)) {
 		add(Event{Kind: ModelTimeout, Ref: e.Ref, Text: e.Text})
 	case loop.CallTool:
 		if e.Ref.N > r.calls+len(r.batch) { // a planner's call, which is in the text of its reply
-			r.calls, r.batch = e.Ref.N-1, []loop.AskedCall{{Name: e.Name}}
+			r.calls = e.Ref.N - 1
+			r.asked([]loop.AskedCall{{Name: e.Name, Args: e.Args}})
 		}
-		kind := CallStarted
+		event := Event{Kind: CallStarted, Ref: e.Ref, Tool: e.Name, Args: e.Args}
+		if c := r.made[e.Ref.N]; c != nil {
+			if e.Ref.Try == 1 {
+				c.begun, c.ran, event.Repeat = at, true, c.repeat
+			}
+			c.ended = 0
+		}
 		if e.Ref.Try > 1 {
-			kind = CallRetry
+			event.Kind = CallRetry
 		}
-		add(Event{Kind: kind, Ref: e.Ref, Tool: e.Name, Args: e.Args})
+		add(event)
 	case loop.CancelTool:
 		add(Event{Kind: CallTimeout, Ref: e.Ref, Text: e.Text})
 	case loop.AskUser:
@@ -143,7 +194,14 @@ func (r *Reader) readEffect(e *loop.Effect, add func(Event)) {
 		}
 	case loop.Put:
 		if e.Ref.Kind == loop.RefCall {
-			add(Event{Kind: CallEnded, Ref: e.Ref, Code: e.Code, Why: e.Why, Text: e.Text})
+			ended := Event{Kind: CallEnded, Ref: e.Ref, Code: e.Code, Why: e.Why, Text: e.Text}
+			if c := r.made[e.Ref.N]; c != nil && c.ran {
+				if c.ended == 0 { // it was abandoned
+					c.ended = at
+				}
+				ended.Duration = c.ended - c.begun
+			}
+			add(ended)
 		}
 	case loop.Note:
 		if kind, ok := notes[e.Event]; ok {
@@ -165,7 +223,8 @@ var notes = map[loop.Event]Kind{
 }
 
 // Progress returns a line about a call that starts, for a person who waits: [1/10]
-// Calling read_file (1/3) is the first of three calls in the first of ten turns.
+// Calling read_file (1/3) is the first of three calls in the first of ten turns. A call
+// that repeats itself has a mark from the second time on: ⚠️ 2 times in a row.
 // maxTurns is limits.turns; if it is 0 the line begins with [1]. For any other
 // event Progress returns "".
 func (e Event) Progress(maxTurns int) string {
@@ -176,5 +235,9 @@ func (e Event) Progress(maxTurns int) string {
 	if maxTurns > 0 {
 		turn = fmt.Sprintf("%d/%d", e.Turn, maxTurns)
 	}
-	return fmt.Sprintf("[%s] Calling %s (%d/%d)", turn, e.Tool, e.Index, e.Batch)
+	line := fmt.Sprintf("[%s] Calling %s (%d/%d)", turn, e.Tool, e.Index, e.Batch)
+	if e.Repeat > 1 {
+		line += fmt.Sprintf(" ⚠️ %d times in a row", e.Repeat)
+	}
+	return line
 }

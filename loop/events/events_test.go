@@ -2,6 +2,8 @@ package events_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,11 +47,15 @@ func TestEvents(t *testing.T) {
 	}
 	var reader events.Reader
 	var kinds, lines []string
+	var took []time.Duration
 	for _, rec := range trace {
 		for _, e := range reader.Read(rec) {
 			kinds = append(kinds, string(e.Kind))
 			if line := e.Progress(cfg.Limits.Turns); line != "" {
 				lines = append(lines, line)
+			}
+			if e.Kind == events.CallEnded {
+				took = append(took, e.Duration)
 			}
 		}
 	}
@@ -61,9 +67,52 @@ func TestEvents(t *testing.T) {
 	if got != want {
 		t.Errorf("events\ngot  %s\nwant %s", got, want)
 	}
-	wantLines := "[1/3] Calling read (1/2)\n[1/3] Calling slow (2/2)\n[2/3] Calling read (1/1)"
+	wantLines := "[1/3] Calling read (1/2)\n[1/3] Calling slow (2/2)\n[2/3] Calling read (1/1) ⚠️ 2 times in a row"
+	// read takes 0.2 s; slow hangs for 1 s, waits for 1 s and takes 0.2 s.
+	if want := []time.Duration{200 * time.Millisecond, 2200 * time.Millisecond, 200 * time.Millisecond}; !slices.Equal(took, want) {
+		t.Errorf("the calls took %v, want %v", took, want)
+	}
 	if got := strings.Join(lines, "\n"); got != wantLines {
 		t.Errorf("progress\ngot  %s\nwant %s", got, wantLines)
+	}
+}
+
+// TestRepeat: a streak counts each occurrence in consecutive turns, whatever the order
+// of the keys, and ends at a turn without the call. So it does for a planner's calls,
+// which are in the text of its replies.
+func TestRepeat(t *testing.T) {
+	call := func(n, made int, args string) loop.Record {
+		return loop.Record{In: loop.Input{Kind: loop.ModelReply, Ref: loop.Ref{Kind: loop.RefModel, N: n}, Text: "{}"},
+			Effects: []loop.Effect{{Kind: loop.CallTool, Ref: loop.Ref{Kind: loop.RefCall, N: made, Try: 1}, Name: "read", Args: args}}}
+	}
+	native := func(n, first int, args ...string) loop.Record {
+		rec := loop.Record{In: loop.Input{Kind: loop.ModelReply, Ref: loop.Ref{Kind: loop.RefModel, N: n}}}
+		for i, a := range args {
+			rec.In.Calls = append(rec.In.Calls, loop.AskedCall{Name: "read", Args: a})
+			rec.Effects = append(rec.Effects, loop.Effect{Kind: loop.CallTool, Ref: loop.Ref{Kind: loop.RefCall, N: first + i, Try: 1}, Name: "read", Args: a})
+		}
+		return rec
+	}
+	const a, same, b = `{"x":1,"y":2}`, `{"y": 2, "x": 1}`, `{"x":2}`
+	for name, c := range map[string]struct {
+		records []loop.Record
+		want    string
+	}{
+		"native":  {[]loop.Record{native(1, 1, a, b), native(2, 3, same, same), native(3, 5, b), native(4, 6, a)}, "1 1 2 3 1 1"},
+		"planner": {[]loop.Record{call(1, 1, a), call(2, 2, same), call(3, 3, b), call(4, 4, a)}, "1 2 1 1"},
+	} {
+		var reader events.Reader
+		var got []string
+		for _, rec := range append([]loop.Record{{In: loop.Input{Kind: loop.Started}}}, c.records...) {
+			for _, e := range reader.Read(rec) {
+				if e.Kind == events.CallStarted {
+					got = append(got, fmt.Sprint(e.Repeat))
+				}
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
 	}
 }
 

@@ -24,10 +24,12 @@ type Event struct {
 	Ref     string   `json:"ref,omitempty"` // the request, call, question or permission that it is about
 	Tool    string   `json:"tool,omitempty"`
 	Args    string   `json:"args,omitempty"`
-	Index   int      `json:"index,omitempty"` // of a call: its place in the batch, from 1
-	Batch   int      `json:"batch,omitempty"` // of a call: how many calls the batch has
-	Code    string   `json:"code,omitempty"`  // of a call that ended: how, "" for a success
-	Why     string   `json:"why,omitempty"`   // of a call that did not run: why
+	Index   int      `json:"index,omitempty"`   // of a call: its place in the batch, from 1
+	Batch   int      `json:"batch,omitempty"`   // of a call: how many calls the batch has
+	Repeat  int      `json:"repeat,omitempty"`  // of a call that starts: how often it has been asked for in a row
+	TookMS  int64    `json:"took_ms,omitempty"` // of a call that ended: its duration, with its retries
+	Code    string   `json:"code,omitempty"`    // of a call that ended: how, "" for a success
+	Why     string   `json:"why,omitempty"`     // of a call that did not run: why
 	Text    string   `json:"text,omitempty"`
 	Cut     bool     `json:"cut,omitempty"` // text or args are longer than 64 KiB and were cut
 	Outcome *Outcome `json:"outcome,omitempty"`
@@ -57,7 +59,7 @@ type Outcome struct {
 // frame returns the text of an event.
 func frame(n int, e events.Event) []byte {
 	data := Event{AtMS: e.At.Milliseconds(), Run: e.Run, Turn: e.Turn, Ref: e.Ref.String(), Tool: e.Tool,
-		Index: e.Index, Batch: e.Batch, Code: string(e.Code), Why: string(e.Why)}
+		Index: e.Index, Batch: e.Batch, Repeat: e.Repeat, TookMS: e.Duration.Milliseconds(), Code: string(e.Code), Why: string(e.Why)}
 	var cutText, cutArgs bool
 	data.Text, cutText = cut(e.Text)
 	data.Args, cutArgs = cut(e.Args)

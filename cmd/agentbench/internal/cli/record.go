@@ -279,9 +279,19 @@ func status(n int) string {
 func warning(e events.Event) string {
 	switch e.Kind {
 	case events.ModelRetry:
-		return "warning: the request is sent again"
+		return fmt.Sprintf("warning: the request is sent again (attempt %d)", e.Ref.Try)
 	case events.ModelTimeout:
 		return "warning: the request was given up: " + e.Text
+	case events.CallRetry:
+		return fmt.Sprintf("warning: %s is called again (attempt %d)", e.Tool, e.Ref.Try)
+	case events.Truncated:
+		return "warning: the result of " + e.Tool + " was cut"
+	case events.Trimmed:
+		return "warning: old messages were dropped from the conversation"
+	case events.Compacted:
+		return "warning: old messages were summed up"
+	case events.Alert:
+		return "warning: alert: " + e.Text
 	case events.CallTimeout:
 		return "warning: " + e.Tool + " took too long"
 	case events.Nudge:

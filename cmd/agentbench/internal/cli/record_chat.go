@@ -166,7 +166,7 @@ func (p *prompt) Write(b []byte) (int, error) {
 }
 
 // ended shows the answer of a run if it was not streamed, and how the run ended
-// if it was not DONE.
+// if it was not DONE: what the loop says to the user, and the reason.
 func (p *prompt) ended(out loop.Outcome) {
 	switch {
 	case !p.said && out.Answer != "":
@@ -175,6 +175,9 @@ func (p *prompt) ended(out loop.Outcome) {
 		fmt.Fprintln(p, "(there is no answer)")
 	}
 	p.flush()
+	if out.Message != "" && out.Message != out.Reason {
+		fmt.Fprintln(p, text.Line(p.redact(out.Message)))
+	}
 	if out.End != loop.Done {
 		fmt.Fprintf(p, "(%s: %s)\n", out.End, text.Line(p.redact(cmp.Or(out.Reason, string(out.Stop)))))
 	}

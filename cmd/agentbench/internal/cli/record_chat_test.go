@@ -16,6 +16,7 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/endpoint"
 	"github.com/agentbench-go/agentbench/cassettes/secrets"
 	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/loop/events"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -123,6 +124,34 @@ func TestInterruptedTalk(t *testing.T) {
 	args := []string{"record", "--check", "talk.cassette.yaml"}
 	if code := run(Options{Connect: connectPlain}.within(t.Context()), args, strings.NewReader(""), &stdout, &stderr); code != exitPassed {
 		t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
+	}
+}
+
+// The end of a run that is not DONE is shown with what the loop says to the user.
+func TestChatShowsTheMessage(t *testing.T) {
+	var out strings.Builder
+	p := &prompt{out: &out, redact: func(s string) string { return s }, newLine: true}
+	p.ended(loop.Outcome{Stop: loop.StopTurnLimit, End: loop.BudgetExceeded, Reason: "Maximum iterations (3) reached.", Message: "Please try a simpler request.", Answer: "So far: 2."})
+	p.ended(loop.Outcome{Stop: loop.StopDone, End: loop.Done, Reason: "The model answered.", Answer: "Four."})
+	if want := "So far: 2.\nPlease try a simpler request.\n(BUDGET_EXCEEDED: Maximum iterations (3) reached.)\nFour."; out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// Retries have their numbers, and what was cut or dropped is told.
+func TestWarnings(t *testing.T) {
+	for want, e := range map[string]events.Event{
+		"warning: the request is sent again (attempt 2)":           {Kind: events.ModelRetry, Ref: loop.Ref{Kind: loop.RefModel, N: 1, Try: 2}},
+		"warning: look is called again (attempt 3)":                {Kind: events.CallRetry, Tool: "look", Ref: loop.Ref{Kind: loop.RefCall, N: 1, Try: 3}},
+		"warning: the result of look was cut":                      {Kind: events.Truncated, Tool: "look"},
+		"warning: old messages were dropped from the conversation": {Kind: events.Trimmed},
+		"warning: old messages were summed up":                     {Kind: events.Compacted},
+		"warning: alert: The tool look failed":                     {Kind: events.Alert, Text: "The tool look failed"},
+		"":                                                         {Kind: events.CallEnded, Tool: "look", Duration: 1},
+	} {
+		if got := warning(e); got != want {
+			t.Errorf("%s: got %q, want %q", e.Kind, got, want)
+		}
 	}
 }
 
