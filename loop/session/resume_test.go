@@ -380,7 +380,7 @@ func eventsOf(trace loop.Trace) (out []events.Event) {
 	var r events.Reader
 	for _, rec := range trace {
 		for _, e := range r.Read(rec) {
-			e.At, e.Outcome = 0, nil
+			e.At, e.Duration, e.Outcome = 0, 0, nil
 			out = append(out, e)
 		}
 	}
