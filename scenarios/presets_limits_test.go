@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
@@ -18,10 +19,12 @@ import (
 var settingChecks = map[string]func(*testing.T, loop.Config){
 	"scope":                       func(*testing.T, loop.Config) {}, // TestPresetScopes
 	"limits.turns":                checkTurns,
+	"limits.asked":                checkAsked,
 	"limits.calls":                checkCalls,
 	"limits.calls_per_turn":       checkCallsPerTurn,
 	"limits.steps":                checkSteps,
 	"limits.spawns":               checkSpawns,
+	"limits.depth":                func(*testing.T, loop.Config) {}, // needs a nested session: tested with the loop's sub-runs
 	"limits.near":                 checkNear,
 	"limits.at_limit":             checkTurns,
 	"time.run":                    checkRunDeadline,
@@ -45,6 +48,7 @@ var settingChecks = map[string]func(*testing.T, loop.Config){
 	"model_retry.cap":             checkModelRetry,
 	"model_retry.max_wait":        checkModelRetry,
 	"model_retry.statuses":        checkModelRetry,
+	"model_retry.same_deadline":   checkSameDeadline,
 	"parallel.max":                checkParallel,
 	"history.max_messages":        checkMessages,
 	"history.keep_first":          checkMessages,
@@ -171,6 +175,30 @@ func checkCalls(t *testing.T, cfg loop.Config) {
 	stopped(t, "one call too many", p, loop.StopCallLimit, n/batch+1, c.Limits.AtLimit)
 	if got := p.last().Calls; got != n {
 		t.Errorf("%d calls ran, want %d", got, n)
+	}
+}
+
+// Calls that never run count too.
+func checkAsked(t *testing.T, cfg loop.Config) {
+	c, n := loop.Off(), cfg.Limits.Asked
+	c.Limits.Asked, c.Limits.AtLimit = n, cfg.Limits.AtLimit
+	asking := func(n int) *fakes.Script {
+		s := working(n)
+		s.Model[0].Calls[0].Name = "nobody's"
+		return s
+	}
+	done(t, "all calls", play(t, c, asking(n), n+5))
+	stopped(t, "one call too many", play(t, c, asking(n+1), n+5), loop.StopAskedLimit, n+1, c.Limits.AtLimit)
+}
+
+// A model that is silent is asked as often as same_deadline says, whatever max says.
+func checkSameDeadline(t *testing.T, cfg loop.Config) {
+	c := loop.Off()
+	c.ModelRetry, c.Time.Model = cfg.ModelRetry, time.Minute
+	step := fakes.Step{Text: "I am done.", FailForever: true, Failures: []fakes.ModelFailure{{Hang: true}}}
+	p := play(t, c, &fakes.Script{Task: "go", Model: []fakes.Step{step}}, 2)
+	if got := p.last(); got.ModelCalls != c.ModelRetry.SameDeadline || got.Stop != loop.StopModelDeadline {
+		t.Errorf("asked %d times, %s; want %d times", got.ModelCalls, got.Stop, c.ModelRetry.SameDeadline)
 	}
 }
 
