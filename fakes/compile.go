@@ -202,6 +202,9 @@ func (w When) known() bool {
 
 func (r *reader) readTool(t *Tool) tool {
 	r.span("latency", t.Latency)
+	if p := t.Retry; p != nil && p.Max > 0 && (p.Backoff == loop.FullJitter || p.Backoff == loop.DecorrelatedJitter) {
+		r.random = true
+	}
 	c := tool{Tool: t, answers: make([]answer, len(t.Answers))}
 	for j := range t.Answers {
 		a := &t.Answers[j]

@@ -347,9 +347,9 @@ func (s *Script) Validate() error {
 	return err
 }
 
-// Random reports whether the script draws a random number anywhere. If not, the
-// trials of all seeds are equal, unless the config draws too (a backoff with
-// jitter does).
+// Random reports whether the script draws a random number anywhere, the backoffs of its
+// tools' own retry policies included. If not, the trials of all seeds are equal, unless
+// the config draws too (a backoff with jitter does).
 func (s *Script) Random() bool {
 	p, _ := compile(s)
 	return p.random

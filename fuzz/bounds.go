@@ -81,7 +81,11 @@ func callTries(p *play, r *runView) string {
 
 func mostTries(c *Case, name string) int {
 	for i := range c.Script.Tools {
-		if t := &c.Script.Tools[i]; t.Name == name && t.Retries != 0 {
+		switch t := &c.Script.Tools[i]; {
+		case t.Name != name:
+		case t.Retry != nil:
+			return 1 + t.Retry.Max
+		case t.Retries != 0:
 			return 1 + max(0, t.Retries)
 		}
 	}

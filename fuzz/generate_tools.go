@@ -61,6 +61,10 @@ func (m *maker) spec(t *fakes.Tool) {
 	if m.one(5) && !m.mild {
 		s.Retries = pick(m.dice, -1, 1, 2)
 	}
+	if m.one(6) && !m.mild && s.Retries == 0 {
+		s.Retry = &loop.Retry{Max: m.below(4), Base: tenths(m.dice, 0, 20), Backoff: pick(m.dice, backoffs...), Cap: tenths(m.dice, 0, 40),
+			Timeouts: m.one(2), Codes: codes(m.dice)}
+	}
 	if m.one(8) && !m.mild {
 		s.Rate = loop.Rate{Calls: 1 + m.below(3), Per: time.Duration(1+m.below(20)) * time.Second}
 	}

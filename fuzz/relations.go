@@ -55,7 +55,7 @@ func instant(c *Case) {
 	now := fakes.Instantly()
 	for i := range c.Script.Tools {
 		t := &c.Script.Tools[i]
-		t.Latency, t.Retries = now, 0
+		t.Latency, t.Retries, t.Retry = now, 0, nil
 		for j := range t.Answers {
 			a := &t.Answers[j]
 			a.Latency, a.Hang = now, false

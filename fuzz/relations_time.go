@@ -101,25 +101,35 @@ func scaled(c *Case, k scale) *Case {
 
 func scaleConfig(c *loop.Config, k scale) {
 	for _, d := range []*time.Duration{&c.Time.Run, &c.Time.Model, &c.Time.Summary, &c.Time.FirstToken, &c.Time.Chunk, &c.Time.Tool, &c.Time.Grace, &c.Time.Permission,
-		&c.Retry.Base, &c.Retry.Cap, &c.ModelRetry.Base, &c.ModelRetry.Cap, &c.ModelRetry.MaxWait} {
+		&c.ModelRetry.MaxWait} {
 		*d = k.of(*d)
 	}
+	scaleRetry(&c.Retry.Base, &c.Retry.Cap, &c.Retry.Backoff, k)
+	scaleRetry(&c.ModelRetry.Base, &c.ModelRetry.Cap, &c.ModelRetry.Backoff, k)
 	for i := range c.Detectors {
 		c.Detectors[i].Within = k.of(c.Detectors[i].Within)
 	}
-	for _, b := range []*loop.Backoff{&c.Retry.Backoff, &c.ModelRetry.Backoff} {
-		if *b == loop.FullJitter || *b == loop.DecorrelatedJitter {
-			*b = loop.Exponential
-		}
-	}
 	c.History.MaxResultChars, c.Contracts.MaxPayloadBytes = 0, 0
 	c.History.CompactAt, c.History.CompactTokens = 0, 0 // the time of the world's own summary cannot be scaled
+}
+
+// scaleRetry multiplies the durations of a retry policy, and removes its jitter.
+func scaleRetry(base, limit *time.Duration, b *loop.Backoff, k scale) {
+	*base, *limit = k.of(*base), k.of(*limit)
+	if *b == loop.FullJitter || *b == loop.DecorrelatedJitter {
+		*b = loop.Exponential
+	}
 }
 
 func scaleTools(tools []fakes.Tool, k scale) {
 	for i := range tools {
 		t := &tools[i]
 		t.Timeout, t.Rate.Per, t.Breaker.Cooldown = k.of(t.Timeout), k.of(t.Rate.Per), k.of(t.Breaker.Cooldown)
+		if t.Retry != nil {
+			own := *t.Retry
+			scaleRetry(&own.Base, &own.Cap, &own.Backoff, k)
+			t.Retry = &own
+		}
 		t.Latency = k.span(t.Latency, fakes.DefaultToolLatency)
 		for j := range t.Answers {
 			a := &t.Answers[j]

@@ -345,7 +345,7 @@ func (m *Machine) tryEnded(c *call, code Code, text string) {
 	switch m.resolve(c) {
 	case ResolveRetry:
 		c.state = backingOff
-		r := &m.cfg.Retry
+		r := m.retry(c)
 		c.timer = m.now + r.Backoff.wait(r.Base, r.Cap, c.try-c.tried, func(k int) float64 { return m.draw(c.ref(), c.tried+k) })
 	case ResolveFallback:
 		m.fallBack(c)
@@ -354,9 +354,17 @@ func (m *Machine) tryEnded(c *call, code Code, text string) {
 	}
 }
 
+// retry returns the retry policy of the tool that a call calls now.
+func (m *Machine) retry(c *call) *Retry {
+	if own := c.spec.Retry; own != nil {
+		return own
+	}
+	return &m.cfg.Retry
+}
+
 // mayRetry reports whether a failed call gets another try.
 func (m *Machine) mayRetry(c *call) bool {
-	r := &m.cfg.Retry
+	r := m.retry(c)
 	limit := r.Max
 	if c.spec.Retries != 0 {
 		limit = max(0, c.spec.Retries)

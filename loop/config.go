@@ -346,13 +346,7 @@ func (c *Config) Validate() error {
 	for i, k := range c.Errors.Kinds {
 		oneOf(&v, fmt.Sprintf("errors.kinds[%d]", i), k, ErrorKinds()...)
 	}
-	v.count("retry.max", c.Retry.Max)
-	v.duration("retry.base", c.Retry.Base)
-	v.duration("retry.cap", c.Retry.Cap)
-	oneOf(&v, "retry.backoff", c.Retry.Backoff, backoffs...)
-	for i, code := range c.Retry.Codes {
-		oneOf(&v, fmt.Sprintf("retry.codes[%d]", i), code, Codes()[1:]...)
-	}
+	v.retry("retry", &c.Retry)
 	v.count("model_retry.max", c.ModelRetry.Max)
 	v.duration("model_retry.base", c.ModelRetry.Base)
 	v.duration("model_retry.cap", c.ModelRetry.Cap)
@@ -416,6 +410,16 @@ func (v *validation) add(field, format string, args ...any) {
 func (v *validation) count(field string, n int) {
 	if n < 0 {
 		v.add(field, "must be 0 (off) or more, not %d", n)
+	}
+}
+
+func (v *validation) retry(at string, r *Retry) {
+	v.count(at+".max", r.Max)
+	v.duration(at+".base", r.Base)
+	v.duration(at+".cap", r.Cap)
+	oneOf(v, at+".backoff", r.Backoff, backoffs...)
+	for i, code := range r.Codes {
+		oneOf(v, fmt.Sprintf("%s.codes[%d]", at, i), code, Codes()[1:]...)
 	}
 }
 

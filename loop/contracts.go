@@ -240,6 +240,15 @@ func (m *Machine) checkTools(tools []ToolSpec) error {
 	for i := range tools {
 		t, at := &tools[i], fmt.Sprintf("tools[%d]", i)
 		v.duration(at+".timeout", t.Timeout)
+		if t.Retry != nil {
+			v.retry(at+".retry", t.Retry)
+			if t.Retries != 0 {
+				v.add(at+".retries", "must not stand beside retry, which has max")
+			}
+			if t.Retry.Max > 0 && len(t.Retry.Codes) == 0 {
+				v.add(at+".retry.codes", "must not be empty where max is above 0: nothing would be retried")
+			}
+		}
 		v.count(at+".rate.calls", t.Rate.Calls)
 		v.duration(at+".rate.per", t.Rate.Per)
 		v.count(at+".breaker.failures", t.Breaker.Failures)

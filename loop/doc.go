@@ -248,7 +248,8 @@
 // Retry of calls ([Retry]):
 //   - Stops: a transient failure of a tool from costing the model a turn.
 //   - Counts: tries of one call.
-//   - Resets: with each call, and when its fallback takes over.
+//   - Resets: with each call, and when its fallback takes over. A tool may have a
+//     policy of its own.
 //   - Must not fire: on an error that a retry cannot mend, such as NotFound, on
 //     an abandoned try or a lost connection of a tool that is not [Idempotent], or
 //     on a try of a [NotIdempotent] tool that may have taken effect.

@@ -109,6 +109,9 @@ func toolSetting(spec *ToolSpec, word string) (err error) {
 		spec.Timeout, err = time.ParseDuration(value)
 	case "retries":
 		_, err = fmt.Sscan(value, &spec.Retries)
+	case "retry":
+		spec.Retry = &Retry{Codes: []Code{NotFound}}
+		spec.Retry.Max, spec.Retry.Base, err = nPer(value)
 	case "rate":
 		spec.Rate.Calls, spec.Rate.Per, err = nPer(value)
 	case "breaker":

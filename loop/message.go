@@ -91,6 +91,7 @@ type ToolSpec struct {
 	Idempotent  Idempotence   // whether it is safe to run a call twice
 	Timeout     time.Duration // instead of time.tool; 0 = time.tool
 	Retries     int           // instead of retry.max; 0 = retry.max, negative = none
+	Retry       *Retry        // the tool's own policy instead of the config's retry, without Retries; nil = the config's
 	Fallback    string        // the tool that policy.fallbacks calls instead, "" = none
 	Waits       bool          // it sleeps, or polls with a delay: only detectors that name it watch it
 	SubRun      bool          // its calls run another loop: limits.depth and limits.spawns apply

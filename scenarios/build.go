@@ -34,7 +34,7 @@ func (t *toolEntry) tool() fakes.Tool {
 	out := fakes.Tool{
 		ToolSpec: loop.ToolSpec{Name: t.Name, Description: t.Description, Version: t.Version,
 			Input: string(t.Input), Output: string(t.Output),
-			Permission: loop.Permission(t.Permission), Idempotent: t.idempotence(), Timeout: t.Timeout, Retries: t.retries(),
+			Permission: loop.Permission(t.Permission), Idempotent: t.idempotence(), Timeout: t.Timeout, Retries: t.retries(), Retry: (*loop.Retry)(t.Retry),
 			Fallback: t.Fallback, SubRun: t.SubRun, Waits: t.Waits, Rate: loop.Rate(t.Rate), Breaker: loop.ToolBreaker(t.Breaker)},
 		Latency:       fakes.Span(t.Latency),
 		IgnoresCancel: t.IgnoresCancel,

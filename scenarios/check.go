@@ -45,6 +45,7 @@ func (s *source) checkTools(in string, tools []toolEntry) {
 			s.failAt(at+".name", fmt.Sprintf("there is a second tool %s", quoted(t.Name)), "")
 		}
 		seen[t.Name] = true
+		s.checkRetry(at, t)
 		if t.Fallback != "" && (t.Fallback == t.Name || !slices.Contains(names, t.Fallback)) {
 			s.failAt(at+".fallback", fmt.Sprintf("there is no other tool %s", quoted(t.Fallback)), hintWord(t.Fallback, without(names, t.Name)))
 		}
@@ -57,6 +58,22 @@ func (s *source) checkTools(in string, tools []toolEntry) {
 			s.checkTools(at+".session.", x.Tools)
 			s.checkModel(at+".session.", x.Model)
 		}
+	}
+}
+
+// checkRetry checks a tool's own retry policy.
+func (s *source) checkRetry(at string, t *toolEntry) {
+	if t.Retry == nil {
+		return
+	}
+	cfg := loop.Off()
+	cfg.Retry = loop.Retry(*t.Retry)
+	s.fields(at, cfg.Validate())
+	if cfg.Retry.Max > 0 && len(cfg.Retry.Codes) == 0 {
+		s.failAt(at+".retry.codes", "codes is empty, so max never acts", "")
+	}
+	if t.Retries != nil {
+		s.failAt(at+".retries", "retries must not stand beside retry", "retry has max")
 	}
 }
 

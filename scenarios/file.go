@@ -91,6 +91,9 @@ type toolEntry struct {
 	Timeout time.Duration `yaml:"timeout"`
 	// Retries is the number of retries, in place of the config's retry.max.
 	Retries *int `yaml:"retries" jsonschema:"minimum=0"`
+	// Retry is the tool's own retry policy, in place of the config's retry. Keys that
+	// it leaves out are as in the preset none.
+	Retry *ownRetry `yaml:"retry"`
 	// Fallback is the tool that is called instead if the config's policy.fallbacks
 	// allows it.
 	Fallback string `yaml:"fallback"`

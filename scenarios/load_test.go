@@ -47,6 +47,7 @@ tools:
     answers:
       - {when: {n: 12345678901234567890, s: "1", b: true, z: null, l: [1.50]}, times: 2, result: "a\nb", result_chars: 10, latency: 0s, tokens_in: 5, tokens_out: 6, cost_usd: 0.000000007, used: 8}
       - {error: NotFound, text: no, failures: [{error: Timeout, text: t, latency: 1s}, {hang: true}]}
+  - {name: more, retry: {max: 2, base: 3s, timeouts: false, codes: [NotFound]}, answers: [{result: x}]}
   - {name: list, idempotent: false, retries: 4, answers: [{result: x}]}
 model:
   - {text: hi, calls: [{read: {b: 1, a: [x, 2.0, true]}}, {read: '{"a'}, {name: read, id: "", args: {}}, {name: {n: 1}}], finish: length, repeat: 3}
@@ -90,6 +91,7 @@ expect:
 					{When: all[0].Script.Tools[0].Answers[0].When, Times: 2, Result: "a\nb", ResultChars: 10, Latency: fakes.Instantly(), TokensIn: 5, TokensOut: 6, Cost: 7, Used: 8},
 					{Error: loop.NotFound, Text: "no", Failures: []fakes.Failure{{Error: loop.Timeout, Text: "t", Latency: fakes.Span{Min: time.Second, Max: time.Second}}, {Hang: true}}},
 				}},
+				{ToolSpec: loop.ToolSpec{Name: "more", Retry: &loop.Retry{Max: 2, Base: 3 * time.Second, Backoff: loop.Linear, Cap: time.Minute, Timeouts: false, Codes: []loop.Code{loop.NotFound}}}, Answers: []fakes.Answer{{Result: "x"}}},
 				{ToolSpec: loop.ToolSpec{Name: "list", Idempotent: loop.NotIdempotent, Retries: 4}, Answers: []fakes.Answer{{Result: "x"}}}},
 			Model: []fakes.Step{
 				{Text: "hi", Finish: "length", Repeat: 3, Calls: []fakes.StepCall{{Name: "read", Args: `{"b":1,"a":["x",2.0,true]}`}, {Name: "read", Args: `{"a`},

@@ -124,6 +124,8 @@ func schemaOf(t reflect.Type) *generator.Schema {
 		return object()
 	case reflect.TypeFor[argsText]():
 		return either(object(), &generator.Schema{Type: "string"})
+	case reflect.TypeFor[ownRetry]():
+		return &generator.Schema{Ref: "#/$defs/Retry"}
 	case reflect.TypeFor[configNode]():
 		return &generator.Schema{Ref: "#/$defs/Config"}
 	case reflect.TypeFor[expectation]():

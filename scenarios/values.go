@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -379,6 +380,14 @@ func (r *Range) decode(s *source, n ast.Node, what string) {
 type configNode struct{ node ast.Node }
 
 func (c *configNode) decode(_ *source, n ast.Node, _ string) { c.node = n }
+
+// An ownRetry is a tool's own retry policy.
+type ownRetry loop.Retry
+
+func (r *ownRetry) decode(s *source, n ast.Node, what string) {
+	*r = ownRetry(loop.Off().Retry)
+	s.decode(n, reflect.ValueOf((*loop.Retry)(r)).Elem(), what)
+}
 
 // A jsonObject is a mapping, as the text of a JSON object; "" = not set.
 type jsonObject string

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -53,6 +54,14 @@ func toolsYAML(tools []fakes.Tool, base loop.Config) (out list) {
 		m.put("timeout", duration(t.Timeout))
 		if t.Retries != 0 {
 			m.must("retries", int64(max(0, t.Retries)))
+		}
+		if r := t.Retry; r != nil {
+			var codes list
+			for _, code := range r.Codes {
+				codes = append(codes, string(code))
+			}
+			m.must("retry", mapping{{"max", int64(r.Max)}, {"base", word(r.Base.String())}, {"backoff", word(cmp.Or(r.Backoff, loop.Linear))},
+				{"cap", word(r.Cap.String())}, {"timeouts", r.Timeouts}, {"codes", codes}})
 		}
 		m.put("fallback", t.Fallback)
 		m.put("sub_run", t.SubRun)

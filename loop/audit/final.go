@@ -94,20 +94,21 @@ type retry struct {
 
 // toolRetry recounts whether another try follows the n-th try of a call.
 func (b *book) toolRetry(c *call, n int) retry {
-	t, run, cfg := c.tries[n-1], c.reply.run, b.cfg.Retry
+	t, run := c.tries[n-1], c.reply.run
+	cfg := b.policy(t)
 	first := c.since(n)
-	if !t.ended.found() || run.broken(t.ended.rec) || n-first > b.retries(t) {
+	if !t.ended.found() || run.broken(t.ended.rec) || n-first > cfg.Max {
 		return retry{}
 	}
 	var r retry
-	transient := b.retriesCode(loop.Timeout)
+	transient := retriesCode(cfg.Codes, loop.Timeout)
 	switch {
 	case b.timedOut(t):
 		r.may = transient && cfg.Timeouts && (!t.abandoned || t.spec.Idempotent == loop.Idempotent) && !b.lost(t, loop.Timeout)
 		r.must = r.may
 	case t.in != nil:
 		_, code := b.result(t)
-		r.may = code.Failed() && b.retriesCode(code) && !b.lost(t, code) && (code != loop.ConnectionLost || t.spec.Idempotent == loop.Idempotent)
+		r.may = code.Failed() && retriesCode(cfg.Codes, code) && !b.lost(t, code) && (code != loop.ConnectionLost || t.spec.Idempotent == loop.Idempotent)
 		r.must = r.may && (code != loop.Timeout || cfg.Timeouts)
 		if b.cfg.Policy.OnFailure == loop.FailureTable && !slices.Contains(passing, code) {
 			return retry{} // the table retries only these
@@ -217,8 +218,15 @@ func (b *book) toolTime(t *try) time.Duration {
 	return cmp.Or(t.spec.Timeout, b.cfg.Time.Tool)
 }
 
-// retries returns how often a call may repeat a try of this tool.
-func (b *book) retries(t *try) int { return cmp.Or(t.spec.Retries, b.cfg.Retry.Max) }
+// policy returns the retry policy for a try of this tool.
+func (b *book) policy(t *try) loop.Retry {
+	if t.spec.Retry != nil {
+		return *t.spec.Retry
+	}
+	cfg := b.cfg.Retry
+	cfg.Max = cmp.Or(t.spec.Retries, cfg.Max)
+	return cfg
+}
 
 // since returns the index of the first of the consecutive tries of one tool that end
 // with the n-th try.
@@ -268,10 +276,9 @@ var passing = []loop.Code{loop.Timeout, loop.RateLimited, loop.RetryableServer, 
 // harmless lists the codes that say that the call took no effect.
 var harmless = []loop.Code{loop.NotSent, loop.RateLimited, loop.InvalidInput, loop.NotFound, loop.Unauthorized, loop.Forbidden}
 
-// retriesCode reports whether the config retries a code. RetryableServer in its list
-// stands for the two codes of connections too.
-func (b *book) retriesCode(code loop.Code) bool {
-	list := b.cfg.Retry.Codes
+// retriesCode reports whether a policy with this list retries a code. RetryableServer in
+// it stands for the two codes of connections too.
+func retriesCode(list []loop.Code, code loop.Code) bool {
 	return slices.Contains(list, code) ||
 		(code == loop.ConnectionLost || code == loop.NotSent) && slices.Contains(list, loop.RetryableServer)
 }
