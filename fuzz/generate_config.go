@@ -117,6 +117,9 @@ var settings = []setting{
 		c.Limits.AtLimit = pick(d, loop.LimitStop, loop.LimitFinal, loop.LimitGrace, loop.LimitAsk)
 	},
 	func(d dice, c *loop.Config) { c.Limits.Near = d.below(4) },
+	func(d dice, c *loop.Config) {
+		c.Limits.Adapt = loop.Adapt{Errors: float64(d.below(10)) / 10, Floor: d.below(5)}
+	},
 	func(d dice, c *loop.Config) { c.Time.Run = tenths(d, 0, 300) },
 	func(d dice, c *loop.Config) { c.Time.Run = time.Duration(d.between(1, 30)) * time.Second },
 	func(d dice, c *loop.Config) { c.Time.Model = tenths(d, 0, 60) },

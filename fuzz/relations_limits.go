@@ -26,11 +26,15 @@ type used struct {
 }
 
 var bounds = []bound{
-	{"limits.turns", func(c *loop.Config) bool { return c.Limits.Turns > 0 }, func(p *play, u *used) bool { return u.turns >= p.Config.Limits.Turns },
+	{"limits.turns", func(c *loop.Config) bool { return c.Limits.Turns > 0 }, func(p *play, u *used) bool {
+		return u.turns >= p.Config.Limits.Turns || p.Config.Limits.Adapt.Errors > 0
+	},
 		func(c *loop.Config) { c.Limits.Turns += 7 }},
 	{"limits.asked", func(c *loop.Config) bool { return c.Limits.Asked > 0 }, func(p *play, u *used) bool { return u.asked >= p.Config.Limits.Asked },
 		func(c *loop.Config) { c.Limits.Asked += 7 }},
-	{"limits.calls", func(c *loop.Config) bool { return c.Limits.Calls > 0 }, func(p *play, u *used) bool { return u.asked >= p.Config.Limits.Calls },
+	{"limits.calls", func(c *loop.Config) bool { return c.Limits.Calls > 0 }, func(p *play, u *used) bool {
+		return u.asked >= p.Config.Limits.Calls || p.Config.Limits.Adapt.Errors > 0
+	},
 		func(c *loop.Config) { c.Limits.Calls += 7 }},
 	{"limits.calls_per_turn", func(c *loop.Config) bool { return c.Limits.CallsPerTurn > 0 }, func(p *play, u *used) bool { return u.batch > p.Config.Limits.CallsPerTurn },
 		func(c *loop.Config) { c.Limits.CallsPerTurn++ }},
@@ -186,7 +190,7 @@ func (u *used) record(r *loop.Record) {
 // the run, the trace is the same up to that stop.
 func checkStricter(p *play) (string, bool) {
 	l := &p.Config.Limits
-	if l.AtLimit != loop.LimitStop && l.AtLimit != "" || l.Near > 0 || p.Script.Planner != loop.PlannerNative || p.Config.Time.PauseForUser {
+	if l.AtLimit != loop.LimitStop && l.AtLimit != "" || l.Near > 0 || l.Adapt.Errors > 0 || p.Script.Planner != loop.PlannerNative || p.Config.Time.PauseForUser {
 		return "", false
 	}
 	u := p.used()

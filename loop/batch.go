@@ -227,7 +227,7 @@ func (m *Machine) checkCalls(cut bool) {
 // checkCallLimits refuses the calls that a call limit forbids, and counts the
 // others.
 func (m *Machine) checkCallLimits() {
-	most, perTurn, total, taken := m.cfg.Limits.Asked, m.cfg.Limits.CallsPerTurn, m.cfg.Limits.Calls, 0
+	most, perTurn, total, taken := m.cfg.Limits.Asked, m.cfg.Limits.CallsPerTurn, m.adapted(m.cfg.Limits.Calls), 0
 	before := m.spent.asked - len(m.batch)
 	for i := range m.batch {
 		switch c := &m.batch[i]; {
@@ -238,8 +238,9 @@ func (m *Machine) checkCallLimits() {
 		case perTurn > 0 && taken >= perTurn:
 			c.block(Refused, textCallsPerTurn(perTurn))
 		case total > 0 && m.spent.calls >= total:
-			c.block(Refused, reasonCalls(total))
-			m.atLimit(StopCallLimit, reasonCalls(total), messageCalls)
+			reason := reasonCalls(total) + m.textAdapted(m.cfg.Limits.Calls, total)
+			c.block(Refused, reason)
+			m.atLimit(StopCallLimit, reason, messageCalls)
 		case m.refuseTool(c):
 		default:
 			taken++
@@ -456,6 +457,8 @@ func (m *Machine) closeBatch() {
 			}
 		}
 	}
+	m.spent.ended += considered
+	m.spent.failed += failed
 	m.checkErrors(considered, failed)
 	m.checkBudget()
 	m.closeDetectors()

@@ -85,9 +85,36 @@ type Limits struct {
 	Spawns int `yaml:"spawns"`
 	// AtLimit says what happens at the turn, step, asked and call limit.
 	AtLimit AtLimit `yaml:"at_limit"`
+	// Adapt tightens Turns and Calls while too many calls fail.
+	Adapt Adapt `yaml:"adapt"`
 	// Near is the number of turns, asked calls or calls left at which the loop warns the
 	// model, once a run, with the next request. 0 means never.
 	Near int `yaml:"near"`
+}
+
+// Adapt tightens limits.turns and limits.calls as errors grow. While the share of
+// failed calls (as errors.kinds counts them, of all that have ended) is above Errors, a
+// limit N is
+//
+//	Floor + (N - Floor) × (1 - share) / (1 - Errors)
+//
+// rounded down: N at that share, Floor if every call fails. When calls succeed again
+// the limit rises again. The counts restart as those of the limits do.
+type Adapt struct {
+	// Errors is that share, from 0 to below 1, to a thousandth. 0 turns it off.
+	Errors float64 `yaml:"errors"`
+	// Floor is what a limit never falls below; 0 counts as 1. A limit that is not
+	// above it stays as it is.
+	Floor int `yaml:"floor"`
+}
+
+// limit returns a limit as it is after so many of the calls that have ended failed.
+func (a *Adapt) limit(limit, failed, ended int) int {
+	above, floor := int(math.Round(a.Errors*1000)), max(1, a.Floor)
+	if above == 0 || limit <= floor || failed*1000 <= above*ended {
+		return limit
+	}
+	return floor + min(limit-floor, 1<<31)*(ended-failed)*1000/(ended*(1000-above))
 }
 
 // nanoDollars returns CostUSD in the unit of the machine.
@@ -291,7 +318,7 @@ const (
 func Off() Config {
 	return Config{
 		Scope:      ScopeRun,
-		Limits:     Limits{AtLimit: LimitStop},
+		Limits:     Limits{AtLimit: LimitStop, Adapt: Adapt{Floor: 3}},
 		Time:       Time{Grace: 2 * time.Second},
 		Errors:     Errors{Trip: TripReached, Batch: BatchAll, Kinds: ErrorKinds(), TextPrefix: "Error:", Normalize: true},
 		Retry:      Retry{Base: time.Second, Backoff: Linear, Cap: 60 * time.Second, Timeouts: true, Codes: []Code{Timeout, RetryableServer, RateLimited}},
@@ -329,6 +356,10 @@ func (c *Config) Validate() error {
 	v.count("limits.depth", c.Limits.Depth)
 	v.count("limits.spawns", c.Limits.Spawns)
 	v.count("limits.near", c.Limits.Near)
+	v.count("limits.adapt.floor", c.Limits.Adapt.Floor)
+	if e := c.Limits.Adapt.Errors; e != 0 && !(e >= 0.001 && e <= 0.999) {
+		v.add("limits.adapt.errors", "must be 0 (off), or from 0.001 to 0.999, not %v", e)
+	}
 	oneOf(&v, "limits.at_limit", c.Limits.AtLimit, "", LimitStop, LimitFinal, LimitGrace, LimitAsk)
 	if usd := c.Limits.CostUSD; usd < 0 || math.IsNaN(usd) || usd > 1e9 {
 		v.add("limits.cost_usd", "must be from 0 (off) to 1e9 dollars, not %v", usd)

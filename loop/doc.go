@@ -301,6 +301,13 @@
 //   - Reset: each run, and when the user says to go on (at_limit: ask).
 //   - Must not fire: limits.turns on a run whose answer is reply N.
 //
+// Adaptive limits ([Adapt]):
+//   - Stop: a run of which most calls fail, before its limits on turns and calls.
+//   - Count: calls that ended, and those of them that failed.
+//   - Reset: each run.
+//   - Must not fire: on a run whose share of failed calls is at most errors, or that
+//     is below floor.
+//
 // Call limits (limits.asked, limits.calls, limits.calls_per_turn, limits.tries):
 //   - Stop: a model that asks for too many calls, at once or in all, and retries
 //     that pile up over many calls.

@@ -126,7 +126,7 @@ func (m *Machine) hintNear() {
 	for _, one := range [...]struct {
 		limit, spent int
 		text         func(left int) string
-	}{{l.Turns, m.spent.turns, textTurnsLeft}, {l.Asked, m.spent.asked, textCallsLeft}, {l.Calls, m.spent.calls, textCallsLeft}} {
+	}{{m.adapted(l.Turns), m.spent.turns, textTurnsLeft}, {l.Asked, m.spent.asked, textCallsLeft}, {m.adapted(l.Calls), m.spent.calls, textCallsLeft}} {
 		if one.limit > 0 && one.limit-one.spent <= near {
 			m.warned = true
 			m.hints = append(m.hints, one.text(max(0, one.limit-one.spent)))

@@ -79,6 +79,7 @@ type numbers struct{ message, model, call, gate, question int }
 // spent holds the counts of the limits.
 type spent struct {
 	turns, asked, calls, tries, steps, spawns int
+	ended, failed                             int // calls, for limits.adapt
 	tokens, cost                              int64
 }
 
@@ -291,14 +292,19 @@ func (m *Machine) begin(text string) {
 
 // nextTurn asks for the next reply, or does what the turn limit says.
 func (m *Machine) nextTurn() {
-	if limit := m.cfg.Limits.Turns; limit > 0 && m.spent.turns >= limit {
-		m.atLimit(StopTurnLimit, reasonTurns(limit), messageTurns)
+	if limit := m.adapted(m.cfg.Limits.Turns); limit > 0 && m.spent.turns >= limit {
+		m.atLimit(StopTurnLimit, reasonTurns(limit)+m.textAdapted(m.cfg.Limits.Turns, limit), messageTurns)
 		m.goOn()
 		return
 	}
 	m.hintNear()
 	m.giveHints()
 	m.ask(ForReply)
+}
+
+// adapted returns limits.turns or limits.calls as limits.adapt has it now.
+func (m *Machine) adapted(limit int) int {
+	return m.cfg.Limits.Adapt.limit(limit, m.spent.failed, m.spent.ended)
 }
 
 // cutShort ends the run as soon as possible, after a cancel or at the run

@@ -44,6 +44,10 @@ var boundaries = []boundary{
 	{"limits.at_limit", "stop", "final-answer", "limits.turns: 1", "a .", "for=final"},
 	{"limits.at_limit", "stop", "grace", "limits.turns: 1", "a .", "for=grace"},
 	{"limits.at_limit", "stop", "ask", "limits.turns: 1", "a .", "> ask q1"},
+	// Two of three calls failed. 2000 thousandths are not above 3 × 667, but above 3 × 666.
+	{"limits.adapt.errors", "0.667", "0.666", "limits.turns: 4; limits.adapt.floor: 3", "f F a .", "stop=turn-limit"},
+	{"limits.adapt.errors", "0.667", "0.666", "limits.calls: 4; limits.adapt.floor: 3", "f F a A .", "stop=call-limit"},
+	{"limits.adapt.floor", "4", "3", "limits.turns: 4; limits.adapt.errors: 0.5", "f F a .", "stop=turn-limit"},
 	{"limits.near", "1", "2", "limits.turns: 3", "a .", "event=limit-near"},
 	{"limits.near", "1", "2", "limits.calls: 3", "a .", "event=limit-near"},
 	{"limits.near", "1", "2", "limits.asked: 3", "u .", "event=limit-near"},

@@ -22,6 +22,8 @@ func impossible(field string, typ reflect.Type) []string {
 	switch field {
 	case "limits.cost_usd":
 		return []string{"-0.000000001", "NaN", "+Inf", "1000000000.1"}
+	case "limits.adapt.errors":
+		return []string{"-0.1", "0.0009", "0.9991", "1", "NaN"}
 	case "history.min_gain":
 		return []string{"-0.1", "1.01", "NaN"}
 	case "detectors[0].name":

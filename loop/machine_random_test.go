@@ -38,6 +38,8 @@ var wildSettings = []wildSetting{
 	{"limits.steps", []string{"0", "0", "7"}},
 	{"limits.at_limit", []string{"stop", "final-answer", "grace", "ask"}},
 	{"limits.near", []string{"0", "1", "2"}},
+	{"limits.adapt.errors", []string{"0", "0", "0.3", "0.5"}},
+	{"limits.adapt.floor", []string{"3", "1"}},
 	{"time.run", []string{"0s", "20s", "60s"}},
 	{"time.model", []string{"0s", "5s"}},
 	{"time.first_token", []string{"0s", "2s"}},

@@ -255,6 +255,8 @@ func TestNeverActs(t *testing.T) {
 		{"limits.at_limit", "grace", "limits.steps: 3"},
 		{"limits.near", "2", "limits.turns: 3"},
 		{"limits.near", "2", "limits.calls: 3"},
+		{"limits.adapt.errors", "0.5", "limits.turns: 4"},
+		{"limits.adapt.errors", "0.5", "limits.calls: 2; limits.adapt.floor: 0"},
 		{"time.summary", "1s", "history.compact_at: 9"},
 		{"time.summary", "1s", "history.compact_tokens: 900"},
 		{"time.pause_for_user", "true", "time.run: 1m"},

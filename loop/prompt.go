@@ -88,9 +88,9 @@ func (m *Machine) plannerPrompt() string {
 			fmt.Fprintf(&b, "- %s: %d of %d\n", name, max(0, limit-spent), limit)
 		}
 	}
-	left("turns", m.cfg.Limits.Turns, m.spent.turns)
+	left("turns", m.adapted(m.cfg.Limits.Turns), m.spent.turns)
 	left("calls asked for", m.cfg.Limits.Asked, m.spent.asked)
-	left("calls", m.cfg.Limits.Calls, m.spent.calls)
+	left("calls", m.adapted(m.cfg.Limits.Calls), m.spent.calls)
 	if m.deadline != never {
 		fmt.Fprintf(&b, "- time: %ss of %ss\n", seconds(m.deadline-m.now), seconds(m.cfg.Time.Run))
 	}

@@ -125,6 +125,14 @@ func reasonCalls(limit int) string {
 	return fmt.Sprintf("Maximum function calls (%d) reached. Terminating agent loop.", limit)
 }
 
+// textAdapted says that a limit was tightened, if it was.
+func (m *Machine) textAdapted(limit, now int) string {
+	if now == limit {
+		return ""
+	}
+	return fmt.Sprintf(" It was %d, and was tightened because %d of %d calls failed.", limit, m.spent.failed, m.spent.ended)
+}
+
 func reasonAsked(limit int) string {
 	return fmt.Sprintf("Maximum function calls asked for (%d) reached. Terminating agent loop.", limit)
 }

@@ -67,10 +67,10 @@ func (v Violation) String() string {
 //	executable        no unknown tool is called, and no tool with invalid arguments
 //	permission        the gates that tools and hooks require open one after another; nothing runs before its gate allows it; time.permission denies
 //	parallel          parallel.max; calls start in request order, and as soon as a place is free
-//	turn-limit        limits.turns and limits.steps: the run does not go on
+//	turn-limit        limits.turns (as limits.adapt has it) and limits.steps: the run does not go on
 //	last-word         limits.at_limit: the model is asked for a last word, or the user, when due; the calls of a last word do not run
 //	asked-limit       limits.asked: no call asked for above it runs, and the run does not go on
-//	call-limit        limits.calls: no call above it runs, and the run does not go on
+//	call-limit        limits.calls (as limits.adapt has it): no call above it runs, and the run does not go on
 //	calls-per-turn    limits.calls_per_turn: no call above it runs
 //	rate              a tool's rate, breaker and pages: no call that they refuse runs
 //	sub-runs          limits.depth and spawns: no call above them runs, and the run does not go on

@@ -56,7 +56,20 @@ func (b *book) judgeLast(r *reply) {
 }
 
 func (b *book) turnsUsed(n *counts) bool {
-	return b.cfg.Limits.Turns > 0 && n.turns >= b.cfg.Limits.Turns
+	return b.cfg.Limits.Turns > 0 && n.turns >= b.adapted(b.cfg.Limits.Turns, n)
+}
+
+// adapted returns a limit as limits.adapt has it: exactly so much of what lies above the
+// floor as the share of calls that went well is of the share that must.
+func (b *book) adapted(limit int, n *counts) int {
+	a := b.cfg.Limits.Adapt
+	floor := int64(max(a.Floor, 1))
+	must := 1000 - int64(a.Errors*1000+0.5)
+	well, ended := int64(n.ended-n.failed), int64(n.ended)
+	if must == 1000 || int64(limit) <= floor || well*1000 >= must*ended {
+		return limit
+	}
+	return int(floor + min(int64(limit)-floor, 1<<31)*well*1000/(must*ended))
 }
 
 func (b *book) stepsUsed(n *counts) bool {
@@ -111,13 +124,14 @@ func (b *book) checkAskedCalls(r *reply, n *counts) (first int) {
 // first call that limits.calls refuses, or nil.
 func (b *book) checkCallLimits(r *reply, n *counts) (full *call) {
 	inTurn, limits := 0, b.cfg.Limits
+	most := b.adapted(limits.Calls, n)
 	for i, c := range r.calls {
 		sub := c.spec != nil && c.spec.SubRun
 		switch {
 		case c.block != loop.Executed:
 		case limits.CallsPerTurn > 0 && inTurn >= limits.CallsPerTurn:
 			c.stop(loop.Refused, "calls-per-turn")
-		case limits.Calls > 0 && !n.open && n.calls >= limits.Calls:
+		case limits.Calls > 0 && !n.open && n.calls >= most:
 			c.stop(loop.Refused, "call-limit")
 			full = cmp.Or(full, c)
 		case sub && limits.Depth > 0 && b.task.Depth >= limits.Depth:

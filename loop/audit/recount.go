@@ -81,6 +81,7 @@ func (r *run) disobeyed(d decision) (first place) {
 // counts holds the counts of limits and detectors.
 type counts struct {
 	turns, asked, calls, steps, row, spawns int
+	ended, failed                           int // calls
 	tokens, cost                            int64
 	open                                    bool // calls is not known: the user allowed a question that may have reset it
 
@@ -311,6 +312,7 @@ func (b *book) decideErrors(r *reply, n *counts) (rec int) {
 			failed++
 		}
 	}
+	n.ended, n.failed = n.ended+ended, n.failed+failed
 	switch {
 	case failed > 0 && (failed == ended || b.cfg.Errors.Batch == loop.BatchAny):
 		n.errors++
