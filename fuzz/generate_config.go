@@ -86,7 +86,7 @@ var mildSettings = []setting{
 	func(d dice, c *loop.Config) { c.Limits.Calls = d.between(60, 200) },
 	func(d dice, c *loop.Config) { c.Limits.Asked = d.between(60, 200) },
 	func(d dice, c *loop.Config) {
-		c.Limits.AtLimit = pick(d, loop.LimitStop, loop.LimitFinal, loop.LimitGrace, loop.LimitAsk)
+		c.Limits.AtLimit = pick(d, loop.LimitStop, loop.LimitFinal, loop.LimitSummary, loop.LimitGrace, loop.LimitAsk)
 	},
 	func(d dice, c *loop.Config) { c.Time.Model = time.Duration(d.between(8, 60)) * time.Second },
 	func(d dice, c *loop.Config) { c.Time.FirstToken = time.Duration(d.between(8, 30)) * time.Second },
@@ -114,7 +114,7 @@ var settings = []setting{
 	func(d dice, c *loop.Config) { c.Limits.Tries = d.below(10) },
 	func(d dice, c *loop.Config) { c.Limits.Steps = d.below(12) },
 	func(d dice, c *loop.Config) {
-		c.Limits.AtLimit = pick(d, loop.LimitStop, loop.LimitFinal, loop.LimitGrace, loop.LimitAsk)
+		c.Limits.AtLimit = pick(d, loop.LimitStop, loop.LimitFinal, loop.LimitSummary, loop.LimitGrace, loop.LimitAsk)
 	},
 	func(d dice, c *loop.Config) { c.Limits.Near = d.below(4) },
 	func(d dice, c *loop.Config) {

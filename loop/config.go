@@ -128,8 +128,10 @@ type AtLimit string
 const (
 	LimitStop  AtLimit = "stop"         // the run stops
 	LimitFinal AtLimit = "final-answer" // the model gives one more reply, without tools
-	LimitGrace AtLimit = "grace"        // the model gives one more reply, tools offered; its text counts, its calls are refused
-	LimitAsk   AtLimit = "ask"          // the user is asked; going on sets the limit's count to 0
+	// LimitSummary is as LimitFinal, and tells the model to sum up.
+	LimitSummary AtLimit = "summary"
+	LimitGrace   AtLimit = "grace" // the model gives one more reply, tools offered; its text counts, its calls are refused
+	LimitAsk     AtLimit = "ask"   // the user is asked; going on sets the limit's count to 0
 )
 
 // Time holds the deadlines. 0 turns a deadline off, except that a Grace of 0
@@ -360,7 +362,7 @@ func (c *Config) Validate() error {
 	if e := c.Limits.Adapt.Errors; e != 0 && !(e >= 0.001 && e <= 0.999) {
 		v.add("limits.adapt.errors", "must be 0 (off), or from 0.001 to 0.999, not %v", e)
 	}
-	oneOf(&v, "limits.at_limit", c.Limits.AtLimit, "", LimitStop, LimitFinal, LimitGrace, LimitAsk)
+	oneOf(&v, "limits.at_limit", c.Limits.AtLimit, "", LimitStop, LimitFinal, LimitSummary, LimitGrace, LimitAsk)
 	if usd := c.Limits.CostUSD; usd < 0 || math.IsNaN(usd) || usd > 1e9 {
 		v.add("limits.cost_usd", "must be from 0 (off) to 1e9 dollars, not %v", usd)
 	}

@@ -17,10 +17,13 @@ type question struct {
 // begins the next turn.
 func (m *Machine) goOn() {
 	switch {
-	case m.out.Stop != "" && (m.ending == LimitFinal || m.ending == LimitGrace) && !m.draining:
+	case m.out.Stop != "" && m.ending != "" && m.ending != LimitStop && !m.draining:
 		purpose := ForFinal
-		if m.ending == LimitGrace {
+		switch m.ending {
+		case LimitGrace:
 			purpose = ForGrace
+		case LimitSummary:
+			m.hints = append(m.hints, textSumUp)
 		}
 		m.ending = LimitStop
 		m.giveHints()

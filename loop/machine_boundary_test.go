@@ -42,6 +42,7 @@ var boundaries = []boundary{
 	{"limits.depth", "2", "1", "", "z .", "stop=depth-limit"},
 	{"limits.spawns", "2", "1", "", "zz .", "stop=spawn-limit"},
 	{"limits.at_limit", "stop", "final-answer", "limits.turns: 1", "a .", "for=final"},
+	{"limits.at_limit", "final-answer", "summary", "limits.turns: 1", "a .", "Give a short summary"},
 	{"limits.at_limit", "stop", "grace", "limits.turns: 1", "a .", "for=grace"},
 	{"limits.at_limit", "stop", "ask", "limits.turns: 1", "a .", "> ask q1"},
 	// Two of three calls failed. 2000 thousandths are not above 3 × 667, but above 3 × 666.

@@ -36,7 +36,7 @@ var wildSettings = []wildSetting{
 	{"limits.cost_usd", []string{"0", "0", "5e-8"}},
 	{"limits.tries", []string{"0", "0", "3"}},
 	{"limits.steps", []string{"0", "0", "7"}},
-	{"limits.at_limit", []string{"stop", "final-answer", "grace", "ask"}},
+	{"limits.at_limit", []string{"stop", "final-answer", "summary", "grace", "ask"}},
 	{"limits.near", []string{"0", "1", "2"}},
 	{"limits.adapt.errors", []string{"0", "0", "0.3", "0.5"}},
 	{"limits.adapt.floor", []string{"3", "1"}},

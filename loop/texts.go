@@ -22,6 +22,7 @@ const (
 	textDeadline   = "deadline"
 	textTimeout    = "timeout"
 	textNoCalls    = "Your last reply ended as one with tool calls does, but it held none. Make the call, or give your final answer."
+	textSumUp      = "The budget for this request is used up. Do not call any tool. Give a short summary: what you found out, with its exact names and numbers, what failed, and what is left to do."
 	textCutReply   = "Your last reply was cut off by the length limit. Answer again, and write less."
 )
 

@@ -21,7 +21,7 @@ microbot:           limits.turns=10 limits.calls=50 limits.at_limit=grace time.r
 microbot-plan:      limits.turns=10 limits.calls=50 limits.at_limit=grace time.run=2m time.tool=30s parallel.max=1
 microbot-rollback:  limits.turns=1000 limits.calls=10000 limits.at_limit=grace time.run=1h time.tool=30s parallel.max=1
 streaming-repl:     model_retry.max=5 model_retry.base=10s model_retry.statuses=[429] history.max_messages=50 history.keep_first=false history.max_result_chars=40000
-framework-spec:     limits.turns=16 time.run=2m retry.max=2 retry.backoff=decorrelated-jitter contracts.max_payload_bytes=512000 policy.on_failure=table policy.fallbacks=true policy.ask_missing=true
+framework-spec:     limits.turns=16 limits.at_limit=summary time.run=2m retry.max=2 retry.backoff=decorrelated-jitter contracts.max_payload_bytes=512000 policy.on_failure=table policy.fallbacks=true policy.ask_missing=true
 meai:               limits.turns=40 limits.at_limit=final-answer errors.max_consecutive=3 errors.trip=exceeded errors.batch=any errors.kinds=[exception] errors.text_prefix= parallel.max=1
 gemini-cli-2025:    model_retry.max=9 model_retry.base=5s model_retry.cap=30s
 gemini-cli-2026:    model_retry.max=9 model_retry.base=5s model_retry.cap=30s

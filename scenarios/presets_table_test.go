@@ -13,7 +13,7 @@ import (
 // rules is about: its cap on replies, within presetRequests. "-" = nothing.
 var presetCaps = map[string]string{
 	"autogen": "T1", "langchain-limits": "T5", "openai-agents": "T10", "microbot": "G10", "microbot-plan": "G10", "langgraph-js": "T13",
-	"framework-spec": "T16", "vercel-ai": "T20", "smolagents": "F20", "crewai": "F25", "meai": "F40", "pydantic-ai": "T50",
+	"framework-spec": "F16", "vercel-ai": "T20", "smolagents": "F20", "crewai": "F25", "meai": "F40", "pydantic-ai": "T50",
 	"recommended": "-", "none": "-", "streaming-repl": "-", "microbot-rollback": "-", "autogen-0.2": "-", "google-adk": "-", "claude-agent-sdk": "-", "codex-cli": "-", "langgraph-python": "-",
 	"hpd-agent": "-", "hpd-production": "-", "hpd-development": "-", "hpd-long-running": "-", "hpd-error-tracking": "-", "hpd-as-coded": "-",
 	"gemini-cli-2025": "-", "gemini-cli-2026": "-", "openhands-v0": "-", "openhands-v1": "-", "openclaw": "-", "cline": "-", "roo-code": "-", "goose": "-",

@@ -91,7 +91,7 @@ func (r *run) answered() bool {
 // purpose returns the purpose of the request at a limit.
 func (b *book) purpose() loop.Purpose {
 	switch b.cfg.Limits.AtLimit {
-	case loop.LimitFinal:
+	case loop.LimitFinal, loop.LimitSummary:
 		return loop.ForFinal
 	case loop.LimitGrace:
 		return loop.ForGrace
