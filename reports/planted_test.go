@@ -124,7 +124,7 @@ var plants = []plant{
 	{"replay.go", "K: g.NotRun, N: g.Calls}", "K: g.NotRun, N: g.Runs}"},
 	{"replay.go", "if !slices.Contains(stops, e.state) {", "if slices.Contains(stops, e.state) {"},
 	{"replay.go", "*ofRule(&v.Rules[i]) += n", "*ofRule(&v.Rules[i]) = n"},
-	{"replay.go", "Inconclusive: f.unclear, Skipped: f.files.skipped", "Inconclusive: f.unclear, Skipped: 0"},
+	{"replay.go", "r.Skipped = f.files.skipped", "r.Skipped = 0"},
 	// Whole reports: files, warnings, verdicts.
 	{"files.go", "	f.trials += h.Trials\n", "	f.trials = h.Trials\n"},
 	{"files.go", "	f.skipped += h.Skipped\n", "	f.skipped = h.Skipped\n"},

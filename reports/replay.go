@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,9 +64,45 @@ func (r *RuleReplay) total() int { return r.Failed + r.Good + r.Unlabelled }
 // Replay returns the counts of the results so far, which must come from a replay. A
 // variant without a trial that could be judged is left out.
 func (f *Fold) Replay() *Replay {
-	r := &Replay{Runs: len(f.all), Inconclusive: f.unclear, Skipped: f.files.skipped}
+	r := f.replayOf(func(*scenario) bool { return true })
+	r.Inconclusive = f.unclear
+	r.Skipped = f.files.skipped
+	return r
+}
+
+// A SuiteReplay counts what the variants did to the recorded runs of one suite: of one
+// file or one corpus. It does not count what could not be judged or read.
+type SuiteReplay struct {
+	Suite string
+	Replay
+}
+
+// ReplayBySuite returns the counts of [Fold.Replay] suite by suite, sorted by name.
+func (f *Fold) ReplayBySuite() []SuiteReplay {
+	suites := map[string]bool{}
+	for _, s := range f.all {
+		suites[s.suite] = true
+	}
+	var out []SuiteReplay
+	for _, name := range slices.Sorted(maps.Keys(suites)) {
+		out = append(out, SuiteReplay{name, *f.replayOf(func(s *scenario) bool { return s.suite == name })})
+	}
+	return out
+}
+
+// replayOf counts the results of some recorded runs.
+func (f *Fold) replayOf(in func(*scenario) bool) *Replay {
+	r := &Replay{}
+	for _, s := range f.all {
+		if in(s) {
+			r.Runs++
+		}
+	}
 	variants := map[string]*VariantReplay{}
 	for key, u := range f.units {
+		if !in(f.all[key.scenario]) {
+			continue
+		}
 		if variants[key.variant] == nil {
 			variants[key.variant] = &VariantReplay{Variant: key.variant}
 		}
@@ -201,22 +238,13 @@ func (v *VariantReplay) all() GroupReplay {
 // for those that there are.
 func (r *Replay) Write(w io.Writer) error {
 	present := r.present()
-	head := []string{"variant"}
-	for _, label := range present {
-		head = append(head, runsOf(label, true)+"s stopped", notRunWords[label])
-	}
-	head = append(head, "stopped, but went on")
+	head := append([]string{"variant"}, replayHead(present)...)
 	var rows [][]string
 	var rules strings.Builder
 	for i := range r.Variants {
 		v := &r.Variants[i]
-		name, all := text.Line(v.Variant), v.all()
-		row := []string{name}
-		for _, label := range present {
-			g := v.group(label)
-			row = append(row, outOf(g.Stopped, g.Runs), outOf(g.NotRun, g.Calls))
-		}
-		rows = append(rows, append(row, outOf(all.WentOn, all.Stopped)))
+		name := text.Line(v.Variant)
+		rows = append(rows, append([]string{name}, v.row(present)...))
 		for _, rule := range v.Rules {
 			fmt.Fprintf(&rules, "%s: %s stopped %s failed, %s good and %s unlabelled\n", name, text.Line(string(rule.Stop)),
 				text.Number(rule.Failed), text.Number(rule.Good), text.Number(rule.Unlabelled))
@@ -229,6 +257,48 @@ func (r *Replay) Write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, rules.String()+r.Line())
 	return err
+}
+
+// replayHead returns the heads of the columns that count runs of these labels.
+func replayHead(labels []scenarios.Label) (head []string) {
+	for _, label := range labels {
+		head = append(head, runsOf(label, true)+"s stopped", notRunWords[label])
+	}
+	return append(head, "stopped, but went on")
+}
+
+// row returns the cells of the columns of replayHead.
+func (v *VariantReplay) row(labels []scenarios.Label) (row []string) {
+	for _, label := range labels {
+		g := v.group(label)
+		row = append(row, outOf(g.Stopped, g.Runs), outOf(g.NotRun, g.Calls))
+	}
+	all := v.all()
+	return append(row, outOf(all.WentOn, all.Stopped))
+}
+
+// WriteBySuite writes a table with a row for each suite and variant. kind is the word
+// for a suite, such as corpus. all are the counts over every suite.
+func WriteBySuite(w io.Writer, kind string, suites []SuiteReplay, all *Replay) error {
+	present := all.present()
+	head := append([]string{kind, "variant"}, replayHead(present)...)
+	var rows [][]string
+	for i := range suites {
+		s := &suites[i]
+		name := text.Line(s.Suite)
+		for j := range s.Variants {
+			v := &s.Variants[j]
+			row := append([]string{name, text.Line(v.Variant)}, v.row(present)...)
+			for k, cell := range row {
+				if cell == outOf(0, 0) {
+					row[k] = none
+				}
+			}
+			rows = append(rows, row)
+			name = ""
+		}
+	}
+	return Table(w, 2, head, rows, nil)
 }
 
 // present returns the labels of the replayed runs: failed, good, unlabelled.

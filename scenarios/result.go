@@ -117,15 +117,16 @@ type Result struct {
 	Notes      []string       `json:"notes,omitempty"`       // what the script holds and the trial did not reach, though it need not have
 	File       string         `json:"file,omitempty"`
 	Line       int            `json:"line,omitempty"`
-	Trace      string         `json:"trace,omitempty"`    // canonical text
-	Saved      int            `json:"saved,omitempty"`    // of replay: recorded calls not executed
-	WentOn     bool           `json:"went_on,omitempty"`  // of replay: a stopped trajectory goes on to a new call
-	Requests   int            `json:"requests,omitempty"` // of a foreign agent: model requests of its loop, with its tries
-	Asides     int            `json:"asides,omitempty"`   // of a foreign agent: model requests beside its loop
-	Client     string         `json:"client,omitempty"`   // of a foreign agent: its name and version
-	Exit       *int           `json:"exit,omitempty"`     // of a foreign agent: the exit code of its process; nil = it did not end by itself
-	Why        string         `json:"why,omitempty"`      // of a foreign agent: why it ended, as far as can be seen
-	Repeat     string         `json:"repeat,omitempty"`   // the command that repeats the trial; "" = that of the report
+	Trace      string         `json:"trace,omitempty"`      // canonical text
+	Saved      int            `json:"saved,omitempty"`      // of replay: recorded calls not executed
+	WentOn     bool           `json:"went_on,omitempty"`    // of replay: a stopped trajectory goes on to a new call
+	NotJudged  []string       `json:"not_judged,omitempty"` // of replay: rules left out because the recording does not hold what they go by
+	Requests   int            `json:"requests,omitempty"`   // of a foreign agent: model requests of its loop, with its tries
+	Asides     int            `json:"asides,omitempty"`     // of a foreign agent: model requests beside its loop
+	Client     string         `json:"client,omitempty"`     // of a foreign agent: its name and version
+	Exit       *int           `json:"exit,omitempty"`       // of a foreign agent: the exit code of its process; nil = it did not end by itself
+	Why        string         `json:"why,omitempty"`        // of a foreign agent: why it ended, as far as can be seen
+	Repeat     string         `json:"repeat,omitempty"`     // the command that repeats the trial; "" = that of the report
 
 	redacted bool // it holds no secrets
 	fromFile bool // it was read from a results file

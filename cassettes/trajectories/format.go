@@ -45,7 +45,7 @@ func single(read func(json.RawMessage) (*Trajectory, error)) func(json.RawMessag
 var formats = []*format{
 	&tauBench, &tau2, &agentDojo, &agentDojoNative, &toolathlon, &miniSWEAgent, &whoAndWhen, &sweAgent, &sentinel,
 	&openHands, &openHandsEvents, &qwenCode, &claudeCode, &codex, &droid, &pi, &cursor, &otlp,
-	&goVCR, &vcrPy, &httpRR, &agentsRun, &adk, &llmResponse, &messageLines,
+	&shapeFile, &goVCR, &vcrPy, &httpRR, &agentsRun, &adk, &llmResponse, &messageLines,
 	&anthropicMessages, &bedrockMessages, &responsesItems, &langChain, &pydanticAI, &vercelMessages, &geminiContents,
 	&genAIMessages, &gooseMessages, &piMessages, &shareGPT, &openAIChat,
 }

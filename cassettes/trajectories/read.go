@@ -273,7 +273,12 @@ func (r *reader) decode(rec record) {
 	var left leftOut
 	var none nothing
 	var broken brokenParts
+	var lines brokenLines
 	switch {
+	case errors.As(err, &lines):
+		for _, l := range lines {
+			r.problem(l.line, "column %d: %s", l.column, l.why)
+		}
 	case errors.As(err, &broken):
 		for _, p := range broken {
 			r.part(rec, p)
@@ -289,11 +294,11 @@ func (r *reader) decode(rec record) {
 	}
 	for _, rc := range got {
 		if len(rc.Runs) == 0 {
-			r.problems = append(r.problems, &Problem{File: r.file, Line: rec.line, Kind: Nothing,
+			r.problems = append(r.problems, &Problem{File: r.file, Line: cmp.Or(rc.Line, rec.line), Kind: Nothing,
 				Text: "nothing to replay: it has neither a user message nor a call" + rc.unreadKinds()})
 			continue
 		}
-		rc.File, rc.Line = r.file, rec.line
+		rc.File, rc.Line = r.file, cmp.Or(rc.Line, rec.line)
 		rc.key = rc.Name
 		rc.Name = r.unique(rc.Name, rec.line)
 		r.trajectories = append(r.trajectories, rc)

@@ -18,7 +18,7 @@ import (
 // the calls of a batch run at once. The within of detectors is not judged: they
 // count as if each repetition came in time. Limits, the error limit, detectors and
 // history stay. Cost is not recorded, and tokens only in HTTP traffic; elsewhere their
-// limits never trip.
+// limits never trip. A trajectory with times keeps time.run and within.
 func Offline(cfg loop.Config) loop.Config {
 	cfg.Time = loop.Time{}
 	cfg.Retry.Max, cfg.ModelRetry.Max, cfg.Parallel.Max = 0, 0, 0
@@ -56,8 +56,9 @@ func Replay(ctx context.Context, trajectories []*Trajectory, variants []scenario
 	return inorder.Run(ctx, inorder.Options{Workers: workers}, jobs, play, each)
 }
 
-// Play replays one trajectory under one variant, made [Offline], and returns its
-// result and its trace.
+// Play replays one trajectory under one variant, made [Offline] and without what the
+// trajectory does not hold ([Trajectory.NotJudged]), and returns its result and its
+// trace.
 //
 // A trajectory labelled success is healthy and one labelled failure a runaway, but
 // nothing is judged. The end state is that of the run that a rule stopped, else
@@ -72,7 +73,9 @@ func Replay(ctx context.Context, trajectories []*Trajectory, variants []scenario
 // inconclusive.
 func Play(ctx context.Context, r *Trajectory, v scenarios.Variant) (result *scenarios.Result, trace loop.Trace, err error) {
 	w := newWorld(r)
-	m, err := loop.New(Offline(v.Config), w.task(), w.tools())
+	cfg, blind := r.judged(v.Config)
+	w.blind = blind
+	m, err := loop.New(cfg, w.task(), w.tools())
 	if err != nil {
 		return nil, nil, fmt.Errorf("variant %s: %w", v.Name, err)
 	}
@@ -93,7 +96,7 @@ func Play(ctx context.Context, r *Trajectory, v scenarios.Variant) (result *scen
 func (w *world) result(variant string) *scenarios.Result {
 	r := &scenarios.Result{
 		Type:     "trial",
-		Suite:    w.traj.File,
+		Suite:    w.traj.suite(),
 		Scenario: w.traj.ID(),
 		Label:    w.traj.Label.ofScenario(),
 		Variant:  variant,
@@ -106,6 +109,9 @@ func (w *world) result(variant string) *scenarios.Result {
 		Line:     w.traj.Line,
 		Saved:    len(w.lost),
 		WentOn:   w.wentOn(),
+	}
+	for _, b := range w.blind {
+		r.NotJudged = append(r.NotJudged, b.String())
 	}
 	for _, out := range w.outcomes {
 		r.Turns += out.Turns
@@ -147,6 +153,14 @@ func (w *world) wentOn() bool {
 		}
 	}
 	return false
+}
+
+// suite returns the set of runs that a trajectory counts in: its corpus or its file.
+func (r *Trajectory) suite() string {
+	if r.Corpus != nil {
+		return r.Corpus.Name
+	}
+	return r.File
 }
 
 func (l Label) ofScenario() scenarios.Label {

@@ -69,6 +69,9 @@ func readTau2Simulation(raw json.RawMessage) (*Trajectory, error) {
 		return nil, err
 	}
 	r := &Trajectory{Name: fmt.Sprintf("task=%s,trial=%s", wire.String(run.TaskID), wire.String(run.Trial))}
+	if wire.Given(run.TaskID) {
+		r.Task = "tau2/" + wire.String(run.TaskID)
+	}
 	r.assemble(messages)
 	if run.RewardInfo == nil {
 		return r, nil

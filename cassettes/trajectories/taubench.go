@@ -32,6 +32,9 @@ func readTauBench(raw json.RawMessage) (*Trajectory, error) {
 		return nil, err
 	}
 	r := &Trajectory{Name: fmt.Sprintf("task=%s,trial=%s", wire.String(run.TaskID), wire.String(run.Trial))}
+	if wire.Given(run.TaskID) {
+		r.Task = "tau-bench/" + wire.String(run.TaskID)
+	}
 	r.assemble(messages)
 	return r, r.reward("reward", run.Reward)
 }

@@ -3,7 +3,9 @@ package trajectories
 import (
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/agentbench-go/agentbench/cassettes/shapes"
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
@@ -32,6 +34,16 @@ type Trajectory struct {
 	Line  int    // on which the record begins in its file, from 1
 	Label Label
 	Model string // "" = unknown
+	// Task is the source's name of what the run was asked to do, the same for all runs
+	// of that task; "" = unknown. [Trajectory.TaskKey] falls back to what the user said.
+	Task string
+	// Corpus is the set of runs that it belongs to, as a file of shapes says; nil = none.
+	Corpus *shapes.Corpus
+	// Shape says that only the shape of the run is known: its tools, arguments, results
+	// and texts are stand-ins. NamedTools says that the names of its tools are not.
+	Shape, NamedTools bool
+	// Timed says that its user messages and turns have times.
+	Timed bool
 
 	System  string   // the system prompt, "" = none
 	Leading []string // assistant messages before the first user message
@@ -71,6 +83,7 @@ const (
 // message was not answered.
 type Run struct {
 	User  string
+	At    time.Duration // of the message, since the session began; see [Trajectory.Timed]
 	Turns []*Turn
 }
 
@@ -80,6 +93,7 @@ type Turn struct {
 	Calls []*Call
 	// Tokens that the model read and wrote, 0 = not recorded.
 	TokensIn, TokensOut int64
+	At                  time.Duration // since the session began; see [Trajectory.Timed]
 }
 
 // A Call is a call as it was recorded. None of its fields can be trusted.
@@ -303,7 +317,7 @@ func (r *Trajectory) Map(change func(string) string) *Trajectory {
 	}
 	out.Runs = make([]*Run, len(r.Runs))
 	for i, run := range r.Runs {
-		mapped := &Run{User: change(run.User)}
+		mapped := &Run{User: change(run.User), At: run.At}
 		for _, turn := range run.Turns {
 			t := *turn
 			t.Text, t.Calls = change(turn.Text), nil

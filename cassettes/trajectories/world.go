@@ -12,7 +12,8 @@ import (
 // A world replays a trajectory to a machine. It is open loop: whatever the variant
 // did with a turn's calls, the recorded next turn follows, also as the last word
 // that a limit asks for. Results find the machine's calls by their place in the
-// batch. Virtual time stands still.
+// batch. Virtual time stands still, unless the trajectory has times: then each turn
+// comes at its time, with its results.
 //
 // A recorded run may end without an answer, because the trajectory breaks off or
 // the user spoke in between. It is then cancelled with [loop.ByRecordingEnded],
@@ -25,10 +26,11 @@ import (
 // the recorded run ends anyway, with all its calls executed and no turn left, has
 // stopped nothing, and the session goes on.
 type world struct {
-	traj *Trajectory
-	run  int // the current one
-	turn int // the next one of that run
-	next int // the machine's number of the next call
+	traj  *Trajectory
+	blind []BlindSpot
+	run   int // the current one
+	turn  int // the next one of that run
+	next  int // the machine's number of the next call
 
 	asked    loop.Ref   // the open model request
 	question loop.Ref   // the open question to the user
@@ -36,6 +38,7 @@ type world struct {
 	batch    int        // the machine's number of the batch's first call
 	blocked  int        // calls of the batch that a rule vetoed or refused
 	halted   bool
+	now      time.Duration
 
 	// What became of the session.
 	outcomes []loop.Outcome
@@ -139,11 +142,36 @@ func (w *world) lose(turns []*Turn) {
 	}
 }
 
-// Next returns the next recorded input.
+// Next returns the next recorded input, or a tick if the machine wakes before it.
 func (w *world) Next(ctx context.Context, wake time.Duration, armed bool) (loop.Input, error) {
 	if err := ctx.Err(); err != nil {
 		return loop.Input{}, err
 	}
+	at := max(w.now, w.due())
+	if w.traj.Timed && armed && wake <= at {
+		w.now = max(w.now, wake)
+		return loop.Input{Kind: loop.Tick, At: w.now}, nil
+	}
+	w.now = at
+	in, err := w.recorded()
+	in.At = w.now
+	return in, err
+}
+
+// due returns the time of the next user message or turn, 0 if it has none or if
+// something else comes next.
+func (w *world) due() time.Duration {
+	switch left := w.turns()[w.turn:]; {
+	case w.halted && w.run+1 < len(w.traj.Runs):
+		return w.traj.Runs[w.run+1].At
+	case !w.halted && w.asked.Kind != loop.RefNone && len(left) > 0:
+		return left[0].At
+	}
+	return 0
+}
+
+// recorded returns the next recorded input.
+func (w *world) recorded() (loop.Input, error) {
 	left := w.turns()[w.turn:]
 	switch {
 	case w.halted:

@@ -21,6 +21,7 @@ type replayFlags struct {
 	variants    []string
 	inputFormat string
 	toScenario  string
+	shapes      shapeFlags
 	jobs        jobs
 }
 
@@ -41,18 +42,24 @@ If a record or a label cannot be read, the others are still replayed and the exi
 code is 2. A file with nothing to replay, such as embeddings, is named and is not an error.
 
 With --to-scenario, replay writes one recorded run as a scenario for agentbench
-run and agentbench golden. It plays as the run was replayed under the variant.`,
+run and agentbench golden. It plays as the run was replayed under the variant.
+
+With --shapes, replay writes the shapes of the runs and replays nothing. A shape
+holds which call, result and error came when, and no content: it can be shared,
+and every command that reads recorded runs reads it.`,
 		Example: `  agentbench replay runs/
   agentbench replay 'logs/*.jsonl' --variant hpd-agent --variant my-limits.yaml
   agentbench replay testdata/cassettes/ --verbose
   agentbench replay chat.json --input-format openai-chat -o results.jsonl
-  agentbench replay runs/ --to-scenario task=3,trial=0 -o stuck.yaml`,
+  agentbench replay runs/ --to-scenario task=3,trial=0 -o stuck.yaml
+  agentbench replay runs/ --shapes -o traffic.shapes`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	addVariants(cmd, &f.variants, "replay under this `VARIANT`, a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
 	addChoice(cmd, &f.inputFormat, "input-format", "read the files as this `FORMAT`, one of agentbench list formats (default: by their content)", trajectories.Formats()...)
 	cmd.Flags().StringVar(&f.toScenario, "to-scenario", "", "write the recorded run called `NAME` as a scenario, to the file of -o or the standard output")
+	f.shapes.add(cmd)
 	addJobs(cmd, &f.jobs)
 	f.outputFlags.add(cmd)
 	return cmd
@@ -63,7 +70,10 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 		return misuse("agentbench replay runs/ replays the runs in a folder", "replay needs a file, a folder or a glob of recorded runs")
 	}
 	check := f.check
-	if f.toScenario != "" {
+	switch {
+	case f.shapes.write || f.shapes.given(f.files):
+		check = f.checkShapes
+	case f.toScenario != "":
 		check = f.checkScenario
 	}
 	if err := check(cmd); err != nil {
@@ -86,7 +96,11 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 		f.printProblems(cmd.ErrOrStderr(), problems)
 		return exitCode(exitUsage)
 	}
-	if f.toScenario != "" {
+	switch {
+	case f.shapes.write:
+		f.printProblems(cmd.ErrOrStderr(), problems)
+		return f.writeShapes(cmd, runs, problems)
+	case f.toScenario != "":
 		f.printProblems(cmd.ErrOrStderr(), problems)
 		return f.writeScenario(cmd, runs, variants[0])
 	}
@@ -125,14 +139,18 @@ func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory
 		return err
 	}
 	f.printProblems(cmd.ErrOrStderr(), problems)
-	err = trajectories.Replay(cmd.Context(), runs, variants, int(f.jobs.count), out.add)
+	var blind blindSpots
+	err = trajectories.Replay(cmd.Context(), runs, variants, int(f.jobs.count), func(r *scenarios.Result) error {
+		blind.add(r)
+		return out.add(r)
+	})
 	err = out.end(cmd.Context(), err)
 	interrupted := errors.Is(err, exitCode(exitInterrupted))
 	if err != nil && !interrupted {
 		return err
 	}
 	replay := out.fold.Replay()
-	if err := f.show(cmd, replay, notTimed(variants)); err != nil {
+	if err := f.show(cmd, replay, notTimed(runs, variants)+blind.lines()); err != nil {
 		return err
 	}
 	switch {
@@ -157,8 +175,11 @@ func replayHeader(runs, skipped int, variants []scenarios.Variant) scenarios.Hea
 }
 
 // notTimed names the detectors whose within is not judged, in one line; "" if there are
-// none.
-func notTimed(variants []scenarios.Variant) string {
+// none, or if every run has times.
+func notTimed(runs []*trajectories.Trajectory, variants []scenarios.Variant) string {
+	if !slices.ContainsFunc(runs, func(r *trajectories.Trajectory) bool { return !r.Timed }) {
+		return ""
+	}
 	var names []string
 	for _, v := range variants {
 		for _, d := range v.Config.Detectors {
