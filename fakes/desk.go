@@ -83,8 +83,18 @@ func (c *deskCall) is(call detect.Signature) bool { return c.call == call || c.a
 // If the script is invalid, each execution has its error.
 func NewDesk(s *Script, seed uint64) *Desk { return &Desk{script: s, seed: seed} }
 
-// Tools returns the tools: see [Toolbox.Tools].
-func (d *Desk) Tools() []loop.ToolSpec { return d.script.Specs() }
+// Tools returns the tools that can be executed, in the order of the script: those that
+// are no sub-runs.
+func (d *Desk) Tools() []loop.ToolSpec {
+	specs := d.script.Specs()
+	out := specs[:0]
+	for i := range specs {
+		if d.script.Tools[i].Session == nil {
+			out = append(out, specs[i])
+		}
+	}
+	return out
+}
 
 // Begin begins a new conversation: nothing was asked, and no answer is used up.
 func (d *Desk) Begin() {

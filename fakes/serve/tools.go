@@ -70,7 +70,23 @@ func (x *exchange) mcp() {
 		x.astray(&refusal{http.StatusNotFound, "unknown_scenario", "the tools of several scenarios are at /run/SUITE/SCENARIO/SEED/mcp"})
 		return
 	}
+	if x.r.Method == http.MethodPost { // with the limits of all bodies
+		body, refused := x.body()
+		if refused != nil {
+			x.astray(refused)
+			return
+		}
+		x.r.Body, x.r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	}
 	x.desks.handler(x.scene, x.seed).ServeHTTP(x.w, x.r)
+}
+
+// body reads the body of a request.
+func (x *exchange) body() ([]byte, *refusal) {
+	body := x.bodies.Get().(*bytes.Buffer)
+	defer x.release(body)
+	refused := x.read(body)
+	return bytes.Clone(body.Bytes()), refused
 }
 
 // has reports whether the script has a tool of that name that can be called.
@@ -169,12 +185,11 @@ func (x *exchange) answerTool(said *fakes.ToolSaid) bool {
 
 // arguments reads the arguments of an execution: a JSON object, or nothing.
 func (x *exchange) arguments() (string, *refusal) {
-	body := x.bodies.Get().(*bytes.Buffer)
-	defer x.release(body)
-	if refused := x.read(body); refused != nil {
+	body, refused := x.body()
+	if refused != nil {
 		return "", refused
 	}
-	text := bytes.TrimSpace(body.Bytes())
+	text := bytes.TrimSpace(body)
 	if len(text) == 0 {
 		return "{}", nil
 	}

@@ -47,9 +47,10 @@ answers under /run/SUITE/SCENARIO/SEED/v1, or under /v1 if the model has its nam
 
 The server finds its place in the script from the messages of each request. Your
 agent runs its own tools, or those of the script: GET /tools lists them and POST
-/tools/NAME calls one (beside /v1, or below /run/SUITE/SCENARIO/SEED). The journal
-at /__agentbench/journal lists the requests and calls, the faults that fired, and
-where your agent broke the protocol. docs/serve.md says more.
+/tools/NAME calls one, and /mcp offers them over MCP (beside /v1, or below
+/run/SUITE/SCENARIO/SEED). The journal at /__agentbench/journal lists the requests
+and calls, the faults that fired, and where your agent broke the protocol.
+docs/serve.md says more.
 
 The server accepts connections only from this machine (127.0.0.1). Ctrl-C ends it
 with the exit code 0. A reply takes as long as in the script, by default 2s; with
@@ -112,7 +113,7 @@ func (f *serveFlags) run(cmd *cobra.Command, names []string) error {
 	}
 	out := &servedFile{}
 	missing := &undeclared{to: cmd.ErrOrStderr()}
-	server, err := serve.New(f.scripts(chosen), serve.Options{Seed: uint64(f.seed), Speed: float64(f.speed), Strict: f.strict, ServerName: f.server, Observe: func(seen *serve.Seen) {
+	server, err := serve.New(f.scripts(chosen), serve.Options{Seed: uint64(f.seed), Speed: float64(f.speed), Strict: f.strict, ServerName: f.server, MCP: mcpHandler(f.speed), Observe: func(seen *serve.Seen) {
 		missing.tell(seen)
 		out.add(seen.Entry)
 	}, Executed: func(x *serve.Executed) { out.add(x.Entry) }})
@@ -202,7 +203,7 @@ func (f *serveFlags) announce(w io.Writer, chosen []*scenarios.Scenario, url str
 		what, path = text.Line(chosen[0].ID()), ""
 	}
 	fmt.Fprintf(w, "serving %s on %s%s/v1\n", what, url, path)
-	fmt.Fprintf(w, "its tools: %s%s/tools\n", url, path)
+	fmt.Fprintf(w, "its tools: %s%s/tools, over MCP %s%s/mcp\n", url, path, url, path)
 	fmt.Fprintf(w, "journal: %s/__agentbench/journal\n", url)
 	if f.speed != 1 {
 		fmt.Fprintf(w, "waits are divided by %s (--speed)\n", f.speed.String())

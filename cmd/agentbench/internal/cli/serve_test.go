@@ -77,7 +77,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("got %s, want %d", resp.Status, want)
 		}
 	}
-	want := "its tools: " + first[1] + "/tools\njournal: " + first[1] + "/__agentbench/journal\nwaits are divided by 1e+06 (--speed)\nit accepts connections only from this machine; Ctrl-C ends it\n" +
+	want := "its tools: " + first[1] + "/tools, over MCP " + first[1] + "/mcp\njournal: " + first[1] + "/__agentbench/journal\nwaits are divided by 1e+06 (--speed)\nit accepts connections only from this machine; Ctrl-C ends it\n" +
 		"3 requests: 2 faults fired, 0 refused, 0 with protocol problems of the client\n"
 	if got := s.end(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
