@@ -133,7 +133,7 @@ func done(t *testing.T, what string, p *played) {
 // limit.
 func stopped(t *testing.T, what string, p *played, stop loop.Stop, at int, by loop.AtLimit) {
 	t.Helper()
-	act := map[loop.AtLimit]string{loop.LimitFinal: "final-answer", loop.LimitGrace: "grace", loop.LimitAsk: "ask"}[by]
+	act := map[loop.AtLimit]string{loop.LimitFinal: "final-answer", loop.LimitSummary: "final-answer", loop.LimitGrace: "grace", loop.LimitAsk: "ask"}[by]
 	if act == "" {
 		act = "stop"
 	}
