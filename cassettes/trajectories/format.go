@@ -22,6 +22,9 @@ type format struct {
 	// an error it returns what it could read. A leftOut as the error counts the
 	// HTTP exchanges that belong to no conversation.
 	read func(raw json.RawMessage) ([]*Trajectory, error)
+	// readAt, in the place of read, also gets the path of the file, for formats that
+	// spread a run over several.
+	readAt func(path string, raw json.RawMessage) ([]*Trajectory, error)
 	// traffic, in the place of read, decodes a record into recorded exchanges. Beside
 	// an error it returns those that it could read.
 	traffic func(raw json.RawMessage) ([]wire.Exchange, error)
@@ -43,9 +46,9 @@ func single(read func(json.RawMessage) (*Trajectory, error)) func(json.RawMessag
 
 // formats lists the most specific ones first, since the first that fits wins.
 var formats = []*format{
-	&tauBench, &tau2, &agentDojo, &agentDojoNative, &toolathlon, &miniSWEAgent, &whoAndWhen, &sweAgent, &sentinel,
-	&openHands, &openHandsEvents, &qwenCode, &claudeCode, &codex, &droid, &pi, &cursor, &otlp,
-	&shapeFile, &goVCR, &vcrPy, &httpRR, &agentsRun, &adk, &llmResponse, &messageLines,
+	&tauBench, &tau2, &agentDojo, &agentDojoNative, &toolathlon, &miniSWEAgent, &whoAndWhen, &sweAgent, &sentinel, &inspect, &atif,
+	&openHands, &openHandsV1, &openHandsEvents, &qwenCode, &claudeCode, &codex, &geminiCLI, &openCode, &copilot, &kimi, &droid, &pi, &cursor,
+	&otlp, &langfuse, &langSmith, &mlflow, &shapeFile, &goVCR, &vcrPy, &httpRR, &har, &liteLLM, &geminiRecorded, &agentsRun, &adk, &llmResponse, &messageLines,
 	&anthropicMessages, &bedrockMessages, &responsesItems, &langChain, &pydanticAI, &vercelMessages, &geminiContents,
 	&genAIMessages, &gooseMessages, &piMessages, &shareGPT, &openAIChat,
 }

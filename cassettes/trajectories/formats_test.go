@@ -3,6 +3,7 @@ package trajectories
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -192,7 +193,7 @@ func withoutTokens(sketch string) string { return strings.ReplaceAll(sketch, " 9
 // Each format gives the run that it holds, recognised by its content and by its name,
 // and every call has an id of its own or is answered by order.
 func TestFormats(t *testing.T) {
-	for _, f := range fixtures {
+	for _, f := range slices.Concat(fixtures, sessions) {
 		t.Run(f.format+"/"+f.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), f.name)
 			if err := os.WriteFile(path, []byte(f.content), 0o600); err != nil {

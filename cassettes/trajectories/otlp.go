@@ -1,48 +1,62 @@
 package trajectories
 
 import (
-	"cmp"
 	"encoding/json"
-	"slices"
+	"errors"
+	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// otlp is OpenTelemetry's GenAI spans in OTLP's JSON, an export request a line or a
-// file. A trace is a trajectory: its chat spans are the turns, its execute_tool
-// spans the calls and results. The texts are in gen_ai.input.messages and
-// gen_ai.output.messages, if the sender fills these attributes in. Without them
-// the calls come in the order of their spans, and the user's messages are unknown.
-// A chat span that failed is a try and not a turn. A call with error.type is an
-// error. It has no label.
+// otlp is the spans of OpenTelemetry: OTLP's JSON, an export request a line or a file,
+// also as Tempo exports it; the same in protobuf, if a decoder is there; spans dumped
+// one by one; and Jaeger's JSON. A trace is a run. Which spans are model requests and
+// calls, and what they hold, is told by the attributes of one of the conventions: those
+// of OpenTelemetry's GenAI, OpenInference, Traceloop and the AI SDK. Without contents
+// the calls come in the order of their spans, and the user's messages are unknown. A
+// model's span that failed is a try and not a turn. It has no label.
 var otlp = format{
 	name:  "otlp",
-	looks: `{"resourceSpans": [{"scopeSpans": [{"spans": [spans]}]}]}, one a file or one a line`,
-	fits:  func(keys map[string]json.RawMessage) bool { return wire.IsArray(keys["resourceSpans"]) },
-	read:  readOTLP, joined: true,
+	looks: `{"resourceSpans": [{"scopeSpans": [{"spans": [spans]}]}]}, one a file or one a line, or spans in an array`,
+	ends:  []string{".pb", ".binpb"},
+	fits: func(keys map[string]json.RawMessage) bool {
+		return wire.IsArray(keys["resourceSpans"]) || wire.IsArray(keys["batches"]) || isFlatSpan(keys) || isJaeger(keys) || isAttributes(keys)
+	},
+	read: readOTLP, joined: true,
 }
 
-type otlpExport struct {
-	ResourceSpans []struct {
-		ScopeSpans []struct {
-			Spans []otlpSpan `json:"spans"`
-		} `json:"scopeSpans"`
-	} `json:"resourceSpans"`
+// isFlatSpan reports whether an object is a span on its own.
+func isFlatSpan(keys map[string]json.RawMessage) bool {
+	known := keys["trace_id"] != nil || keys["traceId"] != nil || keys["spanContext"] != nil || keys["context"] != nil
+	return known && keys["attributes"] != nil || keys["spanContext"] != nil && wire.IsObject(keys["attributes"])
 }
 
+func isJaeger(keys map[string]json.RawMessage) bool {
+	traces := listOf(keys["data"])
+	return len(traces) > 0 && wire.IsArray(objectOf(traces[0])["spans"])
+}
+
+// isAttributes reports whether an object is the attributes of a span.
+func isAttributes(keys map[string]json.RawMessage) bool {
+	return keys["ai.operationId"] != nil || keys["gen_ai.operation.name"] != nil || keys["openinference.span.kind"] != nil
+}
+
+// An otlpSpan is a span with its attributes.
 type otlpSpan struct {
-	TraceID    string          `json:"traceId"`
-	Start      json.RawMessage `json:"startTimeUnixNano"` // a text, as all 64-bit numbers, or a number
-	Attributes []otlpAttribute `json:"attributes"`
-
-	at    uint64
-	attrs map[string]json.RawMessage
+	trace, id, parent, name string
+	at, end                 uint64
+	failed                  bool
+	attrs                   map[string]json.RawMessage
+	events                  []otlpEvent
 }
 
-type otlpAttribute struct {
-	Key   string    `json:"key"`
-	Value otlpValue `json:"value"`
+// An otlpEvent is something that happened within a span.
+type otlpEvent struct {
+	name  string
+	attrs map[string]json.RawMessage
 }
 
 // An otlpValue is a value as OTLP writes it, in a field named for its type.
@@ -57,6 +71,11 @@ type otlpValue struct {
 	KVList *struct {
 		Values []otlpAttribute `json:"values"`
 	} `json:"kvlistValue"`
+}
+
+type otlpAttribute struct {
+	Key   string    `json:"key"`
+	Value otlpValue `json:"value"`
 }
 
 // json returns the value as plain JSON.
@@ -91,85 +110,198 @@ func (v *otlpValue) json() json.RawMessage {
 	return text
 }
 
-// text returns an attribute as text: a string itself, any other value as JSON.
-func (s *otlpSpan) text(key string) string { return wire.String(s.attrs[key]) }
-
-func (s *otlpSpan) operation() string { return s.text("gen_ai.operation.name") }
-
-// prepare decodes the span's time and attributes.
-func (s *otlpSpan) prepare() {
-	s.at, _ = strconv.ParseUint(wire.String(s.Start), 10, 64)
-	s.attrs = map[string]json.RawMessage{}
-	for i := range s.Attributes {
-		s.attrs[s.Attributes[i].Key] = s.Attributes[i].Value.json()
+// attributesOf decodes attributes: an object, OTLP's list of typed values, or Jaeger's
+// list of tags.
+func attributesOf(raw json.RawMessage) map[string]json.RawMessage {
+	if wire.IsObject(raw) {
+		return objectOf(raw)
 	}
-	s.Attributes = nil
+	attrs := map[string]json.RawMessage{}
+	for _, one := range listOf(raw) {
+		var a struct {
+			Key   string          `json:"key"`
+			Value json.RawMessage `json:"value"`
+		}
+		var typed otlpValue
+		switch {
+		case json.Unmarshal(one, &a) != nil:
+		case wire.IsObject(a.Value) && json.Unmarshal(a.Value, &typed) == nil:
+			attrs[a.Key] = typed.json()
+		default:
+			attrs[a.Key] = a.Value
+		}
+	}
+	return attrs
+}
+
+// newSpan decodes a span in any of the writings.
+func newSpan(raw json.RawMessage) (*otlpSpan, error) {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		return nil, wrongType(err)
+	}
+	context := objectOf(keys["spanContext"])
+	if context == nil {
+		context = objectOf(keys["context"])
+	}
+	get := func(names ...string) string {
+		for _, name := range names {
+			for _, from := range []map[string]json.RawMessage{keys, context} {
+				if s := field(from, name); s != "" {
+					return s
+				}
+			}
+		}
+		return ""
+	}
+	s := &otlpSpan{trace: get("traceId", "trace_id", "traceID"), id: get("spanId", "span_id", "spanID"), parent: get("parentSpanId", "parent_span_id", "parent_id"),
+		name: get("name", "operationName")}
+	s.at, s.end = timeOf(keys, "startTimeUnixNano", "start_time", "startTime"), timeOf(keys, "endTimeUnixNano", "end_time", "endTime")
+	if up := listOf(keys["references"]); s.parent == "" && len(up) > 0 { // Jaeger
+		s.parent = field(objectOf(up[0]), "spanID")
+	}
+	if up := objectOf(keys["parentSpanContext"]); s.parent == "" {
+		s.parent = field(up, "spanId")
+	}
+	s.attrs = attributesOf(keys["attributes"])
+	if keys["tags"] != nil {
+		s.attrs = attributesOf(keys["tags"])
+	}
+	if isAttributes(keys) {
+		s.attrs = keys
+	}
+	status := objectOf(keys["status"])
+	switch code := field(status, "code") + field(status, "status_code") + field(s.attrs, "otel.status_code"); code {
+	case "2", "STATUS_CODE_ERROR", "ERROR":
+		s.failed = true
+	}
+	for _, list := range []string{"events", "span_events"} {
+		for _, one := range listOf(keys[list]) {
+			e := objectOf(one)
+			name := field(e, "name")
+			if name == "" {
+				name = field(e, "event_name")
+			}
+			s.events = append(s.events, otlpEvent{name, attributesOf(e["attributes"])})
+		}
+	}
+	return s, nil
+}
+
+// timeOf returns a time as a number, in nanoseconds where it is a date; 0 = unknown.
+func timeOf(keys map[string]json.RawMessage, names ...string) uint64 {
+	for _, name := range names {
+		raw := keys[name]
+		if pair := listOf(raw); len(pair) == 2 { // seconds and nanoseconds
+			seconds, _ := strconv.ParseUint(wire.String(pair[0]), 10, 32)
+			nanos, _ := strconv.ParseUint(wire.String(pair[1]), 10, 32)
+			return seconds*1e9 + nanos
+		}
+		said := wire.String(raw)
+		if n, err := strconv.ParseUint(said, 10, 64); err == nil {
+			return n
+		}
+		if n, err := strconv.ParseFloat(said, 64); err == nil && n > 0 {
+			return uint64(min(n*1e6, 1<<62))
+		}
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+			if at, err := time.Parse(layout, said); err == nil {
+				return uint64(max(at.UnixNano(), 0))
+			}
+		}
+	}
+	return 0
+}
+
+// text returns an attribute as text: a string itself, any other value as JSON.
+func (s *otlpSpan) text(names ...string) string {
+	for _, name := range names {
+		if t := wire.String(s.attrs[name]); t != "" {
+			return t
+		}
+	}
+	return ""
 }
 
 func readOTLP(raw json.RawMessage) (all []*Trajectory, _ error) {
-	var items []json.RawMessage
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, wrongType(err)
+	items, err := readArray("exports", raw)
+	if err != nil {
+		return nil, err
 	}
-	traces := map[string][]*otlpSpan{}
+	traces := map[string][]*span{}
 	var order []string // of the traces, as they come
 	var broken brokenParts
-	spans := 0
+	spans, told := 0, 0
 	for i, item := range items {
-		var export otlpExport
-		if bad := json.Unmarshal(item, &export); bad != nil {
-			broken.add("export", i, len(items), wrongType(bad))
+		found, err := spansIn(item)
+		if err != nil {
+			broken.add("export", i, len(items), err)
 			continue
 		}
-		for s := range export.genAI() {
-			spans++
-			if err := tooMany("spans", spans); err != nil {
-				return nil, err
+		if spans += len(found); spans > maxMessages {
+			return nil, tooMany("spans", spans)
+		}
+		for _, one := range found {
+			s := one.read()
+			if s.kind != otherSpan {
+				told++
 			}
-			if traces[s.TraceID] == nil {
-				order = append(order, s.TraceID)
+			if traces[one.trace] == nil {
+				order = append(order, one.trace)
 			}
-			traces[s.TraceID] = append(traces[s.TraceID], s)
+			traces[one.trace] = append(traces[one.trace], s)
 		}
 	}
 	for _, id := range order {
-		all = append(all, readTrace(traces[id]))
+		all = append(all, readTrace("trace="+id, traces[id])...)
+	}
+	if told == 0 && len(broken) == 0 {
+		return nil, nothing{errors.New(noSpans(spans))}
 	}
 	return all, broken.orNil()
 }
 
-// genAI yields the spans that belong to an agent's run.
-func (x *otlpExport) genAI() func(func(*otlpSpan) bool) {
-	return func(yield func(*otlpSpan) bool) {
-		for _, resource := range x.ResourceSpans {
-			for _, scope := range resource.ScopeSpans {
-				for i := range scope.Spans {
-					s := &scope.Spans[i]
-					s.prepare()
-					if s.operation() != "" && !yield(s) {
-						return
-					}
+func noSpans(n int) string {
+	return fmt.Sprintf("of %s none is a model request or a call: gen_ai.operation.name, openinference.span.kind, traceloop.span.kind or ai.operationId would say so", text.Count(n, "span"))
+}
+
+// spansIn returns the spans in an export, or the span itself.
+func spansIn(raw json.RawMessage) (all []*otlpSpan, _ error) {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		return nil, wrongType(err)
+	}
+	var lists []json.RawMessage
+	switch {
+	case keys["resourceSpans"] != nil || keys["batches"] != nil:
+		resources := keys["resourceSpans"]
+		if resources == nil {
+			resources = keys["batches"]
+		}
+		for _, resource := range listOf(resources) {
+			r := objectOf(resource)
+			for _, scopes := range []string{"scopeSpans", "instrumentationLibrarySpans"} {
+				for _, scope := range listOf(r[scopes]) {
+					lists = append(lists, objectOf(scope)["spans"])
 				}
 			}
 		}
+	case isJaeger(keys):
+		for _, trace := range listOf(keys["data"]) {
+			lists = append(lists, objectOf(trace)["spans"])
+		}
+	default:
+		one, err := newSpan(raw)
+		return []*otlpSpan{one}, err
 	}
-}
-
-// readTrace returns the trajectory of the spans of a trace.
-func readTrace(spans []*otlpSpan) *Trajectory {
-	slices.SortStableFunc(spans, func(a, b *otlpSpan) int { return cmp.Compare(a.at, b.at) })
-	r := &Trajectory{Name: "trace=" + spans[0].TraceID}
-	t := traceReader{answered: map[string]bool{}}
-	for _, s := range spans {
-		r.Model = cmp.Or(r.Model, s.text("gen_ai.response.model"), s.text("gen_ai.request.model"))
-		switch s.operation() {
-		case "chat", "generate_content", "text_completion":
-			t.chat(s)
-		case "execute_tool":
-			t.tool(s)
+	for _, list := range lists {
+		for _, one := range listOf(list) {
+			s, err := newSpan(one)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
 		}
 	}
-	messages := t.end()
-	r.assemble(messages)
-	return r
+	return all, nil
 }

@@ -114,6 +114,8 @@ func (r *reader) unpack(data []byte) ([]byte, error) {
 		return r.decoded("zstd", "compressed with zstd", data)
 	case bytes.HasPrefix(data, []byte("SQLite format 3\x00")):
 		return nil, errors.New("a SQLite database: export its sessions as JSON")
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		return unzipped(data)
 	case isProtobuf(r.file, data):
 		return r.decoded("otlp", "in protobuf", data)
 	}
@@ -272,6 +274,7 @@ func (r *reader) decode(rec record) {
 	got, err := r.runs(rec.raw)
 	var left leftOut
 	var none nothing
+	var with elsewhere
 	var broken brokenParts
 	var lines brokenLines
 	switch {
@@ -279,6 +282,8 @@ func (r *reader) decode(rec record) {
 		for _, l := range lines {
 			r.problem(l.line, "column %d: %s", l.column, l.why)
 		}
+	case errors.As(err, &with):
+		r.note(Partly, with.Error())
 	case errors.As(err, &broken):
 		for _, p := range broken {
 			r.part(rec, p)
@@ -307,7 +312,10 @@ func (r *reader) decode(rec record) {
 
 // runs reads the runs in a record.
 func (r *reader) runs(raw json.RawMessage) ([]*Trajectory, error) {
-	if r.format.traffic == nil {
+	switch {
+	case r.format.readAt != nil:
+		return r.format.readAt(r.file, raw)
+	case r.format.traffic == nil:
 		return r.format.read(raw)
 	}
 	exchanges, broken := r.format.traffic(raw)

@@ -386,7 +386,7 @@ func TestFind(t *testing.T) {
 		{"a glob of folders", []string{"run?"}, []string{"runs/a.json", "runs/b.jsonl", "runs/deep/c.JSON", "runs/deep/f.traj"}, nil},
 		{"a name that looks like a glob", []string{"one [1].json"}, []string{"one [1].json"}, nil},
 		{"what is not there", []string{"none", "none/*.json", "runs/a.json", "[", "docs"}, []string{"runs/a.json"}, []string{
-			"none: there is no such file or folder", "none/*.json: no file matches", "[: bad pattern: a bracket is not closed", "docs: no *.json, *.jsonl, *.traj, *.shapes, *.yaml, *.yml, *.httprr, *.sse or *.chunks.txt file in this folder"}},
+			"none: there is no such file or folder", "none/*.json: no file matches", "[: bad pattern: a bracket is not closed", "docs: no *.json, *.jsonl, *.traj, *.eval, *.pb, *.binpb, *.shapes, *.yaml, *.yml, *.httprr, *.har, *.sse or *.chunks.txt file in this folder"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files, problems := Find(c.paths)

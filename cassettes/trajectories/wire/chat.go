@@ -79,6 +79,9 @@ func (c *chatCall) call() (call Call, ok bool) {
 		call.Name, call.Args = c.Custom.Name, asInput(c.Custom.Input)
 	case c.Function != nil:
 		call.Name, call.Args = c.Function.Name, String(c.Function.Arguments)
+		if c.Function.Arguments == nil {
+			call.Args = String(c.Arguments)
+		}
 		if c.Args != nil {
 			call.Args = String(c.Args)
 		}
