@@ -125,6 +125,9 @@ func endings(r *scenarios.Result, runs []*loop.Outcome) []string {
 		return []string{"the session broke off before a run ended"}
 	}
 	line := Ending(r)
+	if r.Why != "" { // of a foreign agent
+		return []string{line + ": " + text.Line(r.Why)}
+	}
 	if why := r.Stop.Means(); why != "" {
 		line += ": " + why
 	} else if r.EndState == loop.LoopDetected {

@@ -47,6 +47,11 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
+			examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
+			if err != nil {
+				return err
+			}
+			env.Setenv("EXAMPLES", examples)
 			for name, value := range map[string]string{"TZ": "UTC", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"} {
 				env.Setenv(name, value)
 			}

@@ -118,6 +118,8 @@ func (t *tracer) unclear() *ruling {
 		return none(RuleNoRequest, "it sent no request to the model")
 	case len(missing) > 0:
 		return none(RuleTools, "it does not offer %s to the model", text.AnyOf(missing))
+	case t.dryCall() != "":
+		return none(RuleRanDry, "%s", t.dryCall())
 	case t.unrun > 0:
 		return none(RuleNotRun, "%s did not run, and nothing says that they were refused: does it need a permission, or the address of the tools?", text.Count(t.unrun, "call"))
 	case dry >= 0 && !o.Requests[dry].badRequest():
@@ -126,6 +128,16 @@ func (t *tracer) unclear() *ruling {
 		return none(RuleRanDry, "request %d was refused: %s", dry+1, o.Requests[dry].Refused)
 	}
 	return nil
+}
+
+// dryCall returns why the script has no answer to a call, "" = it has one to all.
+func (t *tracer) dryCall() string {
+	for i := range t.o.Executions {
+		if x := &t.o.Executions[i]; x.Dry != "" {
+			return x.Dry
+		}
+	}
+	return ""
 }
 
 func (q *Request) badRequest() bool { return q.Status != 0 && q.Status != 422 }

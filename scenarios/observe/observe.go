@@ -94,6 +94,7 @@ type Execution struct {
 	Began    Moment
 	Ended    Moment // zero = it is still open
 	Answered bool   // the agent got the answer
+	Dry      string // why the script has no answer, "" = it has one
 	Code     loop.Code
 	Text     string
 }

@@ -208,7 +208,7 @@ func TestTrace(t *testing.T) {
           > ask m3#2 for=reply to=6
    8.000s reply m3#2 call=call_3:read("{}") finish=tool_calls in=7 out=2
    9.000s tick
-          > halt stop=stopped-by-agent end=STOPPED reason=` + "`it ended by itself, exit code 3; it had told the model \"You repeat yourself\"`" + ` incomplete turns=3 model_calls=4 asked=3 calls=2 tries=2 vetoed=1 nudges=1 in=7 out=2 elapsed=9s
+          > halt stop=stopped-by-agent end=STOPPED reason=` + "`exit code 3; it had told the model \"You repeat yourself\"`" + ` incomplete turns=3 model_calls=4 asked=3 calls=2 tries=2 vetoed=1 nudges=1 in=7 out=2 elapsed=9s
 `
 	if got := trace.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

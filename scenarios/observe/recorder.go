@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/fakes/serve"
 )
 
@@ -19,8 +20,9 @@ type Recorder struct {
 	o     Observation
 	at    map[int]int // the index in o.Requests of an entry of the journal
 	calls map[int]bool
-	last  time.Duration // when something last happened
-	open  int           // requests that are being answered
+	runs  map[*fakes.Execution]int // the index in o.Executions of one that is open
+	last  time.Duration            // when something last happened
+	open  int                      // requests that are being answered
 }
 
 func (r *Recorder) moment() Moment {
@@ -66,6 +68,31 @@ func (r *Recorder) Seen(seen *serve.Seen) {
 				}
 			}
 		}
+	}
+}
+
+// Executed is told of each execution of a scripted tool: see [serve.Options].
+func (r *Recorder) Executed(x *serve.Executed) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m, e := r.moment(), x.Execution
+	i, begun := r.runs[e]
+	if !begun {
+		if r.runs == nil {
+			r.runs = map[*fakes.Execution]int{}
+		}
+		i = len(r.o.Executions)
+		r.runs[e] = i
+		r.open++
+		r.o.Executions = append(r.o.Executions, Execution{N: e.Call.N, Try: e.Call.Try, Name: e.Call.Name, Args: e.Call.Args, Began: m, Code: e.Said.Code, Text: e.Said.Text})
+		if e.Err != nil {
+			r.o.Executions[i].Dry = e.Err.Error()
+		}
+	}
+	if e.Ended {
+		r.open--
+		delete(r.runs, e)
+		r.o.Executions[i].Ended, r.o.Executions[i].Answered = m, e.Answered
 	}
 }
 

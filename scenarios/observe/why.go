@@ -8,7 +8,7 @@ import (
 )
 
 // noReason is the why of an agent that ended well and said nothing.
-const noReason = "it ended by itself, exit code 0"
+const noReason = "exit code 0"
 
 // why says why the agent ended, as far as can be seen: how its process ended, what it
 // wrote last, and what it told the model before.
@@ -24,7 +24,7 @@ func (t *tracer) why() string {
 	case e.Signal != "":
 		fmt.Fprintf(&b, "signal %s", e.Signal)
 	default:
-		fmt.Fprintf(&b, "it ended by itself, exit code %d", e.Code)
+		fmt.Fprintf(&b, "exit code %d", e.Code)
 	}
 	if says := t.o.End.Says; len(says) > 0 {
 		fmt.Fprintf(&b, "; it says %s", text.Quote(text.Line(strings.Join(says, " ")), 160))

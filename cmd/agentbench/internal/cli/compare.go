@@ -211,6 +211,9 @@ func showEvidence(w io.Writer, r *reports.Report) error {
 // repeatResult returns the command that repeats a trial of a results file. It
 // knows only the file of the scenario, and the variant and faults of the headers.
 func repeatResult(fold *reports.Fold, r *scenarios.Result) string {
+	if r.Repeat != "" { // a foreign agent
+		return r.Repeat
+	}
 	variant := cmp.Or(fold.VariantFile(r.Variant), r.Variant)
 	if fold.Kind() == reports.KindReplay {
 		return shellWords([]string{"agentbench", "replay", r.File, "--variant", variant, "--verbose"})

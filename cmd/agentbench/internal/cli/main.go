@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/agentbench-go/agentbench/cassettes/endpoint"
+	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/probe"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
@@ -32,6 +33,9 @@ const (
 // exit code. A first interrupt ends the work and keeps the results so far; a
 // second one kills the process.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, built Options) int {
+	if len(args) > 0 && args[0] == probe.Word {
+		return probe.Supervise(args[1:])
+	}
 	ctx, stop := signal.NotifyContext(built.within(context.Background()), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
@@ -147,7 +151,7 @@ variable, and a variable beats the file.`,
 	root.Flags().BoolVar(&version, "version", false, "print the version, like the command version")
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().String("config", "", "read the flags that are not given from `FILE` (default: the nearest "+projectName+", here or in a folder above)")
-	root.AddCommand(newRun(), newCompare(), newGate(), newGolden(), newReport(), newReplay(), newFuzz(), newServe(), newMCP(), newRecord(), newCassette(), newSoak(), newList(), newExplain(), newValidate(), newInit(), newSchema(), newVersion())
+	root.AddCommand(newRun(), newCompare(), newGate(), newGolden(), newReport(), newReplay(), newFuzz(), newServe(), newProbe(), newMCP(), newRecord(), newCassette(), newSoak(), newList(), newExplain(), newValidate(), newInit(), newSchema(), newVersion())
 	root.SetHelpCommand(newHelp(root))
 	addCompletion(root)
 	return root

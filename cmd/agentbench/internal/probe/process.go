@@ -1,0 +1,176 @@
+package probe
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A process is a running agent below its supervisor.
+type process struct {
+	cmd      *exec.Cmd
+	tether   *os.File // the supervisor kills the agent when it is closed
+	stdout   tail
+	stderr   tail
+	ended    chan report   // the end of the agent's first process
+	gone     chan struct{} // nothing of the agent is left
+	strays   int           // processes that outlived the agent; valid once gone
+	endOnce  sync.Once
+	closeOne sync.Once
+}
+
+// A command is what to start, and where.
+type command struct {
+	args []string
+	dir  string
+	env  []string
+}
+
+// waitDelay bounds how long the pipes of an agent are read after its end, in case a
+// process that was not found holds them.
+const waitDelay = 2 * time.Second
+
+// start starts an agent below a supervisor, which is this program again.
+func start(c command) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	tetherEnd, tether, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer tetherEnd.Close()
+	reports, reportEnd, err := os.Pipe()
+	if err != nil {
+		tether.Close()
+		return nil, err
+	}
+	defer reportEnd.Close()
+	p := &process{tether: tether, ended: make(chan report, 1), gone: make(chan struct{})}
+	p.cmd = exec.Command(self, append([]string{Word}, c.args...)...)
+	p.cmd.Args[0] = os.Args[0] // a program of several names goes by it
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = c.dir, c.env, &p.stdout, &p.stderr
+	p.cmd.ExtraFiles = []*os.File{tetherEnd, reportEnd}
+	p.cmd.WaitDelay = waitDelay
+	detach(p.cmd)
+	if err := p.cmd.Start(); err != nil {
+		tether.Close()
+		reports.Close()
+		return nil, err
+	}
+	go p.follow(reports)
+	return p, nil
+}
+
+// follow reads the supervisor's reports until it has ended.
+func (p *process) follow(reports *os.File) {
+	defer reports.Close()
+	lines := json.NewDecoder(reports)
+	for {
+		var r report
+		if err := lines.Decode(&r); err != nil {
+			break
+		}
+		if r.Gone {
+			p.strays = r.Strays
+			continue
+		}
+		p.endOnce.Do(func() { p.ended <- r })
+	}
+	p.cmd.Wait() // its error says how the supervisor ended, and that its pipes were cut
+	p.endOnce.Do(func() { p.ended <- report{Error: "its supervisor ended before it"} })
+	p.cut()
+	close(p.gone)
+}
+
+// cut cuts the tether: the supervisor kills whatever there still is.
+func (p *process) cut() { p.closeOne.Do(func() { p.tether.Close() }) }
+
+// kill ends the agent and waits until nothing of it is left.
+func (p *process) kill() {
+	p.cut()
+	<-p.gone
+}
+
+// says returns the last lines that the agent wrote: to its standard error, or else to
+// its standard output.
+func (p *process) says() []string {
+	if lines := p.stderr.lines(shownLines); len(lines) > 0 {
+		return lines
+	}
+	return p.stdout.lines(shownLines)
+}
+
+// shownLines is how many of the agent's last lines are shown.
+const shownLines = 2
+
+// keptBytes is how much of the end of an agent's output is kept.
+const keptBytes = 8 << 10
+
+// A tail keeps the end of what is written to it. Any number of goroutines may use it.
+type tail struct {
+	mu  sync.Mutex
+	end []byte
+	n   int64 // bytes in all
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.n += int64(len(b))
+	if len(b) >= keptBytes {
+		t.end = append(t.end[:0], b[len(b)-keptBytes:]...)
+		return len(b), nil
+	}
+	if over := len(t.end) + len(b) - keptBytes; over > 0 {
+		t.end = append(t.end[:0], t.end[over:]...)
+	}
+	t.end = append(t.end, b...)
+	return len(b), nil
+}
+
+// lines returns up to n of the last lines that are not blank, and no frames of a stack
+// if there are others: those are indented.
+func (t *tail) lines(n int) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all, plain []string
+	for line := range bytes.Lines(t.end) {
+		s := strings.TrimSpace(string(line))
+		if s == "" {
+			continue
+		}
+		all = append(all, s)
+		if line[0] != ' ' && line[0] != '\t' && !strings.HasPrefix(s, "Node.js v") {
+			plain = append(plain, s)
+		}
+	}
+	if len(plain) > 0 {
+		all = plain
+	}
+	return all[max(len(all)-n, 0):]
+}
+
+var _ io.Writer = (*tail)(nil)
+
+// Find returns an error if a command cannot be started from a folder.
+func Find(name, dir string) error {
+	if name == "" {
+		return errors.New("it is empty")
+	}
+	if strings.ContainsRune(name, os.PathSeparator) && dir != "" && name[0] != os.PathSeparator {
+		name = dir + string(os.PathSeparator) + name
+	}
+	_, err := exec.LookPath(name)
+	if err != nil {
+		return errors.New(reason(err))
+	}
+	return nil
+}

@@ -1,0 +1,15 @@
+//go:build !unix
+
+package probe
+
+import "errors"
+
+type supervisee struct{}
+
+var errUnsupported = errors.New("an agent cannot be supervised on this system")
+
+func supervised([]string) (*supervisee, error) { return nil, errUnsupported }
+
+func (*supervisee) wait() report { return report{Error: errUnsupported.Error()} }
+func (*supervisee) kill()        {}
+func (*supervisee) clear() int   { return 0 }
