@@ -1,6 +1,6 @@
 # What can be made. Every recipe is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help test quick figures race race-live attack bench fuzz golden lint tidy examples go-agents run
+.PHONY: help corpora test quick figures race race-live attack bench fuzz golden lint tidy examples go-agents run
 
 GO ?= go
 FUZZTIME ?= 10s
@@ -44,6 +44,17 @@ fuzz: ## every fuzz target for FUZZTIME (10s) each
 
 golden: ## rewrite what tests compare with; read the diff before you commit it
 	UPDATE=1 GOLDIE_UPDATE=1 $(GO) test -tags figures work
+
+# The embedded corpora of recorded runs, a line each: the folder below $(RUNS), the source, its commit and its licence.
+RUNS = ../shared/data/trajectories
+SHAPE = $(GO) run -tags nolive ./cmd/agentbench replay --shapes
+
+corpora: ## make the embedded corpora anew from the recorded runs in RUNS
+	$(SHAPE) $(RUNS)/tau-bench -o cassettes/shapes/corpus/tau-bench.shapes --corpus "tau-bench source=https://github.com/sierra-research/tau-bench commit=59a200c6d575d595120f1cb70fea53cef0632f6b licence=MIT"
+	$(SHAPE) $(RUNS)/tau2 -o cassettes/shapes/corpus/tau2.shapes --corpus "tau2 source=https://github.com/yoheinakajima/activegraph-tau2-bench commit=2d8e2c2518523e13f981c5fa6f1a1547cae33400 licence=Apache-2.0"
+	$(SHAPE) $(RUNS)/mini-swe-agent -o cassettes/shapes/corpus/mini-swe-agent.shapes --corpus "mini-swe-agent source=https://github.com/gruckion/mini-swe-agent commit=d12a71affd95403b036b2bdbd827349b77bfffb9 licence=MIT"
+	$(SHAPE) $(RUNS)/sentinel -o cassettes/shapes/corpus/sentinel.shapes --corpus "sentinel source=https://github.com/sunnydubey1111/agent-trajectory-sentinel commit=040eb2b74aeab2ed420e2979669f80b18f90370f licence=Apache-2.0"
+	$(SHAPE) $(RUNS)/swe-agent -o cassettes/shapes/corpus/swe-agent.shapes --corpus "swe-agent source=https://github.com/SWE-agent/SWE-agent commit=3ea751c087f32b16e039a2233dd6eefecef325d5 licence=MIT"
 
 lint: ## format, vet, staticcheck and module tidiness
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w ."; exit 1; }

@@ -282,3 +282,15 @@ func number(of map[detect.Signature]int, sig detect.Signature) int {
 	}
 	return of[sig]
 }
+
+// Embedded returns the recorded runs in the binary, which are shapes. The file of each is
+// the name of its corpus.
+func Embedded() []*Trajectory {
+	var out []*Trajectory
+	for _, run := range shapes.Embedded() {
+		t := fromShape(run)
+		t.File = run.Corpus.Name
+		out = append(out, t)
+	}
+	return out
+}

@@ -17,6 +17,7 @@ import (
 type compareFlags struct {
 	runFlags
 	allPresets bool
+	recorded   bool
 }
 
 func newCompare() *cobra.Command {
@@ -29,7 +30,8 @@ them, the reference: runaways caught, healthy runs stopped, what runs cost until
 they stopped, and the share still running after 2, 4, 8 and 16 calls. A PATH is a
 scenario file or a folder of them; without a PATH the embedded suites run. If the
 PATHs end in .jsonl they are results files of run, compare or replay, and nothing
-runs.
+runs. With --recorded, recorded runs are replayed instead: those in the PATHs, or
+the embedded ones.
 
 Each variant runs as it is, without the scenario's own config. The unit is the
 scenario: its trials are averaged, so more seeds make its share more exact but
@@ -40,12 +42,14 @@ compare reports and does not judge: its exit code is 0, or 2 for bad input.`,
   agentbench compare --all-presets --seeds 50 -o compare.html
   agentbench compare my-scenarios/ --variant now.yaml --variant next.yaml --reference now.yaml
   agentbench compare --evidence --variant mine.yaml --variant mine-at-5.yaml --variant mine-at-8.yaml
+  agentbench compare --recorded --variant recommended --variant mine.yaml
   agentbench compare replay.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.addTrials(cmd)
 	addVariants(cmd, &f.variants, "compare this `VARIANT`, a preset or a YAML file; can be repeated")
 	cmd.Flags().BoolVar(&f.allPresets, "all-presets", false, "compare every preset and the variants of --variant")
+	cmd.Flags().BoolVar(&f.recorded, "recorded", false, "compare on recorded runs: those in PATH, or the embedded ones")
 	addReference(cmd, &f.reference)
 	addEvidence(cmd, &f.evidence)
 	f.outputFlags.add(cmd)
@@ -65,11 +69,14 @@ func (f *compareFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(paths, isResults) {
+	if !f.recorded && slices.ContainsFunc(paths, isResults) {
 		return f.compareFiles(cmd, paths)
 	}
 	if err := f.chooseVariants(); err != nil {
 		return err
+	}
+	if f.recorded {
+		return f.compareRecorded(cmd, paths)
 	}
 	o, err := f.options(cmd, paths)
 	if err != nil {

@@ -32,7 +32,7 @@ alone means list suites.`,
 			return noCommand(cmd, args[0])
 		},
 	}
-	cmd.AddCommand(newListSuites(), newListScenarios(), newListVariants(), newListFormats())
+	cmd.AddCommand(newListSuites(), newListScenarios(), newListVariants(), newListCorpora(), newListFormats())
 	return cmd
 }
 

@@ -28,7 +28,7 @@ type replayFlags struct {
 func newReplay() *cobra.Command {
 	f := &replayFlags{}
 	cmd := &cobra.Command{
-		Use:   "replay PATH…",
+		Use:   "replay [PATH…]",
 		Short: "Show what variants would have done to recorded runs",
 		Long: `Feed the replies and results of recorded runs to the loop, and show which runs
 each variant would have stopped. A PATH is a file, a folder or a glob. A folder
@@ -52,7 +52,8 @@ and every command that reads recorded runs reads it.`,
   agentbench replay testdata/cassettes/ --verbose
   agentbench replay chat.json --input-format openai-chat -o results.jsonl
   agentbench replay runs/ --to-scenario task=3,trial=0 -o stuck.yaml
-  agentbench replay runs/ --shapes -o traffic.shapes`,
+  agentbench replay runs/ --shapes -o traffic.shapes
+  agentbench replay --variant my-limits.yaml`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -66,9 +67,6 @@ and every command that reads recorded runs reads it.`,
 }
 
 func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
-	if len(paths) == 0 {
-		return misuse("agentbench replay runs/ replays the runs in a folder", "replay needs a file, a folder or a glob of recorded runs")
-	}
 	check := f.check
 	switch {
 	case f.shapes.write || f.shapes.given(f.files):
@@ -107,7 +105,11 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.trials(cmd, runs, variants, problems)
 }
 
+// read returns the recorded runs in paths, the embedded ones if there is none.
 func (f *replayFlags) read(paths []string) (runs []*trajectories.Trajectory, problems []*trajectories.Problem) {
+	if len(paths) == 0 {
+		return trajectories.Embedded(), nil
+	}
 	files, lost := trajectories.Find(paths)
 	labels := trajectories.NewLabels(paths)
 	reader := recordings(f.inputFormat)
@@ -150,7 +152,7 @@ func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory
 		return err
 	}
 	replay := out.fold.Replay()
-	if err := f.show(cmd, replay, notTimed(runs, variants)+blind.lines()); err != nil {
+	if err := f.show(cmd, replay, corporaOf(runs, out.fold), notTimed(runs, variants)+blind.lines()); err != nil {
 		return err
 	}
 	switch {
@@ -196,12 +198,15 @@ func notTimed(runs []*trajectories.Trajectory, variants []scenarios.Variant) str
 
 // show prints the table and a note, or one line and the note to standard error if the
 // results are printed.
-func (f *replayFlags) show(cmd *cobra.Command, replay *reports.Replay, note string) error {
+func (f *replayFlags) show(cmd *cobra.Command, replay *reports.Replay, corpora []reports.SuiteReplay, note string) error {
 	switch {
 	case f.quiet:
 		return nil
 	case f.format != table:
 		_, err := io.WriteString(cmd.ErrOrStderr(), replay.Line()+note)
+		return err
+	}
+	if err := showCorpora(cmd.OutOrStdout(), replay, corpora); err != nil {
 		return err
 	}
 	if err := replay.Write(cmd.OutOrStdout()); err != nil {

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/agentbench-go/agentbench/cassettes/shapes"
+	"github.com/agentbench-go/agentbench/cassettes/trajectories"
+	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+func newListCorpora() *cobra.Command {
+	quiet := false
+	cmd := &cobra.Command{
+		Use:     "corpora",
+		Short:   "List the embedded corpora of recorded runs, with their sources",
+		Example: "  agentbench list corpora",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var rows [][]string
+			for runs := range corpora(shapes.Embedded()) {
+				rows = append(rows, corpusRow(runs))
+			}
+			return writeList(cmd, quiet, 1, []string{"corpus", "runs", "failed", "good", "unlabelled", "calls", "licence", "source", "commit"}, rows)
+		},
+	}
+	addNamesOnly(cmd, &quiet)
+	return cmd
+}
+
+// corpora yields the runs of each corpus.
+func corpora(runs []*shapes.Run) func(func([]*shapes.Run) bool) {
+	return func(yield func([]*shapes.Run) bool) {
+		for from := 0; from < len(runs); {
+			to := from + 1
+			for to < len(runs) && runs[to].Corpus == runs[from].Corpus {
+				to++
+			}
+			if !yield(runs[from:to]) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
+func corpusRow(runs []*shapes.Run) []string {
+	outcomes, calls := map[shapes.Outcome]int{}, 0
+	for _, r := range runs {
+		outcomes[r.Outcome]++
+		for _, s := range r.Steps {
+			calls += len(s.Calls)
+		}
+	}
+	c := runs[0].Corpus
+	row := []string{text.Line(c.Name)}
+	for _, n := range []int{len(runs), outcomes[shapes.Failure], outcomes[shapes.Success], outcomes[shapes.Unknown], calls} {
+		row = append(row, text.Number(n))
+	}
+	return append(row, text.Line(c.Licence), text.Line(c.Source), text.Line(c.Commit[:min(10, len(c.Commit))]))
+}
+
+// corporaOf returns the counts of a replay by corpus, nil if no run belongs to one.
+func corporaOf(runs []*trajectories.Trajectory, fold *reports.Fold) []reports.SuiteReplay {
+	if !slices.ContainsFunc(runs, func(r *trajectories.Trajectory) bool { return r.Corpus != nil }) {
+		return nil
+	}
+	return fold.ReplayBySuite()
+}
+
+// showCorpora prints what each variant stops, in a line, and a table by corpus; nothing
+// if there are no corpora.
+func showCorpora(w io.Writer, all *reports.Replay, by []reports.SuiteReplay) error {
+	if len(by) == 0 {
+		return nil
+	}
+	for i := range all.Variants {
+		v := &all.Variants[i]
+		if _, err := fmt.Fprintf(w, "of %s, %s stops %s of %s failed and %s of %s good ones\n", text.Count(all.Runs, "recorded run"), text.Line(v.Variant),
+			text.Number(v.Failed.Stopped), text.Number(v.Failed.Runs), text.Number(v.Good.Stopped), text.Number(v.Good.Runs)); err != nil {
+			return err
+		}
+	}
+	if err := reports.WriteBySuite(w, "corpus", by, all); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// compareRecorded replays recorded runs, the embedded ones if there is no path, and shows
+// the comparison of the variants.
+func (f *compareFlags) compareRecorded(cmd *cobra.Command, paths []string) error {
+	if len(f.suites) > 0 || f.filter != "" || f.heldBack != withHeldBack || f.seeds != 1 {
+		return misuse("leave it out", "--suite, --filter, --held-back and --seeds select scenarios, and --recorded compares on recorded runs")
+	}
+	variants, err := loadVariants(f.variants)
+	if err != nil {
+		return err
+	}
+	for _, v := range variants {
+		if v.File == f.reference {
+			f.reference = v.Name
+		}
+	}
+	reader := replayFlags{outputFlags: outputFlags{verbose: f.verbose, ci: f.ci}}
+	runs, problems := reader.read(paths)
+	reader.printProblems(cmd.ErrOrStderr(), problems)
+	if len(runs) == 0 {
+		return exitCode(exitUsage)
+	}
+	f.reported = true
+	out, err := f.open(cmd, replayHeader(len(runs), countBroken(problems), variants))
+	if err != nil {
+		return err
+	}
+	var blind blindSpots
+	err = trajectories.Replay(cmd.Context(), runs, variants, int(f.jobs.count), func(r *scenarios.Result) error {
+		blind.add(r)
+		return out.add(r)
+	})
+	err = out.end(cmd.Context(), err)
+	interrupted := errors.Is(err, exitCode(exitInterrupted))
+	if err != nil && !interrupted {
+		return err
+	}
+	if err := f.showReport(cmd, out.report); err != nil {
+		return err
+	}
+	if !f.quiet {
+		io.WriteString(cmd.ErrOrStderr(), blind.lines())
+	}
+	if interrupted {
+		out.printInterrupt(cmd.ErrOrStderr())
+	} else if err == nil && countBroken(problems) > 0 {
+		return exitCode(exitUsage)
+	}
+	return out.code(err)
+}
