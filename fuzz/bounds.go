@@ -17,9 +17,13 @@ type spent struct {
 	tokens, cost               int64
 }
 
-// checkBounds: no run exceeds the turns, calls, tries, tokens, cost and time of its
-// config, nor the tries of a call or request.
+// checkBounds: no run exceeds the turns, calls, tries, tokens, cost, sub-runs and time of
+// its config, nor the tries of a call or request. It may pass a limit by what already
+// runs, and starts nothing then.
 func checkBounds(p *play) (string, bool) {
+	if problem := checkStarts(p); problem != "" {
+		return problem, true
+	}
 	var sum spent
 	for _, r := range p.view().runs {
 		if p.Config.Scope != loop.ScopeSession {
@@ -129,6 +133,55 @@ func (s *spent) run(p *play, r *runView) string {
 			return fmt.Sprintf("the run goes on after %d tokens, and limits.tokens is %d", s.tokens, l.Tokens)
 		case l.CostUSD > 0 && float64(s.cost) > l.CostUSD*1e9*(1+1e-9) && next:
 			return fmt.Sprintf("the run goes on after %d nano-dollars, and limits.cost_usd is %v", s.cost, l.CostUSD)
+		}
+	}
+	return ""
+}
+
+// checkStarts sums up all that a run has used, sub-runs included, and checks the limits
+// where a call or a request for a reply starts.
+func checkStarts(p *play) string {
+	var used struct {
+		calls, spawns int
+		tokens, cost  int64
+	}
+	l := &p.Config.Limits
+	for i := range p.trace {
+		rec := &p.trace[i]
+		if rec.Path != "" {
+			continue
+		}
+		if in := &rec.In; !ignored(rec) {
+			if begins(rec) && p.Config.Scope != loop.ScopeSession {
+				used.calls, used.spawns, used.tokens, used.cost = 0, 0, 0, 0
+			}
+			used.calls += in.Used
+			used.spawns += in.Spawned
+			used.tokens += in.TokensIn + in.TokensOut
+			used.cost += in.Cost
+		}
+		for j := range rec.Effects {
+			e := &rec.Effects[j]
+			call := e.Kind == loop.CallTool
+			if !call && !(e.Kind == loop.AskModel && e.For == loop.ForReply) {
+				continue
+			}
+			if call && e.Ref.Try == 1 {
+				used.calls++
+				if t := tool(p.Script, e.Name); t != nil && t.SubRun {
+					used.spawns++
+				}
+			}
+			switch {
+			case l.Tokens > 0 && used.tokens > l.Tokens:
+				return fmt.Sprintf("after %d tokens, and limits.tokens is %d: %s", used.tokens, l.Tokens, line(rec, e))
+			case l.CostUSD > 0 && float64(used.cost) > l.CostUSD*1e9*(1+1e-9):
+				return fmt.Sprintf("after %d nano-dollars, and limits.cost_usd is %v: %s", used.cost, l.CostUSD, line(rec, e))
+			case call && e.Ref.Try == 1 && above(l.Calls, used.calls) && l.AtLimit != loop.LimitAsk:
+				return fmt.Sprintf("the call %d of %d, those of sub-runs included: %s", used.calls, l.Calls, line(rec, e))
+			case call && e.Ref.Try == 1 && above(l.Spawns, used.spawns):
+				return fmt.Sprintf("the sub-run %d of %d: %s", used.spawns, l.Spawns, line(rec, e))
+			}
 		}
 	}
 	return ""

@@ -46,9 +46,10 @@
 // that has the id, name and arguments of another one of its reply, or after a broken
 // stream of the turn before, does not run at all.
 //
-// bounds: no run exceeds the time, turns, calls, calls per turn, tries, tokens and
-// cost of its config, no call its retries, and no request its own. Plain sums over
-// the trace check it.
+// bounds: no run exceeds the time, turns, calls, calls per turn, tries, sub-runs, tokens
+// and cost of its config, no call its retries, and no request its own. What already runs
+// may pass a limit when its usage comes; then nothing else starts. Plain sums over the
+// trace check it.
 //
 // payloads: no result in the history shows more characters or bytes than the config
 // allows.

@@ -33,7 +33,7 @@ var plantedBugs = []planted{
 	{"asked limit one too high", "batch.go", "before+i >= most", "before+i > most"},
 	{"asked limit counts what runs", "batch.go", "\t\tm.spent.asked++\n", "\t\tif c.spec != nil {\n\t\t\tm.spent.asked++\n\t\t}\n"},
 	{"calls per turn one too high", "batch.go", "taken >= perTurn", "taken > perTurn"},
-	{"try limit one too high", "batch.go", "m.spent.tries >= limit", "m.spent.tries > limit"},
+	{"try limit one too high", "batch.go", "m.spent.tries >= l.Tries", "m.spent.tries > l.Tries"},
 	{"step limit one too high", "request.go", "m.spent.steps < limit", "m.spent.steps <= limit"},
 	{"token limit one too low", "request.go", "m.spent.tokens > limit", "m.spent.tokens >= limit"},
 	{"error limit one too high", "batch.go", "m.failing == limit &&", "m.failing == limit+1 &&"},

@@ -14,8 +14,8 @@ import (
 // This file and those named relations_… hold the metamorphic relations: each changes
 // a case in a way whose effect is known, and compares the two plays.
 
-// checkParallel: with zero latencies, no hang and no retry, a parallel batch has the
-// same requests and results as one that runs call after call.
+// checkParallel: with zero latencies, no hang, no retry and no usage of sub-runs, a
+// parallel batch has the same requests and results as one that runs call after call.
 func checkParallel(p *play) (string, bool) {
 	if !hasBatch(p) {
 		return "", false
@@ -45,7 +45,7 @@ func hasBatch(p *play) bool {
 }
 
 // instant makes a case's tools answer at once. It removes hangs, delays, retries,
-// fallbacks, cancels and strays.
+// fallbacks, cancels, strays and the usage of sub-runs.
 func instant(c *Case) {
 	c.Strays, c.Script.User.Cancel = nil, nil
 	c.Config.Retry.Max, c.Config.Policy.Fallbacks = 0, false
@@ -59,6 +59,7 @@ func instant(c *Case) {
 		for j := range t.Answers {
 			a := &t.Answers[j]
 			a.Latency, a.Hang = now, false
+			a.TokensIn, a.TokensOut, a.Cost, a.Used = 0, 0, 0, 0 // it keeps later calls from their start
 			a.Failures = slices.DeleteFunc(a.Failures, func(f fakes.Failure) bool { return f.Hang })
 			for k := range a.Failures {
 				a.Failures[k].Latency = now

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"sort"
@@ -18,6 +19,9 @@ type call struct {
 	spec     *tool  // nil for an unknown tool
 	broken   error  // set if the arguments are not a JSON object
 	argsHash uint64 // of the arguments; set only if there are detectors
+
+	place  int // of the calls that limits.calls counts, it is this one; 0 = it has none
+	spawns int // of the sub-runs that limits.spawns counts, it is this one; 0 = it is none
 
 	toolArgs string   // the arguments that the tool gets: mended, with defaults, or from a hook
 	missing  []string // required arguments that are missing
@@ -65,6 +69,7 @@ func (c *call) block(why Why, text string) {
 // of the package comment in their order, then opens the first gate.
 func (m *Machine) openBatch(in *Input, cut bool) {
 	m.appendReply(in.Text, m.batchCalls())
+	m.subs = spent{}
 	m.checkCut(cut)
 	m.checkBudget()
 	outOfSteps := m.step(true)
@@ -245,6 +250,7 @@ func (m *Machine) checkCallLimits() {
 		default:
 			taken++
 			m.spent.calls++
+			c.place = m.spent.calls
 			c.spec.admit(m.now)
 		}
 	}
@@ -280,12 +286,11 @@ func (m *Machine) pump() {
 	}
 }
 
-// startTry starts a call's next try.
+// startTry starts a call's next try, unless a limit forbids it.
 func (m *Machine) startTry(c *call) {
-	if limit := m.cfg.Limits.Tries; limit > 0 && m.spent.tries >= limit {
-		m.decide(StopTryLimit, reasonTries(limit), messageCalls)
+	if reason := m.forbidden(c); reason != "" {
 		if c.try == 0 {
-			c.why, c.text = Refused, reasonTries(limit)
+			c.why, c.text = Refused, reason
 		}
 		c.state, c.timer = final, never
 		return
@@ -310,6 +315,29 @@ func (m *Machine) startTry(c *call) {
 		e.TokensLeft, e.CostLeft = left(m.cfg.Limits.Tokens, m.spent.tokens), left(m.cfg.Limits.nanoDollars(), m.spent.cost)
 	}
 	m.emit(e)
+}
+
+// forbidden returns the reason why a limit forbids a call's next try, or "", and
+// decides the stop. The limits on calls and sub-runs forbid first tries alone; here
+// they count what the batch's sub-runs have used so far.
+func (m *Machine) forbidden(c *call) (reason string) {
+	l := &m.cfg.Limits
+	if l.Tries > 0 && m.spent.tries >= l.Tries {
+		reason = reasonTries(l.Tries)
+		m.decide(StopTryLimit, reason, messageCalls)
+	}
+	reason = cmp.Or(reason, m.checkBudget())
+	if c.try > 0 || reason != "" {
+		return reason
+	}
+	if most := m.adapted(l.Calls); most > 0 && c.place+m.subs.calls > most {
+		reason = reasonCalls(most) + m.textAdapted(l.Calls, most)
+		m.atLimit(StopCallLimit, reason, messageCalls)
+	} else if l.Spawns > 0 && c.spawns > 0 && c.spawns+m.subs.spawns > l.Spawns {
+		reason = reasonSpawns(l.Spawns)
+		m.decide(StopSpawnLimit, reason, messageBudget)
+	}
+	return reason
 }
 
 // openCall returns the call whose open try is ref, or nil.

@@ -56,14 +56,18 @@ type Limits struct {
 	// Calls is the largest number of calls that run. Call N+1 is refused, the calls
 	// before it in its batch run, and then AtLimit happens. A call counts when it
 	// passes this check, even if a gate denies it afterwards. Retries do not
-	// count; calls of sub-runs do.
+	// count; calls of sub-runs do once these have ended, so that later calls of the
+	// batch may still be refused when their turn comes.
 	Calls int `yaml:"calls"`
 	// CallsPerTurn is the largest number of calls in one reply. The calls beyond
 	// it are refused, and the run goes on. Each turn starts at 0.
 	CallsPerTurn int `yaml:"calls_per_turn"`
 	// Tokens is the largest sum of tokens read and written, those of sub-runs
 	// included. If a reply brings the sum above it, its calls are refused and the
-	// run stops. A reply without calls still ends the run as done.
+	// run stops. If a sub-run does, the calls of the batch that have not started are
+	// refused and none is tried again; what runs may end, then the run stops. A reply
+	// without calls still ends the run as done; the next run of a session whose Scope
+	// counts on then asks for nothing.
 	Tokens int64 `yaml:"tokens"`
 	// CostUSD is the largest cost in US dollars, and works as Tokens does. The
 	// machine counts in nano-dollars.
@@ -80,8 +84,8 @@ type Limits struct {
 	// one is refused, and the run stops after the batch.
 	Depth int `yaml:"depth"`
 	// Spawns is the largest number of sub-runs, those that sub-runs start included
-	// once they have ended. The call that would start one more is refused, and the
-	// run stops after the batch.
+	// once they have ended. The call that would start one more is refused, also in the
+	// middle of a batch, and the run stops after the batch.
 	Spawns int `yaml:"spawns"`
 	// AtLimit says what happens at the turn, step, asked and call limit.
 	AtLimit AtLimit `yaml:"at_limit"`

@@ -347,6 +347,7 @@ func (m *Machine) refuseTool(c *call) bool {
 	}
 	if c.spec.SubRun {
 		m.spent.spawns++
+		c.spawns = m.spent.spawns
 	}
 	return false
 }
@@ -407,8 +408,12 @@ func (m *Machine) mayFallBack(c *call) bool {
 	return f.refuse(m.now) == ""
 }
 
-// fallBack calls the fallback after the tool failed.
+// fallBack calls the fallback after the tool failed, unless a limit forbids it.
 func (m *Machine) fallBack(c *call) {
+	if m.forbidden(c) != "" {
+		c.state = final
+		return
+	}
 	c.spec.ended(m.now, true)
 	m.useFallback(c)
 	c.spec.admit(m.now)

@@ -190,9 +190,11 @@
 //     request order. A permission that nobody answers within time.permission is a
 //     denial (event unanswered).
 //  11. Execution, up to parallel.max calls at once. The others start in request
-//     order as calls end; a call that waits for a retry keeps its place. A try
-//     above limits.tries is not made, and the run stops with try-limit when the
-//     batch is final. A result is checked against the tool's schema
+//     order as calls end; a call that waits for a retry keeps its place. Before
+//     each start come limits.tries, tokens, cost_usd, and at a first try calls and
+//     spawns, with what the sub-runs of the batch have used so far. A try above one
+//     of them is not made, what runs may end, and the run stops when the batch is
+//     final. A result is checked against the tool's schema
 //     (contracts.output). After a failed try comes a retry, then the tool's
 //     fallback (policy.fallbacks), then the end of the call.
 //  12. The end of the batch, when its last result is final. First come the hooks
@@ -320,7 +322,8 @@
 //
 // Token and cost limit (limits.tokens, limits.cost_usd):
 //   - Stop: a run that costs too much.
-//   - Count: tokens read and written, and the cost, of all replies and sub-runs.
+//   - Count: tokens read and written, and the cost, of all replies and of all sub-runs
+//     that have ended.
 //   - Reset: each run.
 //   - Must not fire: on a sum of exactly the limit, or on a reply that is already
 //     the answer.

@@ -39,7 +39,8 @@ type Machine struct {
 
 	// The counters of limits and detectors, over the run or the session.
 	spent     spent
-	failing   int // failing turns in a row
+	subs      spent // what the sub-runs of the batch have used so far
+	failing   int   // failing turns in a row
 	detectors *detect.Set
 	seen      []detect.Call // the batch, as the detectors see it
 
@@ -290,8 +291,13 @@ func (m *Machine) begin(text string) {
 	m.nextTurn()
 }
 
-// nextTurn asks for the next reply, or does what the turn limit says.
+// nextTurn asks for the next reply, or does what the turn limit says. In a session whose
+// tokens or cost are used up, it stops the run.
 func (m *Machine) nextTurn() {
+	if m.checkBudget() != "" {
+		m.halt()
+		return
+	}
 	if limit := m.adapted(m.cfg.Limits.Turns); limit > 0 && m.spent.turns >= limit {
 		m.atLimit(StopTurnLimit, reasonTurns(limit)+m.textAdapted(m.cfg.Limits.Turns, limit), messageTurns)
 		m.goOn()

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -258,20 +259,27 @@ func (m *Machine) use(in *Input) {
 	m.spent.tokens += in.TokensIn + in.TokensOut
 	m.spent.cost += in.Cost
 	m.spent.calls += in.Used
+	m.subs.calls += in.Used
 	m.out.SubCalls += in.Used
 	m.spent.spawns += in.Spawned
+	m.subs.spawns += in.Spawned
 	m.out.Spawns += in.Spawned
 }
 
-// checkBudget checks the token and cost limits.
-func (m *Machine) checkBudget() {
+// checkBudget checks the token and cost limits. It returns the reason of the first
+// one that the run is above, or "".
+func (m *Machine) checkBudget() (over string) {
 	limits := &m.cfg.Limits
 	if limit := limits.Tokens; limit > 0 && m.spent.tokens > limit {
-		m.decide(StopTokenLimit, reasonTokens(limit), messageBudget)
+		over = reasonTokens(limit)
+		m.decide(StopTokenLimit, over, messageBudget)
 	}
 	if limit := limits.nanoDollars(); limit > 0 && m.spent.cost > limit {
-		m.decide(StopCostLimit, reasonCost(limits.CostUSD), messageBudget)
+		reason := reasonCost(limits.CostUSD)
+		m.decide(StopCostLimit, reason, messageBudget)
+		over = cmp.Or(over, reason)
 	}
+	return over
 }
 
 // left returns what a limit leaves, at least 1; 0 means no bound.

@@ -115,6 +115,9 @@ type reply struct {
 	first   [1]*call // memory for one call
 	open    int      // the index of the call that [book.batchWaits] last found open
 	ready   int      // the result of [book.gatesDone]; 0 = not computed yet
+
+	// The records from which on limits.tokens and cost_usd forbid starts.
+	tokens, cost int
 }
 
 // A call is a call that the model asked for.
@@ -137,6 +140,10 @@ type call struct {
 	spec *loop.ToolSpec
 
 	// The recount sets these.
+	place   int      // of the calls that limits.calls counts, it is this one; 0 = it is none
+	spawn   int      // of the sub-runs that limits.spawns counts, it is this one; 0 = it is none
+	full    int      // the record from which on limits.calls forbids its start
+	crowded int      // the record from which on limits.spawns forbids its start
 	page    int      // the page of a paged answer that it reads
 	standIn string   // the fallback that already its first try calls, or ""
 	object  bool     // its arguments are a JSON object

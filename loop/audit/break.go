@@ -80,7 +80,7 @@ func (r *run) extend(at time.Duration) {
 }
 
 // beginRun decides whether a run asks the model at all. A hook may deny it, and an
-// earlier run may have reached the turn limit.
+// earlier run may have reached the turn limit or used up the tokens or the cost.
 func (b *book) beginRun(r *run, n *counts) {
 	rec := r.begin.rec
 	for _, g := range r.gates {
@@ -94,8 +94,17 @@ func (b *book) beginRun(r *run, n *counts) {
 			rec = g.answered.rec
 		}
 	}
+	over := false
+	if b.aboveTokens(n) {
+		r.decide(loop.StopTokenLimit, rankTokens, rec, rec)
+		over = true
+	}
+	if b.aboveCost(n) {
+		r.decide(loop.StopCostLimit, rankCost, rec, rec)
+		over = true
+	}
 	switch {
-	case !b.turnsUsed(n):
+	case over || !b.turnsUsed(n):
 	case b.cfg.Limits.AtLimit == loop.LimitAsk:
 		b.askAtLimit(r, n, false, false, rec)
 	default:

@@ -148,7 +148,7 @@ func (b *book) checkPlaces(r *reply) {
 	if places <= 0 {
 		places = len(r.calls)
 	}
-	ready, jumped := b.gatesDone(r), r.jumped()
+	ready, jumped := b.gatesDone(r), b.jumped(r)
 	var running []*call // calls that certainly run
 	var left []*call    // calls that may have run when the record came in
 	rec, earlier := -1, 0
@@ -176,7 +176,7 @@ func (b *book) checkPlaces(r *reply) {
 
 // jumped returns the calls of a batch that started before an earlier call that may
 // run.
-func (r *reply) jumped() (jumped []*call) {
+func (b *book) jumped(r *reply) (jumped []*call) {
 	last := 0 // all calls so far that may run have started by this line
 	for _, c := range r.calls {
 		line := math.MaxInt
@@ -186,7 +186,7 @@ func (r *reply) jumped() (jumped []*call) {
 		if line < last {
 			jumped = append(jumped, c)
 		}
-		if c.block == loop.Executed && !c.denied.found() {
+		if _, _, kept := b.kept(c); c.block == loop.Executed && !c.denied.found() && !(kept && len(c.tries) == 0) {
 			last = max(last, line)
 		}
 	}

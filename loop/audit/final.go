@@ -12,24 +12,6 @@ import (
 
 // This file recounts when tries are repeated and when results are final.
 
-// kept reports whether limits.tries kept a call from another try, and between which
-// records.
-func (b *book) kept(c *call) (from, until int, ok bool) {
-	spent, ok := b.spent(c.reply.run)
-	if !ok || c.block != loop.Executed || c.denied.found() || len(c.puts) == 0 {
-		return 0, 0, false
-	}
-	from, until = b.gatesDone(c.reply), c.puts[0].rec
-	if t := c.last(); t != nil {
-		if n := len(c.tries); !t.ended.found() || !b.toolRetry(c, n).may && !b.fallsBack(c, n) {
-			return 0, 0, false
-		}
-		from = t.ended.rec
-	}
-	from = max(from, spent)
-	return from, until, from <= until
-}
-
 // spent returns the record of the last try that limits.tries allows.
 func (b *book) spent(r *run) (rec int, ok bool) {
 	tries, limit := r.tries, b.cfg.Limits.Tries
@@ -45,7 +27,7 @@ func (b *book) spent(r *run) (rec int, ok bool) {
 // finality returns the records in which a call's result may become final.
 func (b *book) finality(c *call) span {
 	t, run, reply := c.last(), c.reply.run, c.reply.rec
-	spent, limited := b.spent(run)
+	spent, limited := b.barred(c)
 	ready := b.gatesDone(c.reply)
 	switch {
 	case t != nil:

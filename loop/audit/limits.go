@@ -84,12 +84,21 @@ func (b *book) checkSpending(r *reply, n *counts, rank int) {
 			c.stop(loop.Refused, rule)
 		}
 	}
-	if limit := b.cfg.Limits.Tokens; limit > 0 && n.tokens > limit {
+	if b.aboveTokens(n) {
 		over(loop.StopTokenLimit, rank, "token-limit")
 	}
-	if limit := b.cfg.Limits.CostUSD; limit > 0 && float64(n.cost) > limit*1e9*(1+1e-12) { // the last factor allows for fractions such as 0.1, which are not exact
+	if b.aboveCost(n) {
 		over(loop.StopCostLimit, rank+1<<20, "cost-limit")
 	}
+}
+
+func (b *book) aboveTokens(n *counts) bool {
+	return b.cfg.Limits.Tokens > 0 && n.tokens > b.cfg.Limits.Tokens
+}
+
+// aboveCost allows for limits such as 0.1, which are not exact.
+func (b *book) aboveCost(n *counts) bool {
+	return b.cfg.Limits.CostUSD > 0 && float64(n.cost) > b.cfg.Limits.CostUSD*1e9*(1+1e-12)
 }
 
 // checkSteps refuses the calls of a reply that was the last step.
@@ -151,8 +160,10 @@ func (b *book) checkCallLimits(r *reply, n *counts) (full *call) {
 		default:
 			inTurn++
 			n.calls++
+			c.place = n.calls
 			if sub && c.standIn == "" {
 				n.spawns++
+				c.spawn = n.spawns
 			}
 			if c.spec != nil {
 				b.toolState(c.spec).let(r.at)

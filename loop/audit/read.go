@@ -183,6 +183,7 @@ func (b *book) readReply(a *ask, it *item) {
 	r := b.storage.replies.new()
 	r.place, r.ref, r.run, r.in = it.place, loop.Ref{Kind: loop.RefModel, N: a.ref.N}, it.run, it.in
 	r.last, r.calls = a.to == loop.ForFinal || a.to == loop.ForGrace, r.first[:0]
+	r.tokens, r.cost = never, never
 	asked := it.in.Calls
 	planned := len(asked) == 0 && b.task.Planner == loop.PlannerJSON && a.to != loop.ForSummary
 	if planned {
@@ -213,6 +214,7 @@ func (b *book) readReply(a *ask, it *item) {
 		if strings.Trim(c.args, " \t\r\n") == "" {
 			c.args = "{}"
 		}
+		c.full, c.crowded = never, never
 		c.fixed, c.sent, c.spec, c.planned = c.args, c.args, b.tools[c.name], planned
 		b.calls = append(b.calls, c)
 		r.calls = append(r.calls, c)

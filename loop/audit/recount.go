@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -110,7 +111,6 @@ func (b *book) recount() {
 			b.judge(reply, &n)
 		}
 		b.decideRequests(r)
-		b.decideTries(r)
 	}
 }
 
@@ -216,6 +216,7 @@ func (b *book) judge(r *reply, n *counts) {
 	if b.streaks {
 		b.forgetVetoed(r, n)
 	}
+	b.readStarts(r, n)
 	for _, c := range r.calls {
 		c.final = b.finality(c)
 	}
@@ -226,6 +227,10 @@ func (b *book) judge(r *reply, n *counts) {
 	}
 	rec := b.decideErrors(r, n)
 	b.decidePolicy(r, rec)
+	if late, sure := b.decideStarts(r, n); late != nil && b.cfg.Limits.AtLimit == loop.LimitAsk {
+		full = cmp.Or(full, late)
+		n.open = n.open || !sure
+	}
 	b.rollUp(r, n, rec)
 	b.judgeBatch(r, n, full, surplus, rec)
 	b.endTools(r)
@@ -389,21 +394,5 @@ func (b *book) decideRequests(r *run) {
 			stop = loop.StopModelDeadline
 		}
 		r.decide(stop, rankModel, a.ended.rec, a.ended.rec)
-	}
-}
-
-// decideTries adds the stops of the try limit. The earliest try that it forbade in a
-// batch decides; it may be that of any call.
-func (b *book) decideTries(r *run) {
-	for _, reply := range r.replies {
-		lo, hi := math.MaxInt, math.MaxInt
-		for _, c := range reply.calls {
-			if from, until, ok := b.kept(c); ok {
-				lo, hi = min(lo, from), min(hi, until)
-			}
-		}
-		if hi < math.MaxInt {
-			r.decide(loop.StopTryLimit, rankTryLimit, lo, hi)
-		}
 	}
 }

@@ -33,6 +33,7 @@ func (b *book) checkToolRate()     { b.ran("rate") }
 
 func (b *book) checkSubRuns() {
 	b.ran("sub-runs")
+	b.startedAfter(barSpawns)
 	b.goesOn(loop.StopDepthLimit, loop.StopSpawnLimit)
 }
 
@@ -121,16 +122,19 @@ func (b *book) checkAskedLimit() {
 
 func (b *book) checkCallLimit() {
 	b.ran("call-limit")
+	b.startedAfter(barCalls)
 	b.goesOn(loop.StopCallLimit)
 }
 
 func (b *book) checkTokenLimit() {
 	b.ran("token-limit")
+	b.startedAfter(barTokens)
 	b.goesOn(loop.StopTokenLimit)
 }
 
 func (b *book) checkCostLimit() {
 	b.ran("cost-limit")
+	b.startedAfter(barCost)
 	b.goesOn(loop.StopCostLimit)
 }
 
