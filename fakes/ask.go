@@ -121,6 +121,14 @@ func (w *World) ask(e *loop.Effect) {
 		w.askSpeaker(e)
 		return
 	}
+	if text := w.overflow(e); text != "" {
+		if w.refused != e.Ref.N {
+			w.summed++
+		}
+		w.refused = e.Ref.N
+		w.push(loop.Input{At: w.now + DefaultModelLatency, Kind: loop.ModelFailure, Ref: e.Ref, Status: 400, Text: text})
+		return
+	}
 	s := w.choose(e)
 	if s == nil {
 		w.fail(&DryError{e.Ref, w.where() + fmt.Sprintf("no model step for request m%d (the script has %d)", e.Ref.N, w.covered)})
@@ -141,6 +149,27 @@ func (w *World) ask(e *loop.Effect) {
 		w.delta(e.Ref, said.At(i), text)
 	}
 	w.answer(e.Ref, &said)
+}
+
+// overflow returns why the model's window refuses a request, or "".
+func (w *World) overflow(e *loop.Effect) string {
+	if w.script.Window == 0 {
+		return ""
+	}
+	var tools []loop.ToolSpec
+	if (e.For == loop.ForReply || e.For == loop.ForGrace) && w.script.Planner == loop.PlannerNative {
+		tools = w.specs
+	}
+	return w.script.Overflow(loop.EstimateRequest(e.System, tools, e.History))
+}
+
+// Overflow returns what the model answers to a request of so many tokens if its window
+// is too small, else "".
+func (s *Script) Overflow(tokens int) string {
+	if s.Window == 0 || tokens <= s.Window {
+		return ""
+	}
+	return fmt.Sprintf("context_length_exceeded: This model's maximum context length is %d tokens, but the request has %d.", s.Window, tokens)
 }
 
 func (w *World) delta(ref loop.Ref, after time.Duration, text string) {

@@ -102,6 +102,9 @@ func compileWithin(s *Script, tools *scope) (*program, error) {
 	p := &program{name: s.Name, tools: make([]tool, len(s.Tools)), fresh: freshPrefix(s)}
 	r := reader{program: p}
 	r.readModel(s.Model)
+	if s.Window < 0 {
+		r.errs = append(r.errs, fmt.Errorf("window: must be 0 or more, not %d", s.Window))
+	}
 	for i := range s.Tools {
 		r.at = place{list: "tools", i: i}
 		p.tools[i] = r.readTool(&s.Tools[i])

@@ -66,7 +66,12 @@ type Script struct {
 	Critic       loop.Critic
 	SafetyPrompt bool
 	Tools        []Tool
-	Model        []Step
+	// Window is the context window of the model, in tokens as [loop.EstimateRequest]
+	// counts them: a request above it is refused, as the APIs do, with status 400 and
+	// context_length_exceeded, after DefaultModelLatency. It uses up no step.
+	// Requests for a summary have the window too. 0 = no bound.
+	Window int
+	Model  []Step
 	User         User
 	// Hooks act before and after calls. Where none fits, the hook lets everything pass.
 	Hooks Hooks

@@ -102,7 +102,7 @@ func (p *setting) sub(try loop.Ref, tool, args string) *setting {
 	if x.Config != nil {
 		out.cfg = *x.Config
 	}
-	out.script = &Script{Name: fmt.Sprintf("%s/%v", p.script.Name, try), Task: x.Task, System: x.System, Planner: x.Planner, Tools: s.tools, Model: x.Model}
+	out.script = &Script{Name: fmt.Sprintf("%s/%v", p.script.Name, try), Task: x.Task, System: x.System, Planner: x.Planner, Tools: s.tools, Window: p.script.Window, Model: x.Model}
 	if x.Task == "" {
 		out.script.Task = args
 	}

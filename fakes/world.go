@@ -60,7 +60,8 @@ type World struct {
 	asked      int    // calls asked for in replies
 	choice     choice // the step for the newest request
 	course     Course
-	summed     int // requests for a summary
+	summed     int // requests that no plain step answers: for a summary, or refused by the window
+	refused    int // the newest request that the window refused
 	heard      heard
 	open       map[int]openCall // calls that have no result yet, by number
 	messages   int              // of the user that were sent, or skipped as they are no follow-ups

@@ -97,7 +97,7 @@
 // run, the trace is the same up to that stop.
 //
 // unused-tool: an additional tool changes nothing, unless the model calls an unknown
-// tool.
+// tool, or the tokens of a request matter (history.compact_tokens, a window).
 //
 // key-order: with the keys of the arguments in another order, the runs end by the
 // same stops after the same number of calls, unless a detector compares the raw

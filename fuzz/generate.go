@@ -83,6 +83,9 @@ func (m *maker) bits() {
 	if m.one(6) && !m.mild {
 		m.Script.Planner = loop.PlannerJSON
 	}
+	if m.one(6) && !m.mild {
+		m.Script.Window = 60 + m.below(600)
+	}
 }
 
 // scriptHooks draws hooks of the script's own.

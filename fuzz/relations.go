@@ -85,8 +85,11 @@ func exchanges(t loop.Trace) string {
 }
 
 // checkUnusedTool: an additional tool changes nothing, unless the model calls an
-// unknown tool.
+// unknown tool, or the tokens of a request matter.
 func checkUnusedTool(p *play) (string, bool) {
+	if p.Config.History.CompactTokens > 0 || p.Script.Window > 0 {
+		return "", false
+	}
 	for _, c := range p.view().calls {
 		if len(c.puts) > 0 && c.puts[0].e.Why == loop.Unknown {
 			return "", false

@@ -78,14 +78,14 @@ var bounds = []bound{
 		func(c *loop.Config) { c.History.MaxResultChars++ }},
 	{"contracts.max_payload_bytes", func(c *loop.Config) bool { return c.Contracts.MaxPayloadBytes > 0 }, func(p *play, u *used) bool { return u.has[loop.EventTruncated] },
 		func(c *loop.Config) { c.Contracts.MaxPayloadBytes++ }},
-	{"history.compact_at", func(c *loop.Config) bool { return c.History.CompactAt > 0 }, func(p *play, u *used) bool { return u.summed },
+	{"history.compact_at", func(c *loop.Config) bool { return c.History.CompactAt > 0 }, func(p *play, u *used) bool { return u.summed || u.has[loop.EventNoSummary] },
 		func(c *loop.Config) { c.History.CompactAt++ }},
 }
 
 // checkRaised: raising limits that are not reached changes nothing, unless a hint
 // shows the model how much is left.
 func checkRaised(p *play) (string, bool) {
-	if p.Config.Limits.Near > 0 || p.Script.Planner != loop.PlannerNative {
+	if p.Config.Limits.Near > 0 || p.Script.Planner != loop.PlannerNative || p.weighed() {
 		return "", false
 	}
 	higher := p.Case.clone()
@@ -186,11 +186,16 @@ func (u *used) record(r *loop.Record) {
 	}
 }
 
+// weighed reports whether the tokens of a prompt that tells the limits matter.
+func (p *play) weighed() bool {
+	return p.Script.SafetyPrompt && (p.Script.Window > 0 || p.Config.History.CompactTokens > 0)
+}
+
 // checkStricter: with a stricter limit on turns, calls, tokens or time that stops
 // the run, the trace is the same up to that stop.
 func checkStricter(p *play) (string, bool) {
 	l := &p.Config.Limits
-	if l.AtLimit != loop.LimitStop && l.AtLimit != "" || l.Near > 0 || l.Adapt.Errors > 0 || p.Script.Planner != loop.PlannerNative || p.Config.Time.PauseForUser {
+	if l.AtLimit != loop.LimitStop && l.AtLimit != "" || l.Near > 0 || l.Adapt.Errors > 0 || p.Script.Planner != loop.PlannerNative || p.Config.Time.PauseForUser || p.weighed() {
 		return "", false
 	}
 	u := p.used()

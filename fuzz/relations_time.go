@@ -76,6 +76,7 @@ func scaled(c *Case, k scale) *Case {
 	scaleConfig(&out.Config, k)
 	scaleTools(out.Script.Tools, k)
 	scaleModel(out.Script.Model, k)
+	out.Script.Window = 0 // the time until it refuses a request cannot be scaled
 	for i := range out.Script.Faults {
 		if d, ok := out.Script.Faults[i].Operand.(time.Duration); ok {
 			out.Script.Faults[i].Operand = k.of(d)

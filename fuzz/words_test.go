@@ -95,6 +95,7 @@ var words = []struct {
 	{"an action of a planner", func(c *Case) bool {
 		return c.Script.Planner == loop.PlannerJSON && anyStep(c, func(s *fakes.Step) bool { return strings.Contains(s.Text, "call_tool") })
 	}},
+	{"a context window", func(c *Case) bool { return c.Script.Window > 0 }},
 	{"an API error", func(c *Case) bool { return anyFailure(c, func(f fakes.ModelFailure) bool { return f.Status >= 500 }) }},
 	{"a rate limit", func(c *Case) bool { return anyFailure(c, func(f fakes.ModelFailure) bool { return f.Status == 429 }) }},
 	{"a wait that the server asks for", func(c *Case) bool { return anyFailure(c, func(f fakes.ModelFailure) bool { return f.RetryAfter > 0 }) }},

@@ -288,15 +288,25 @@ type History struct {
 	// last message if it has none.
 	KeepLast int `yaml:"keep_last"`
 	// CompactAt is the number of messages above which the model is asked to sum
-	// up the old ones. CompactTokens is the same in tokens, as [EstimateTokens]
-	// counts them. 0 means never. What KeepFirst and KeepLast protect and the
-	// newest group stay, and a reply stays together with its results.
+	// up the old ones. CompactTokens is the same in tokens of the whole request,
+	// with system prompt and tools, as [EstimateRequest] counts them. 0 means never.
+	// What KeepFirst and KeepLast protect and the newest group stay, and a reply
+	// stays together with its results.
 	CompactAt     int `yaml:"compact_at"`
 	CompactTokens int `yaml:"compact_tokens"`
-	// MinGain is the share of the history, from 0 to 1, that a compaction must at
-	// least free. After CompactionsWithoutGain compactions in a row that free
-	// less, or none, the run stops with compaction-thrash. 0 means never.
+	// CompactOnOverflow compacts the history when the model refuses a request for
+	// a reply as longer than its context window ([Overflow]), and asks again. If
+	// false, such a failure is one like any other.
+	CompactOnOverflow bool `yaml:"compact_on_overflow"`
+	// A compaction is without gain if it frees less than MinGain, a share of the
+	// history's messages or tokens from 0 to 1, or nothing; if the history is still
+	// above its bound afterwards; or if another one is needed at most ThrashTurns
+	// turns later. Without two messages to replace it is one without gain, too.
+	// After CompactionsWithoutGain of them in a row the run stops with
+	// compaction-thrash; at once, if what no compaction can drop is above the
+	// bound. 0 means never.
 	MinGain                float64 `yaml:"min_gain"`
+	ThrashTurns            int     `yaml:"thrash_turns"` // 0 means that the time between two does not matter
 	CompactionsWithoutGain int     `yaml:"compactions_without_gain"`
 	// MaxResultChars is the length above which a result is cut, with a notice, in
 	// characters (Unicode code points), not bytes. 0 means no bound.
@@ -329,7 +339,7 @@ func Off() Config {
 		Errors:     Errors{Trip: TripReached, Batch: BatchAll, Kinds: ErrorKinds(), TextPrefix: "Error:", Normalize: true},
 		Retry:      Retry{Base: time.Second, Backoff: Linear, Cap: 60 * time.Second, Timeouts: true, Codes: []Code{Timeout, RetryableServer, RateLimited}},
 		ModelRetry: ModelRetry{Base: time.Second, Backoff: Exponential, Cap: 200 * time.Second, MaxWait: 200 * time.Second, Statuses: []string{"429", "5xx"}, EmptyReplies: 2},
-		History:    History{KeepFirst: true, MinGain: 0.1, CompactionsWithoutGain: 2},
+		History:    History{KeepFirst: true, MinGain: 0.1, ThrashTurns: 3, CompactionsWithoutGain: 2},
 		Contracts:  Contracts{PageLimit: 100},
 		Policy:     Policy{OnFailure: FailureModel},
 	}
@@ -402,6 +412,7 @@ func (c *Config) Validate() error {
 	v.count("history.compact_at", c.History.CompactAt)
 	v.count("history.compact_tokens", c.History.CompactTokens)
 	v.count("history.compactions_without_gain", c.History.CompactionsWithoutGain)
+	v.count("history.thrash_turns", c.History.ThrashTurns)
 	if g := c.History.MinGain; !(g >= 0 && g <= 1) {
 		v.add("history.min_gain", "must be from 0 to 1, not %v", g)
 	}

@@ -351,9 +351,10 @@
 //
 // Compaction thrash (history.compactions_without_gain):
 //   - Stops: a history that is compacted again and again and stays too long.
-//   - Counts: compactions in a row that freed less than min_gain, or brought no
-//     summary.
-//   - Resets: at a compaction that frees enough, and each run.
+//   - Counts: compactions in a row without gain: they free less than min_gain, leave
+//     the history above its bound, are needed again within thrash_turns turns, or
+//     bring no summary.
+//   - Resets: at a compaction that frees enough for longer, and each run.
 //   - Must not fire: on a long run whose compactions each free enough.
 //
 // The other bounds keep no counter. history.max_messages and compaction bound the

@@ -15,10 +15,11 @@ import (
 // [Machine.Step] and carry out the effects that it returns. It is not safe for
 // use by several goroutines at once.
 type Machine struct {
-	cfg   Config
-	task  Task
-	tools map[string]*tool
-	names []string // of the tools, in the order in which they were given
+	cfg     Config
+	task    Task
+	tools   map[string]*tool
+	names   []string // of the tools, in the order in which they were given
+	offered int      // estimated tokens of the tools in a request; 0 = not estimated yet
 
 	phase   phase
 	now     time.Duration
@@ -51,7 +52,7 @@ type Machine struct {
 	pending      question // the one to ask when the batch is done; none if it has no stop
 	ending       AtLimit  // how the run ends once its stop is decided
 	compaction   compaction
-	noGain       int // compactions in a row that gained too little
+	gains        gains
 	scratch      []Message
 	observations []Observation // for the planner's prompt
 	decisions    []string
@@ -281,7 +282,7 @@ func (m *Machine) begin(text string) {
 	m.batch, m.hints, m.ending, m.question, m.warned = m.batch[:0], m.hints[:0], LimitStop, question{}, false
 	m.pending = question{}
 	if m.cfg.Scope != ScopeSession {
-		m.spent, m.failing, m.noGain = spent{}, 0, 0
+		m.spent, m.failing, m.gains = spent{}, 0, gains{}
 	}
 	m.detectors.Begin(m.cfg.Scope != ScopeSession)
 	if m.task.Hooks.BeforeRun {

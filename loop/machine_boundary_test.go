@@ -105,14 +105,18 @@ var boundaries = []boundary{
 
 	// Before the third request: go, reply, result, reply, result. As tokens: 2
 	// characters are 1+4 = 5, "reply 1", the name and {"x":1} are 15, 4+4 = 8, and
-	// "the same" is 2+4 = 6: 5+8+6+8+6 = 33.
+	// "the same" is 2+4 = 6: 5+8+6+8+6 = 33. Of the 19 tools 17 have one character of
+	// name and input schema, w has 5 and m 8: 17+2+2 = 21 more for the whole request.
 	{"history.max_messages", "5", "4", "", "a a .", "event=trimmed"},
 	{"history.keep_first", "true", "false", "history.max_messages: 4", "a a .", "> drop u1"},
 	{"history.keep_last", "3", "2", "history.max_messages: 4", "a a .", "event=trimmed"},
 	{"history.max_result_chars", "8", "7", "", "a .", "event=truncated"},
 	{"history.compact_at", "5", "4", "", "a a .", "for=summary"},
-	{"history.compact_tokens", "33", "32", "", "a a .", "for=summary"},
+	{"history.compact_tokens", "54", "53", "", "a a .", "for=summary"},
 	{"history.min_gain", "0.2", "0.21", "history.compact_at: 4; history.compactions_without_gain: 1", "a a .", "stop=compaction-thrash"}, // 5 to 4
+	// The second compaction is due one turn after the first.
+	{"history.thrash_turns", "0", "1", "history.compact_at: 4; history.compactions_without_gain: 1", "a a _ a _ .", "stop=compaction-thrash"},
+	{"history.compact_on_overflow", "false", "true", "", "a a ^ _ .", "for=summary"},
 	{"history.compactions_without_gain", "2", "1", "history.compact_at: 4; history.min_gain: 0.5", "a a .", "stop=compaction-thrash"},
 
 	{"contracts.input", "false", "true", "", "w .", "why=invalid"},

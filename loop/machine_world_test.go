@@ -85,6 +85,7 @@ func toyTools() (specs []ToolSpec) {
 //	.    the answer ok       _  an empty reply    ~  a text that was cut off
 //	!w   fails with 503 once more before it is w
 //	+w   sends a piece after half a second, and then is w
+//	^    the request is refused, as it is too long for the model
 //	abc  one call for each letter, with the arguments {"x":1}
 //
 // A letter in upper case has new arguments each time. 0 is a call without a
@@ -168,6 +169,10 @@ func (w *toy) reply(in Input, e *Effect) []Input {
 	rest := strings.TrimLeft(word, "!")
 	if e.Ref.Try <= len(word)-len(rest) {
 		in.Kind, in.Status, in.Text = ModelFailure, 503, "overloaded"
+		return []Input{in}
+	}
+	if rest == "^" {
+		in.Kind, in.Status, in.Text = ModelFailure, 400, "prompt is too long: 210000 tokens > 200000 maximum"
 		return []Input{in}
 	}
 	var all []Input

@@ -61,7 +61,7 @@ var neverActs = []struct {
 	{"limits.adapt.errors", func(c *Config) bool { return c.Limits.Adapt.Errors > 0 },
 		func(c *Config) bool { return max(c.Limits.Turns, c.Limits.Calls) > max(1, c.Limits.Adapt.Floor) },
 		"never acts without limits.turns or limits.calls above limits.adapt.floor"},
-	{"time.summary", func(c *Config) bool { return c.Time.Summary > 0 }, compacts, "never acts without history.compact_at or history.compact_tokens"},
+	{"time.summary", func(c *Config) bool { return c.Time.Summary > 0 }, compacts, "never acts without history.compact_at, compact_tokens or compact_on_overflow"},
 	{"time.pause_for_user", func(c *Config) bool { return c.Time.PauseForUser },
 		func(c *Config) bool { return c.Time.Run > 0 }, "never acts without time.run"},
 	{"errors.max_consecutive", countsErrors, func(c *Config) bool { return len(c.Errors.Kinds) > 0 }, "is never reached: errors.kinds is empty, so no error counts"},
@@ -77,7 +77,9 @@ var neverActs = []struct {
 	},
 		func(c *Config) bool { return c.Time.Model+c.Time.Summary+c.Time.FirstToken+c.Time.Chunk > 0 }, "never acts without time.model, time.summary, time.first_token or time.chunk"},
 	{"history.keep_last", func(c *Config) bool { return c.History.KeepLast > 0 },
-		func(c *Config) bool { return c.History.MaxMessages > 0 || compacts(c) }, "never acts without history.max_messages, compact_at or compact_tokens"},
+		func(c *Config) bool { return c.History.MaxMessages > 0 || compacts(c) }, "never acts without history.max_messages, compact_at, compact_tokens or compact_on_overflow"},
+	{"history.compact_at", func(c *Config) bool { return c.History.CompactAt > 0 }, leavesRoom,
+		"is never met: a summary and the messages that keep_first and keep_last protect are more"},
 	{"contracts.repair", func(c *Config) bool { return c.Contracts.Repair > 0 },
 		func(c *Config) bool { return c.Contracts.Input || c.Contracts.Output }, "never acts without contracts.input or contracts.output"},
 	{"policy.ask_missing", func(c *Config) bool { return c.Policy.AskMissing },
@@ -85,6 +87,17 @@ var neverActs = []struct {
 		"never acts without contracts.input, which finds what is missing, or on_failure: table"},
 }
 
-func compacts(c *Config) bool { return c.History.CompactAt > 0 || c.History.CompactTokens > 0 }
+func compacts(c *Config) bool {
+	return c.History.CompactAt > 0 || c.History.CompactTokens > 0 || c.History.CompactOnOverflow
+}
+
+// leavesRoom reports whether a history that was compacted can be within its bound.
+func leavesRoom(c *Config) bool {
+	stay := 1 + max(1, c.History.KeepLast)
+	if c.History.KeepFirst {
+		stay++
+	}
+	return stay <= c.History.CompactAt
+}
 
 func countsErrors(c *Config) bool { return c.Errors.MaxConsecutive > 0 }

@@ -101,6 +101,9 @@ func (m *Machine) answered(in *Input) {
 		m.req.streamed = true
 		m.req.idle = after(m.now, m.cfg.Time.Chunk)
 	case ModelFailure:
+		if m.overflowed(in) {
+			return
+		}
 		m.requestFailed(in.Status, in.RetryAfter, StopModelFailed, m.reasonModelFailed(in.Status, in.Text))
 	case ModelReply:
 		m.req.open, m.req.retry = false, never

@@ -72,6 +72,12 @@ func reasonThrash(n int) string {
 	return fmt.Sprintf("%d compactions in a row made the history hardly shorter.", n)
 }
 
+func reasonFloor(floor, bound int) string {
+	return fmt.Sprintf("No compaction can bring the history below its bound of %d tokens: system prompt, tools and first message have %d.", bound, floor)
+}
+
+const textNothingToSum = "The history is too long, but it has less than two messages that a summary may replace."
+
 const reasonByModel = "The model chose to stop."
 
 // The second seed's system prompt, without what only that program has.

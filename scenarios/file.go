@@ -37,6 +37,10 @@ type scenarioFile struct {
 	// SafetyPrompt adds the loop's safety text to the system prompt, with the tools and
 	// the limits.
 	SafetyPrompt bool `yaml:"safety_prompt"`
+	// Window is the model's context window in estimated tokens: a request above it is
+	// refused with status 400 and context_length_exceeded, and uses up no entry of
+	// model. The default 0 means no bound.
+	Window int `yaml:"window" jsonschema:"minimum=0"`
 	// Planner says how the model's decisions are read: native (the default) as
 	// calls, json as one JSON action in its text.
 	Planner plannerWord `yaml:"planner"`

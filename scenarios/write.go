@@ -33,6 +33,7 @@ func (s *Scenario) YAML(comment string) []byte {
 	m.must("task", s.Script.Task)
 	m.put("system", s.Script.System)
 	m.put("safety_prompt", s.Script.SafetyPrompt)
+	m.put("window", s.Script.Window)
 	m.put("planner", string(s.Script.Planner))
 	if s.Script.Critic != nil {
 		m.must("critic", word("rules"))

@@ -141,6 +141,10 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	if e.Problems = shown(slices.Concat(found, q.odd)); x.strict && len(found) > 0 {
 		return nil, &refusal{http.StatusBadRequest, "bad_request", e.Problems[0]}
 	}
+	if w := x.scene.script.Window; w > 0 && estimate(body) > int64(w) {
+		e.Fault = "overflow"
+		return x.overflow(w, estimate(body)), nil
+	}
 	earlier, key := 0, uint64(0)
 	if at.counted() {
 		key = x.tries.key(x.scene.name, x.seed, x.api.name(), x.r.Header, body)

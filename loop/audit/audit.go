@@ -62,6 +62,7 @@ func (v Violation) String() string {
 //	history           chat APIs accept the history (see [CheckHistory])
 //	asked-with        to= is the length of the history
 //	trimming          exactly the messages that must be dropped are dropped
+//	compaction        history.compact_at, compact_tokens and compact_on_overflow: the history is compacted when that is due, and only then; after compactions_without_gain in a row the run does not go on
 //	empty-reply       an empty reply is dropped, and asked for again model_retry.empty_replies times, as is one that announces calls and holds none
 //	cut-reply         a reply that is cut off is asked for again as often; the loop adds no user message without a reason
 //	executable        no unknown tool is called, and no tool with invalid arguments
@@ -101,7 +102,7 @@ func (v Violation) String() string {
 //   - those of the policy table and its questions
 //   - those of a planner's actions other than calls
 //   - those of the critic
-//   - whether the loop asks for a summary, and which messages it replaces
+//   - which messages a summary replaces, and those of compactions with a planner
 //
 // Check leaves out the steps of sub-runs, and does not count their lines: see
 // [CheckAll].
@@ -146,6 +147,7 @@ var rules = []struct {
 	{"history", (*book).checkHistory},
 	{"asked-with", (*book).checkAskedWith},
 	{"trimming", (*book).checkTrimming},
+	{"compaction", (*book).checkCompaction},
 
 	{"empty-reply", (*book).checkEmptyReply},
 	{"cut-reply", (*book).checkCutReply},

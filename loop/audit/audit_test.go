@@ -231,6 +231,10 @@ var brokenTraces = []struct {
 	{"picky", func(c *loop.Config, _ *loop.Task) { c.Contracts.Input = false }, nil, "parallel@4 why@8 outcome@12 outcome@12"},
 	{"summary", nil, []string{"> drop c1\n", "> drop c1\n> drop c2\n"}, "history@20 asked-with@20"},
 	{"summary", nil, []string{"m4#1 for=reply to=4", "m4#1 for=reply to=5"}, "asked-with@19"},
+	{"summary", func(c *loop.Config, _ *loop.Task) { c.History.CompactAt = 5 }, nil, "compaction@12"},
+	{"summary", func(c *loop.Config, _ *loop.Task) { c.History.CompactAt = 2 }, nil, "compaction@7"},
+	{"summary", func(c *loop.Config, _ *loop.Task) { c.History.CompactionsWithoutGain, c.History.MinGain = 1, 0.21 }, nil, "compaction@19"}, // 5 to 4
+	{"summary", nil, []string{"> halt stop=done end=DONE answer=ok", "> halt stop=compaction-thrash end=LOOP_DETECTED answer=ok incomplete"}, "compaction@21"},
 	{"planner", func(c *loop.Config, _ *loop.Task) { c.ModelRetry.EmptyReplies = 0 }, nil, "empty-reply@12"},
 
 	// Near misses: the same trace, and nothing wrong with it.

@@ -120,7 +120,7 @@ func (b *book) timedOut(t *try) bool {
 // modelRetry recounts whether another try follows the n-th try of a model request.
 func (b *book) modelRetry(q *request, n int) retry {
 	a, cfg := q.tries[n-1], b.cfg.ModelRetry
-	if a.how != askFailed && a.how != askGivenUp || q.run.broken(a.ended.rec) || n > cfg.Max {
+	if a.how != askFailed && a.how != askGivenUp || q.run.broken(a.ended.rec) || n > cfg.Max || b.overflow(a) {
 		return retry{}
 	}
 	if cfg.SameDeadline > 0 && b.sameDeadlines(q, n) >= cfg.SameDeadline {

@@ -150,6 +150,9 @@ func (b *book) trust(r *run) {
 			r.perhaps(loop.Stop(d.Name), r.begin.rec)
 		}
 	}
+	if h := b.cfg.History; h.CompactAt > 0 || h.CompactTokens > 0 || h.CompactOnOverflow {
+		r.perhaps(loop.StopCompactionThrash, r.begin.rec) // as checkCompaction recounts
+	}
 	for _, q := range r.asks {
 		if q.answered.found() && !q.allow && (b.cfg.Policy.AskMissing || b.cfg.Policy.OnFailure == loop.FailureTable) {
 			r.perhaps(loop.StopNeedsUser, q.answered.rec)
@@ -377,12 +380,16 @@ func (b *book) decideRequests(r *run) {
 	for _, q := range r.requests {
 		a := q.tries[len(q.tries)-1]
 		if a.to == loop.ForSummary {
-			for _, stop := range []loop.Stop{loop.StopCompactionThrash, loop.StopTokenLimit, loop.StopCostLimit} {
+			for _, stop := range []loop.Stop{loop.StopTokenLimit, loop.StopCostLimit} {
 				r.perhaps(stop, a.asked.rec)
 			}
 			continue // without a summary the run goes on
 		}
 		if a.how != askFailed && a.how != askGivenUp || r.broken(a.ended.rec) {
+			continue
+		}
+		if b.overflow(a) {
+			r.perhaps(loop.StopModelFailed, a.ended.rec) // without anything to replace
 			continue
 		}
 		retry := b.modelRetry(q, len(q.tries))

@@ -32,7 +32,7 @@ func Scenario(b *strings.Builder, s *scenarios.Scenario) {
 	if s.Cassette != "" {
 		Section(b, "The model", []string{"says what is recorded in " + text.Line(s.Cassette)})
 	}
-	Section(b, "The model", Model(s.Script.Model))
+	Section(b, "The model", window(s.Script.Window, Model(s.Script.Model)))
 	Section(b, "The hooks", Hooks(&s.Script.Hooks))
 	Section(b, "Faults", faults(s.Script.Faults))
 	Section(b, "Changes to "+text.Line(s.Variant.Name), Changes(s.Variant.Config, s.Config))
@@ -178,4 +178,12 @@ func but(failures []string) string {
 		return ""
 	}
 	return "; but " + strings.Join(failures, ", ")
+}
+
+// window adds the context window of the model to what it says.
+func window(tokens int, model []string) []string {
+	if tokens == 0 {
+		return model
+	}
+	return append([]string{"refuses requests of more than " + text.Number(tokens) + " tokens, with status 400"}, model...)
 }
