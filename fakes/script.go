@@ -72,7 +72,7 @@ type Script struct {
 	// Requests for a summary have the window too. 0 = no bound.
 	Window int
 	Model  []Step
-	User         User
+	User   User
 	// Hooks act before and after calls. Where none fits, the hook lets everything pass.
 	Hooks Hooks
 	// Faults strike the answers that the other fields describe.

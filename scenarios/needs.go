@@ -20,6 +20,7 @@ const (
 	NeedCancel  Need = "cancel"  // a user who cancels the run
 	NeedLoop    Need = "loop"    // a feature of the reference loop: a planner, a critic, sub-runs, or what it tells the model
 	NeedResults Need = "results" // what the script's tools answer: other tools will not do
+	NeedWindow  Need = "window"  // requests that are as long as the loop's, since the model's window refuses long ones
 	NeedTries   Need = "tries"   // a loop that tries a failed call again by itself, without the model
 )
 
@@ -35,6 +36,7 @@ func (s *Scenario) Needs() []Need {
 		{NeedCancel, s.Script.User.Cancel != nil},
 		{NeedLoop, s.needsLoop()},
 		{NeedResults, s.needsResults()},
+		{NeedWindow, s.Script.Window > 0},
 		{NeedTries, s.Label == Healthy && slices.ContainsFunc(s.called(), failsAtFirst)},
 	} {
 		if n.has {

@@ -22,6 +22,7 @@ func TestNeeds(t *testing.T) {
 		"cancel/while-the-model-thinks":      {NeedCancel},
 		"healthy/counters-restart":           {NeedRuns},
 		"protocol/actions-in-the-text":       {NeedLoop},
+		"history/one-batch-fills-the-window": {NeedResults, NeedWindow},
 		"healthy/three-sub-runs":             {NeedLoop},
 		"healthy/denied-then-allowed":        {NeedGates, NeedRuns},
 		"healthy/user-adds-something":        {NeedRuns, NeedResults},
