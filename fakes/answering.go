@@ -84,12 +84,13 @@ func (s *answering) answerTry(c *openCall, try loop.Ref, turn int) tryAnswer {
 	a, latency := c.answer, c.answer.Latency.or(c.tool.Latency).or(exactly(DefaultToolLatency))
 	k := s.key.ref(try).of(try.Try)
 	v := vars{turn: turn, call: try.N, seed: s.seed, key: k.of(forText)}
-	out := tryAnswer{hang: a.Hang, in: loop.Input{Kind: loop.ToolResult, Ref: try,
+	out := tryAnswer{hang: a.Hang, wire: a.Wire, in: loop.Input{Kind: loop.ToolResult, Ref: try,
 		TokensIn: a.TokensIn, TokensOut: a.TokensOut, Cost: a.Cost, Used: a.Used}}
 	in := &out.in
 	switch i := c.failure(try); {
 	case i < len(a.Failures):
 		f := &a.Failures[i]
+		out.wire = f.Wire
 		a.struck = max(a.struck, i+1)
 		in.Code, in.Text = f.Error, s.scratch.say(&a.failures[i], &v)
 		if f.Error == loop.None {

@@ -214,6 +214,7 @@ func (r *reader) readTool(t *Tool) tool {
 		r.at.sub, r.at.j, r.at.deep = "answers", j, ""
 		r.within("result_chars", a.ResultChars, maxResultChars)
 		r.span("latency", a.Latency)
+		r.answerWire(a.Wire, a.Error != loop.None, a.Hang)
 		c.answers[j] = answer{Answer: a, matcher: r.matcher(a.When, a.Times)}
 		c.answers[j].result = r.template("result", a.Result, false)
 		c.answers[j].text = r.template("text", a.Text, false)
@@ -223,6 +224,7 @@ func (r *reader) readTool(t *Tool) tool {
 		for k := range a.Failures {
 			r.at.deep, r.at.k = "failures", k
 			r.span("latency", a.Failures[k].Latency)
+			r.answerWire(a.Failures[k].Wire, true, a.Failures[k].Hang)
 			c.answers[j].failures[k] = r.template("text", a.Failures[k].Text, false)
 		}
 	}

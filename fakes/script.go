@@ -127,6 +127,9 @@ type Answer struct {
 	Hang bool
 	// Latency is the time until the answer; zero means the tool's.
 	Latency Span
+	// Wire is the form of the answer over MCP: one of [ResultWires], with an Error one
+	// of [ErrorWires], or "".
+	Wire Wire
 	// TokensIn, TokensOut, Cost (nano-dollars) and Used (calls) are the usage of
 	// each try, if the tool is a sub-run.
 	TokensIn, TokensOut, Cost int64
@@ -139,6 +142,7 @@ type Failure struct {
 	Text    string    // may contain ${…} values
 	Hang    bool      // never answers; Error and Text are ignored
 	Latency Span      // zero means the answer's
+	Wire    Wire      // the form over MCP: one of [ErrorWires], or ""
 }
 
 // A Step is the model's answer to one request, or to several in a row.

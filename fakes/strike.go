@@ -65,6 +65,7 @@ type tryAnswer struct {
 	in     loop.Input
 	hang   bool
 	after  time.Duration
+	wire   Wire
 	struck bool // by a fault
 }
 

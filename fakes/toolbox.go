@@ -42,6 +42,8 @@ type ToolSaid struct {
 	// After is the time until the answer. If Hang is set, none ever comes.
 	After time.Duration
 	Hang  bool
+	// Wire is the form of the answer over MCP.
+	Wire Wire
 	// Passing is set if a failure of the script or a fault takes the place of the
 	// answer: the next try may get another one.
 	Passing bool
@@ -82,6 +84,9 @@ func (t *Toolbox) Call(c ToolCall) (ToolSaid, error) {
 	out := t.all.answerTry(&o, try, c.Turn)
 	said := ToolSaid{Code: out.in.Code, Text: out.in.Text, After: out.after, Hang: out.hang,
 		Passing: out.struck || o.failure(try) < len(o.answer.Failures)}
+	if !out.struck {
+		said.Wire = out.wire
+	}
 	if said.Hang {
 		said.Code, said.Text, said.After = loop.None, "", 0
 	}

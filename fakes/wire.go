@@ -6,7 +6,8 @@ import (
 )
 
 // A Wire is an odd form that a reply or a failure has on the wire when a script is
-// served over HTTP. A [World], which has no wire, plays the nearest thing.
+// served over HTTP, or a tool's answer over MCP. A [World], which has no wire, plays the
+// nearest thing.
 type Wire string
 
 // WireUsual is the form without an oddity.
@@ -29,6 +30,22 @@ const (
 	WireNoFinish       Wire = "no-finish"        // the whole reply comes without a finish reason; in a World the connection is lost
 	WireErrorEvent     Wire = "error-event"      // the status is 200, and an error follows; in a World the request fails with Status
 )
+
+// The wires of a tool's answer over MCP. Where there is no MCP, the answer is as usual.
+const (
+	WireStructured    Wire = "structured"     // the result is structured content, and no text
+	WireImage         Wire = "image"          // an image follows the text
+	WireProgress      Wire = "progress"       // progress is told before the result
+	WireProtocolError Wire = "protocol-error" // the failure is an error of the protocol, and no result
+	WireCancelled     Wire = "cancelled"      // the server says that the call was cancelled
+)
+
+// ResultWires lists the wires of a successful [Answer], except the usual one.
+func ResultWires() []Wire { return []Wire{WireStructured, WireImage, WireProgress} }
+
+// ErrorWires lists the wires of a failed [Answer] and of a [Failure], except the usual
+// one.
+func ErrorWires() []Wire { return []Wire{WireProtocolError, WireCancelled} }
 
 // StepWires lists the wires of a [Step], except the usual one.
 func StepWires() []Wire { return []Wire{WireStallAfterDone, WireSameIndex, WireShuffledIndex} }
@@ -78,6 +95,18 @@ func (r *reader) wire(w Wire, of []Wire) {
 		words[i] = string(of[i])
 	}
 	r.wrong("wire", "must be one of %s, not %s", strings.Join(words, ", "), quoted(string(w)))
+}
+
+// answerWire checks the wire of a tool's answer or failure.
+func (r *reader) answerWire(w Wire, failed, hang bool) {
+	switch {
+	case hang && w != WireUsual:
+		r.wrong("wire", "cannot be combined with hang")
+	case failed:
+		r.wire(w, ErrorWires())
+	default:
+		r.wire(w, ResultWires())
+	}
 }
 
 // failureWire checks the wire of a failure.

@@ -66,6 +66,42 @@ func TestWiresThatCannotBeMeant(t *testing.T) {
 	}
 }
 
+// Tools have wires of their own; a world answers as usual.
+func TestToolWires(t *testing.T) {
+	script := func(a Answer) *Script { return oneTool(a) }
+	for _, tt := range []struct {
+		answer Answer
+		want   string
+	}{
+		{Answer{Wire: WireProtocolError}, `tools[0].answers[0].wire: must be one of structured, image, progress, not "protocol-error"`},
+		{Answer{Error: loop.NotFound, Wire: WireImage}, `tools[0].answers[0].wire: must be one of protocol-error, cancelled, not "image"`},
+		{Answer{Hang: true, Wire: WireProgress}, "tools[0].answers[0].wire: cannot be combined with hang"},
+		{Answer{Failures: []Failure{{Wire: WireStructured}}}, `tools[0].answers[0].failures[0].wire: must be one of protocol-error, cancelled, not "structured"`},
+		{Answer{Failures: []Failure{{Hang: true, Wire: WireCancelled}}}, "tools[0].answers[0].failures[0].wire: cannot be combined with hang"},
+	} {
+		if err := script(tt.answer).Validate(); err == nil || err.Error() != tt.want {
+			t.Errorf("got  %v\nwant %s", err, tt.want)
+		}
+	}
+	s := script(Answer{Result: "ok", Wire: WireStructured, Failures: []Failure{{Text: "no", Wire: WireCancelled}}})
+	w := NewWorld(s, 1)
+	got := answers(t, w, call(1, 1, "f", ""), call(1, 2, "f", ""))
+	if got[0].Code != loop.RetryableServer || got[0].Text != "no" || got[1].Text != "ok" {
+		t.Errorf("the world answers %+v", got)
+	}
+	box := toolbox(t, s)
+	for try, want := range []ToolSaid{{Code: loop.RetryableServer, Text: "no", After: 200 * ms, Wire: WireCancelled, Passing: true}, {Text: "ok", After: 200 * ms, Wire: WireStructured}} {
+		if said, err := box.Call(ToolCall{N: 1, Try: try + 1, Name: "f"}); err != nil || said != want {
+			t.Errorf("try %d: %+v, %v", try+1, said, err)
+		}
+	}
+	s.Faults = []Fault{{Kind: "error", At: loop.RefCall, N: 1, Try: 2, Operand: loop.NotFound}}
+	box = toolbox(t, s)
+	if said, err := box.Call(ToolCall{N: 1, Try: 2, Name: "f"}); err != nil || said.Wire != WireUsual || said.Code != loop.NotFound {
+		t.Errorf("a fault: %+v, %v", said, err)
+	}
+}
+
 func failureProblem(f ModelFailure) string { return problemOf(Step{Failures: []ModelFailure{f}}) }
 
 func problemOf(s Step) string {

@@ -85,13 +85,13 @@ func (t *toolEntry) retries() int {
 
 func (a *answerEntry) answer() fakes.Answer {
 	out := fakes.Answer{When: a.When, Times: a.Times, ResultChars: a.ResultChars, Error: loop.Code(a.Error),
-		Text: a.Text, Hang: a.Hang, Latency: fakes.Span(a.Latency),
+		Text: a.Text, Hang: a.Hang, Latency: fakes.Span(a.Latency), Wire: fakes.Wire(a.Wire),
 		TokensIn: a.TokensIn, TokensOut: a.TokensOut, Cost: int64(a.CostUSD), Used: a.Used}
 	if a.Result != nil {
 		out.Result = *a.Result
 	}
 	for _, f := range a.Failures {
-		out.Failures = append(out.Failures, fakes.Failure{Error: loop.Code(f.Error), Text: f.Text, Hang: f.Hang, Latency: fakes.Span(f.Latency)})
+		out.Failures = append(out.Failures, fakes.Failure{Error: loop.Code(f.Error), Text: f.Text, Hang: f.Hang, Latency: fakes.Span(f.Latency), Wire: fakes.Wire(f.Wire)})
 	}
 	return out
 }

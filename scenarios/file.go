@@ -185,6 +185,8 @@ type answerEntry struct {
 	Hang bool `yaml:"hang"`
 	// Latency is how long it takes. Without it the tool's latency applies.
 	Latency latency `yaml:"latency"`
+	// Wire is how the answer looks when it is served over MCP.
+	Wire answerWireWord `yaml:"wire"`
 }
 
 // A failureEntry is how one try of a call fails: error or hang.
@@ -193,6 +195,8 @@ type failureEntry struct {
 	Text    string   `yaml:"text"`
 	Hang    bool     `yaml:"hang"`
 	Latency latency  `yaml:"latency"`
+	// Wire is how the failure looks when it is served over MCP.
+	Wire errorWireWord `yaml:"wire"`
 }
 
 // A stepEntry is what the model says to one request, or to several in a row.

@@ -221,6 +221,10 @@ func vocabulary(t reflect.Type) []string {
 		return words(whens())
 	case reflect.TypeFor[stepWireWord]():
 		return words(stepWires())
+	case reflect.TypeFor[answerWireWord]():
+		return words(answerWires())
+	case reflect.TypeFor[errorWireWord]():
+		return words(errorWires())
 	case reflect.TypeFor[failureWireWord]():
 		return words(failureWires())
 	case reflect.TypeFor[plannerWord]():

@@ -121,14 +121,21 @@ func (w *whenEntry) is() fakes.ResultIs {
 	return r
 }
 
-// The words for how a step or a failure looks on the wire.
+// The words for how a step, an answer or a failure looks on the wire.
 type (
 	stepWireWord    fakes.Wire
 	failureWireWord fakes.Wire
+	answerWireWord  fakes.Wire
+	errorWireWord   fakes.Wire
 )
 
 func stepWires() []stepWireWord       { return wires[stepWireWord](fakes.StepWires()) }
 func failureWires() []failureWireWord { return wires[failureWireWord](fakes.FailureWires()) }
+
+func errorWires() []errorWireWord { return wires[errorWireWord](fakes.ErrorWires()) }
+func answerWires() []answerWireWord {
+	return wires[answerWireWord](slices.Concat(fakes.ResultWires(), fakes.ErrorWires()))
+}
 
 func wires[W ~string](list []fakes.Wire) []W {
 	out := make([]W, len(list))
@@ -140,6 +147,14 @@ func wires[W ~string](list []fakes.Wire) []W {
 
 func (w *stepWireWord) decode(s *source, n ast.Node, what string) {
 	decodeWord(s, n, what, w, stepWires())
+}
+
+func (w *answerWireWord) decode(s *source, n ast.Node, what string) {
+	decodeWord(s, n, what, w, answerWires())
+}
+
+func (w *errorWireWord) decode(s *source, n ast.Node, what string) {
+	decodeWord(s, n, what, w, errorWires())
 }
 
 func (w *failureWireWord) decode(s *source, n ast.Node, what string) {

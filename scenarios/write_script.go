@@ -124,6 +124,7 @@ func answersYAML(answers []fakes.Answer) (out list) {
 		m.put("tokens_out", a.TokensOut)
 		m.put("cost_usd", dollarsYAML(a.Cost))
 		m.put("used", a.Used)
+		m.put("wire", string(a.Wire))
 		m.put("failures", failuresYAML(a.Failures))
 		out = append(out, m)
 	}
@@ -140,6 +141,7 @@ func failuresYAML(failures []fakes.Failure) (out list) {
 			m.put("text", f.Text)
 		}
 		m.put("latency", latencyYAML(f.Latency))
+		m.put("wire", string(f.Wire))
 		out = append(out, m)
 	}
 	return out

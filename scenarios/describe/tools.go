@@ -104,16 +104,24 @@ func answer(a *fakes.Answer, first bool) string {
 			what += ", repeated up to " + text.Count(a.ResultChars, "character")
 		}
 	}
-	line := "to " + to + ": " + what + after(a.Latency)
+	line := "to " + to + ": " + what + after(a.Latency) + overMCP(a.Wire)
 	var failures []string
 	for i, f := range a.Failures {
 		how := "fails with " + failed(cmp.Or(f.Error, loop.RetryableServer), f.Text)
 		if f.Hang {
 			how = "never ends"
 		}
-		failures = append(failures, fmt.Sprintf("try %d %s%s", i+1, how, after(f.Latency)))
+		failures = append(failures, fmt.Sprintf("try %d %s%s", i+1, how, after(f.Latency)+overMCP(f.Wire)))
 	}
 	return line + but(failures)
+}
+
+// overMCP says the form of an answer on the wire.
+func overMCP(w fakes.Wire) string {
+	if w == fakes.WireUsual {
+		return ""
+	}
+	return ", over MCP as " + string(w)
 }
 
 // calls names the calls that get an answer.

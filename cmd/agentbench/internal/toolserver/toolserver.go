@@ -8,10 +8,13 @@
 package toolserver
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"image"
+	"image/png"
 	"log/slog"
 	"time"
 
@@ -98,6 +101,9 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}
+	if err := s.progress(ctx, r, began, &x.Said); err != nil {
+		return nil, err
+	}
 	if err := s.wait(ctx, began, x.Said.After); err != nil {
 		return nil, err
 	}
@@ -106,12 +112,68 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 		on.cut()
 		return nil, errLost
 	}
-	return result(&x.Said), nil
+	return result(&x.Said)
 }
 
-// result returns the result of a call.
-func result(said *fakes.ToolSaid) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: said.Text}}, IsError: said.Code.Failed()}
+// codeCancelled is the code with which servers answer calls that were cancelled.
+const codeCancelled = 0
+
+// result returns the result of a call in the form of the script.
+func result(said *fakes.ToolSaid) (*mcp.CallToolResult, error) {
+	text := &mcp.TextContent{Text: said.Text}
+	r := &mcp.CallToolResult{Content: []mcp.Content{text}, IsError: said.Code.Failed()}
+	switch said.Wire {
+	case fakes.WireProtocolError:
+		code := int64(jsonrpc.CodeInternalError)
+		if said.Code == loop.InvalidInput {
+			code = jsonrpc.CodeInvalidParams
+		}
+		return nil, &jsonrpc.Error{Code: code, Message: said.Text}
+	case fakes.WireCancelled:
+		return nil, &jsonrpc.Error{Code: codeCancelled, Message: "Request cancelled"}
+	case fakes.WireStructured:
+		r.Content, r.StructuredContent = []mcp.Content{}, structured(said.Text)
+	case fakes.WireImage:
+		r.Content = append(r.Content, &mcp.ImageContent{MIMEType: "image/png", Data: pixel})
+	}
+	return r, nil
+}
+
+// structured returns a text that is a JSON object as it is, and any other in one.
+func structured(text string) any {
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text), &object); err == nil && object != nil {
+		return json.RawMessage(text)
+	}
+	return map[string]string{"result": text}
+}
+
+// pixel is a PNG image of one pixel.
+var pixel = func() []byte {
+	var b bytes.Buffer
+	png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))) // a buffer takes everything
+	return b.Bytes()
+}()
+
+// steps is the number of parts into which progress cuts the time until an answer.
+const steps = 4
+
+// progress tells the client of the progress of a call, if the script wants it and the
+// client has asked for it.
+func (s *Server) progress(ctx context.Context, r *mcp.CallToolRequest, began time.Time, said *fakes.ToolSaid) error {
+	token := r.Params.GetProgressToken()
+	if said.Wire != fakes.WireProgress || token == nil {
+		return nil
+	}
+	for i := 1; i < steps; i++ {
+		if err := s.wait(ctx, began, said.After*time.Duration(i)/steps); err != nil {
+			return err
+		}
+		if err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(i), Total: steps}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wait waits until so long after began, in the script's time.

@@ -1,6 +1,7 @@
 package toolserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,7 @@ import (
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/fakes/serve"
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -127,7 +128,7 @@ func TestTools(t *testing.T) {
 					t.Errorf("%s does not say that it only reads", tool.Name)
 				}
 			}
-			if diff := cmp.Diff([]string{"breaks", "hangs", "none", "read"}, names); diff != "" {
+			if diff := gocmp.Diff([]string{"breaks", "hangs", "none", "read"}, names); diff != "" {
 				t.Error(diff)
 			}
 			schema, _ := json.Marshal(list.Tools[3].InputSchema)
@@ -212,6 +213,140 @@ func TestConnectionLost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Older clients have a session over HTTP. Its calls end with the request that they came
+// in, too.
+func TestSessions(t *testing.T) {
+	desk := fakes.NewDesk(script(), 1)
+	began, ended := make(chan bool, 1), make(chan bool, 1)
+	desk.Observe = func(x *fakes.Execution) {
+		if x.Said.Hang && x.Ended {
+			ended <- x.Answered
+		} else if x.Said.Hang {
+			began <- true
+		}
+	}
+	server := httptest.NewServer(New(desk, Options{Speed: 1e6}).Handler())
+	defer server.Close()
+	session := ""
+	post := func(ctx context.Context, body string) (string, error) {
+		r, err := http.NewRequestWithContext(ctx, "POST", server.URL, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		r.Header.Set("Mcp-Session-Id", session)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		session = cmp.Or(resp.Header.Get("Mcp-Session-Id"), session)
+		text, err := io.ReadAll(resp.Body)
+		return string(text), err
+	}
+	call := func(ctx context.Context, tool string) (string, error) {
+		return post(ctx, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"`+tool+`","arguments":{}}}`)
+	}
+	ctx := t.Context()
+	if _, err := post(ctx, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`); err != nil || session == "" {
+		t.Fatalf("session %q, %v", session, err)
+	}
+	if _, err := post(ctx, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := call(ctx, "none"); err != nil || !strings.Contains(text, "nothing found") {
+		t.Errorf("%s %v", text, err)
+	}
+	if text, err := call(ctx, "breaks"); err == nil {
+		t.Errorf("the connection that breaks says %s", text)
+	}
+	if text, err := call(ctx, "breaks"); err != nil || !strings.Contains(text, "whole") {
+		t.Errorf("the second try: %s %v", text, err)
+	}
+	leaving, cancel := context.WithCancel(ctx)
+	go func() { <-began; cancel() }()
+	if text, err := call(leaving, "hangs"); err == nil {
+		t.Errorf("the hang says %s", text)
+	}
+	if <-ended {
+		t.Error("the hang counts as answered")
+	}
+	if text, err := call(ctx, "hangs"); err != nil || !strings.Contains(text, "at last") {
+		t.Errorf("the second try: %s %v", text, err)
+	}
+}
+
+// Each wire of a tool's answer, as a client sees it.
+func TestWires(t *testing.T) {
+	long := fakes.Span{Min: 4 * sec, Max: 4 * sec}
+	script := &fakes.Script{Tools: []fakes.Tool{{ToolSpec: loop.ToolSpec{Name: "f"}, Answers: []fakes.Answer{
+		{When: map[string]any{"n": 1}, Result: `{"a": 1}`, Wire: fakes.WireStructured},
+		{When: map[string]any{"n": 2}, Result: `[1]`, Wire: fakes.WireStructured},
+		{When: map[string]any{"n": 3}, Result: "see", Wire: fakes.WireImage},
+		{When: map[string]any{"n": 4}, Result: "slow", Wire: fakes.WireProgress, Latency: long},
+		{When: map[string]any{"n": 5}, Error: loop.InvalidInput, Text: "no", Wire: fakes.WireProtocolError},
+		{When: map[string]any{"n": 6}, Result: "then", Failures: []fakes.Failure{{Text: "busy", Wire: fakes.WireProtocolError}, {Text: "busy", Wire: fakes.WireCancelled}}},
+	}}}}
+	for name, connected := range fronts {
+		t.Run(name, func(t *testing.T) {
+			session := connected(t, New(fakes.NewDesk(script, 1), Options{Speed: 1e6}))
+			defer session.Close()
+			for i, want := range []string{
+				`"content":[],"structuredContent":{"a":1}`,
+				`"content":[],"structuredContent":{"result":"[1]"}`,
+				`"content":[{"type":"text","text":"see"},{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo`,
+				`"content":[{"type":"text","text":"slow"}]`,
+				"-32602 no",
+				"-32603 busy", "0 Request cancelled", `"content":[{"type":"text","text":"then"}]`,
+			} {
+				r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "f", Arguments: map[string]any{"n": min(i+1, 6)}})
+				got, _ := json.Marshal(r)
+				if wire := new(jsonrpc.Error); errors.As(err, &wire) {
+					got = fmt.Appendf(nil, "%d %s", wire.Code, wire.Message)
+				}
+				if !strings.Contains(string(got), want) {
+					t.Errorf("got  %s\nwant %s", got, want)
+				}
+			}
+		})
+	}
+}
+
+// Progress is told at quarters of the time, to a client that has asked for it.
+func TestProgress(t *testing.T) {
+	script := &fakes.Script{Tools: []fakes.Tool{{ToolSpec: loop.ToolSpec{Name: "f"}, Answers: []fakes.Answer{
+		{Result: "done", Wire: fakes.WireProgress, Latency: fakes.Span{Min: 4 * sec, Max: 4 * sec}}}}}}
+	synctest.Test(t, func(t *testing.T) {
+		a, b := net.Pipe()
+		go New(fakes.NewDesk(script, 1), Options{}).Pipe(t.Context(), b)
+		began := time.Now()
+		var told []string
+		client := mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			told = append(told, fmt.Sprintf("%v of %v at %v", r.Params.Progress, r.Params.Total, time.Since(began)))
+		}})
+		session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: a, Writer: a}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := &mcp.CallToolParams{Name: "f"}
+		if _, err := session.CallTool(t.Context(), call); err != nil || told != nil || time.Since(began) != 4*sec {
+			t.Errorf("without a token: %v, %v after %v", err, told, time.Since(began))
+		}
+		began = time.Now()
+		call.SetProgressToken("t")
+		if _, err := session.CallTool(t.Context(), call); err != nil || time.Since(began) != 4*sec {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		synctest.Wait()
+		if diff := gocmp.Diff([]string{"1 of 4 at 1s", "2 of 4 at 2s", "3 of 4 at 3s"}, told); diff != "" {
+			t.Error(diff)
+		}
+		session.Close()
+		synctest.Wait()
+	})
 }
 
 // Answers take the script's time, divided by the speed.
