@@ -1,0 +1,124 @@
+package trajectories
+
+import (
+	"context"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// grow calls each with every stage at which a proxy sees a trajectory: after each
+// reply, whose calls have no results yet, and with the results, which come with the
+// next request.
+func grow(r *Trajectory, each func(*Trajectory)) {
+	for i, run := range r.Runs {
+		for j, turn := range run.Turns {
+			part := *r
+			part.Runs = append([]*Run{}, r.Runs[:i]...)
+			asked := *turn
+			asked.Calls = nil
+			for _, c := range turn.Calls {
+				open := *c
+				open.Result = nil
+				asked.Calls = append(asked.Calls, &open)
+			}
+			for _, last := range []*Turn{&asked, turn} {
+				turns := append(append([]*Turn{}, run.Turns[:j]...), last)
+				stage := part
+				stage.Runs = append(append([]*Run{}, part.Runs...), &Run{User: run.User, Turns: turns})
+				each(&stage)
+			}
+		}
+	}
+	each(r)
+}
+
+// unanswered is a session whose user speaks again before the first run is answered.
+// The loop's second run then repeats one call five times.
+func unanswered() *Trajectory {
+	turn := func(answered bool) *Turn {
+		c := &Call{ID: "c", Name: "f", Args: "{}"}
+		if answered {
+			c.Result = &Result{Text: "same"}
+		}
+		return &Turn{Calls: []*Call{c}}
+	}
+	r := &Trajectory{Name: "unanswered", Runs: []*Run{{User: "a", Turns: []*Turn{turn(false)}}, {User: "b"}}}
+	for range 6 {
+		r.Runs[1].Turns = append(r.Runs[1].Turns, turn(true))
+	}
+	return r
+}
+
+// TestFollow checks that a follower of a growing trajectory comes to the stop of a
+// replay of the whole, that it never takes a stop back, and that it says so at the
+// first stage whose replay has that stop.
+func TestFollow(t *testing.T) {
+	files, _ := Find([]string{"testdata"})
+	if !testing.Short() { // where they are
+		more, _ := Find([]string{realRuns + "/tau-bench", realRuns + "/agentdojo"})
+		files = append(files, more...)
+	}
+	variants := []scenarios.Variant{}
+	for _, name := range []string{"hpd-agent", "recommended", "none"} {
+		v, err := scenarios.LoadVariant(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		variants = append(variants, v)
+	}
+	tight := scenarios.Variant{Name: "tight", Config: loop.Default()}
+	tight.Config.Limits.Turns = 4
+	variants = append(variants, tight)
+	runs, stops := 0, 0
+	for _, v := range variants {
+		stops += follow(t, unanswered(), v)
+	}
+	for _, file := range files {
+		all, _ := Read(file, "")
+		for _, r := range all[:min(len(all), 30)] {
+			runs++
+			for _, v := range variants {
+				stops += follow(t, r, v)
+			}
+		}
+	}
+	if runs < 20 || stops < 20 {
+		t.Errorf("only %d runs and %d stops: this test shows nothing", runs, stops)
+	}
+}
+
+// follow checks one run under one variant and returns its stops.
+func follow(t *testing.T, r *Trajectory, v scenarios.Variant) int {
+	t.Helper()
+	f, err := Follow(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := false
+	grow(r, func(part *Trajectory) {
+		if err := f.Update(part); err != nil {
+			t.Fatalf("%s under %s: %v", r.ID(), v.Name, err)
+		}
+		result, _, err := Play(context.Background(), part, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, asked := f.Stopped()
+		stopped := result.Stop != loop.StopDone && result.Stop != loop.StopRecordingEnded
+		switch {
+		case before && out == nil:
+			t.Fatalf("%s under %s: a stop was taken back", r.ID(), v.Name)
+		case stopped != (out != nil):
+			t.Fatalf("%s under %s: the follower stopped: %t, the replay: %s", r.ID(), v.Name, out != nil, result.Stop)
+		case out != nil && (out.Stop != result.Stop || asked != result.Asked):
+			t.Fatalf("%s under %s: stopped by %s after %d calls, the replay by %s after %d", r.ID(), v.Name, out.Stop, asked, result.Stop, result.Asked)
+		}
+		before = out != nil
+	})
+	if before {
+		return 1
+	}
+	return 0
+}
