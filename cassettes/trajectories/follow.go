@@ -12,9 +12,13 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
-// OfConversation returns the messages between an agent and its model as a trajectory.
-// Its File and Line are the caller's to set.
-func OfConversation(name string, c *wire.Conversation) *Trajectory { return ofConversation(name, c) }
+// OfConversation returns the messages between an agent and its model, joined from what
+// [wire.Decode] returns, as a trajectory. Its File and Line are the caller's to set.
+func OfConversation(name string, c *wire.Conversation) *Trajectory {
+	acted := *c
+	acted.Messages = wire.Acted(c.Messages)
+	return ofConversation(name, &acted)
+}
 
 // A Follower replays a trajectory that still grows under one variant, made [Offline]:
 // each update replays only what is new. What it says after the last update is what

@@ -77,14 +77,14 @@ func TestFollow(t *testing.T) {
 	}
 	for _, file := range files {
 		all, _ := Read(file, "")
-		for _, r := range all[:min(len(all), 30)] {
+		for _, r := range all[:min(len(all), 10)] {
 			runs++
 			for _, v := range variants {
 				stops += follow(t, r, v)
 			}
 		}
 	}
-	if runs < 20 || stops < 20 {
+	if runs < 20 || stops < 5 {
 		t.Errorf("only %d runs and %d stops: this test shows nothing", runs, stops)
 	}
 }

@@ -187,7 +187,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.refuse(&refusal{http.StatusServiceUnavailable, "too_many_requests", fmt.Sprintf("more than %d requests at once", maxAtOnce)})
 		return
 	}
-	if problem := foreign(r); problem != "" {
+	if problem := Foreign(r); problem != "" {
 		x.answerRefusal(&refusal{http.StatusForbidden, "not_local", problem})
 		return
 	}
@@ -197,11 +197,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.route()
 }
 
-// foreign returns why a request is refused before it is read, or "" for a request of
+// Foreign returns why a request is refused before it is read, or "" for a request of
 // this machine. A request is foreign if its host is another machine, whose name a
 // name server may have pointed here, or if a web page from another machine sent it.
 // Foreign requests are left out of the journal, which they could fill.
-func foreign(r *http.Request) string {
+func Foreign(r *http.Request) string {
 	if !local(r.Host) {
 		return "this server answers to localhost and to loopback addresses only"
 	}

@@ -31,11 +31,12 @@ func anthropicRequest(body json.RawMessage) (*request, bool) {
 			Role    string          `json:"role"`
 			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
+		Thread json.RawMessage `json:"thread"` // the API keeps the messages before
 	}
 	if json.Unmarshal(body, &r) != nil || r.Messages == nil {
 		return nil, false
 	}
-	req := &request{model: String(r.Model)}
+	req := &request{model: String(r.Model), previous: String(keysOf(r.Thread)["previous_message_id"])}
 	req.system.add(Text(r.System))
 	for _, m := range r.Messages {
 		req.messages = append(req.messages, AnthropicMessages(m.Role, m.Content)...)

@@ -21,7 +21,7 @@ func Read(exchanges []Exchange, with Decoders) ([]*Conversation, map[Reason]int)
 	var all []*Conversation
 	for _, t := range s.threads {
 		if t.replies > 0 {
-			t.Messages = append(t.acted(), t.tail...)
+			t.Messages = append(acted(t.Messages, t.more), t.tail...)
 			all = append(all, &t.Conversation)
 		}
 	}
@@ -346,20 +346,23 @@ func (s *session) answer(a asked, r *reply) Reason {
 	return None
 }
 
-// acted returns the messages of the thread, in which each answer but the last one
+// Acted returns the messages of a conversation, in which each answer but the last one
 // before somebody else speaks has a call. Agents without tool calls read what to do
 // from the text, write its result below the text and ask again: see [actionIn].
-func (t *thread) acted() []Message {
+func Acted(messages []Message) []Message { return acted(messages, nil) }
+
+// acted is Acted with the results below some answers, by the answer's place.
+func acted(messages []Message, results map[int]string) []Message {
 	var all []Message
-	for i, m := range t.Messages {
-		goesOn := i+1 < len(t.Messages) && t.Messages[i+1].Role == Assistant
+	for i, m := range messages {
+		goesOn := i+1 < len(messages) && messages[i+1].Role == Assistant
 		if !m.Reply || len(m.Calls) > 0 || !goesOn {
 			all = append(all, m)
 			continue
 		}
 		m.Calls = []Call{actionIn(m.Text)}
 		all = append(all, m)
-		if result, ok := t.more[i]; ok {
+		if result, ok := results[i]; ok {
 			all = append(all, Message{Role: Tool, Text: result})
 		}
 	}

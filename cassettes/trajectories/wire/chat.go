@@ -28,11 +28,12 @@ type chatMessage struct {
 		Transcript string `json:"transcript"`
 	} `json:"audio"`
 
-	// Logs may add to a result why it failed. In tau2, whose messages have a
-	// requestor, the id of a result is that of its call.
+	// Logs may add to a result why it failed, and to an answer its tokens. In tau2,
+	// whose messages have a requestor, the id of a result is that of its call.
 	Error     json.RawMessage `json:"error"`
 	Requestor json.RawMessage `json:"requestor"`
 	ID        json.RawMessage `json:"id"`
+	Usage     json.RawMessage `json:"usage"`
 }
 
 // A chatCall is a call, or a piece of a streamed one. In logs its function may also
@@ -107,6 +108,10 @@ func (m *chatMessage) message() Message {
 	out := Message{Role: chatRoles[m.Role], Text: m.text(), Calls: m.calls(), ID: String(m.ToolCallID)}
 	if out.Role == Tool && out.ID == "" && Given(m.Requestor) {
 		out.ID = String(m.ID)
+	}
+	var u chatUsage
+	if out.Role == Assistant && IsObject(m.Usage) && json.Unmarshal(m.Usage, &u) == nil {
+		out.TokensIn, out.TokensOut = u.Prompt, u.Completion
 	}
 	if Given(m.Error) {
 		// The log says that the tool failed, but not how. Such a result often has no

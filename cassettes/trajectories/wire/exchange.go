@@ -21,14 +21,14 @@ type Turn struct {
 	Pending, Fetched bool
 }
 
-// Decode decodes one exchange. It returns nil and the reason for an exchange that is
+// Decode decodes one exchange, whose bodies may be compressed with gzip or deflate. It returns nil and the reason for an exchange that is
 // not a turn. A turn without a reply has a reason too, unless it is pending.
 func Decode(x *Exchange) (*Turn, Reason) {
-	d := decode(x)
+	d := decode(x, nil)
 	if d.request == nil || d.route.fetch && d.reply == nil {
 		return nil, d.reason
 	}
-	t := &Turn{Model: d.request.model, System: d.request.system.String(), Messages: d.request.messages,
+	t := &Turn{Model: d.request.model, System: d.request.system.String(), Messages: join(d.request.messages, Assistant),
 		Previous: d.request.previous, Stored: d.request.conversation, Fetched: d.route.fetch}
 	if d.reply == nil {
 		return t, d.reason
@@ -44,7 +44,7 @@ func Decode(x *Exchange) (*Turn, Reason) {
 	case r.text == "" && len(r.calls) == 0:
 		return t, NoAnswer
 	}
-	t.Reply = &Message{Role: Assistant, Text: r.text, Calls: r.calls, TokensIn: r.in, TokensOut: r.out}
+	t.Reply = &Message{Role: Assistant, Text: r.text, Calls: r.calls, TokensIn: r.in, TokensOut: r.out, Reply: true}
 	return t, None
 }
 

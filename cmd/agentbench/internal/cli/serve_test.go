@@ -31,6 +31,12 @@ type serving struct {
 // startServe starts `agentbench serve` and waits for its first line.
 func startServe(t *testing.T, args ...string) *serving {
 	t.Helper()
+	return start(t, append([]string{"serve"}, args...)...)
+}
+
+// start starts a command that runs until it is interrupted, and waits for its first line.
+func start(t *testing.T, args ...string) *serving {
+	t.Helper()
 	r, w, err := os.Pipe() // which takes a few lines before they are read
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +45,7 @@ func startServe(t *testing.T, args ...string) *serving {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &serving{t: t, stop: stop, out: bufio.NewReader(r), code: make(chan int, 1)}
 	go func() {
-		s.code <- run(ctx, append([]string{"serve"}, args...), strings.NewReader(""), w, &s.stderr)
+		s.code <- run(ctx, args, strings.NewReader(""), w, &s.stderr)
 		w.Close()
 	}()
 	if s.first, err = s.out.ReadString('\n'); err != nil {

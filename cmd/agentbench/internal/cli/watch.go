@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/watch"
+	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/reports"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+type watchFlags struct {
+	upstream  upstream
+	port      port
+	variants  []string
+	output    string
+	keyHeader string
+}
+
+func newWatch() *cobra.Command {
+	f := &watchFlags{}
+	cmd := &cobra.Command{
+		Use:   "watch --upstream URL",
+		Short: "Watch your agent's real traffic: what would variants have stopped?",
+		Long: `Stand between your agent and the API of its model, as a reverse proxy on this
+machine. Set your agent's base URL to it. Every byte passes as it comes, streams
+included; nothing is changed and nothing is stopped. It reads OpenAI Chat
+Completions and Responses, Anthropic Messages and Gemini.
+
+While it runs, it says what the variants would have stopped. Ctrl-C ends it with the
+table of agentbench replay over the conversations that passed, and the exit code 0.
+
+By default nothing is kept. -o FOLDER records each conversation in a file there,
+without secrets and personal data; agentbench replay FOLDER reads them. Keys of the
+API pass through and are never written.
+
+It accepts connections only from this machine (127.0.0.1), and asks nobody but the
+upstream, whose certificate it verifies. docs/watch.md says more.`,
+		Example: `  agentbench watch --upstream https://api.openai.com
+  agentbench watch --upstream https://api.anthropic.com --port 8080 --variant recommended --variant my-limits.yaml
+  agentbench watch --upstream https://api.openai.com -o traffic/ --key-header X-Run-Id`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	cmd.Flags().Var(&f.upstream, "upstream", "the `URL` of the API, to which every request goes on")
+	cmd.Flags().Var(&f.port, "port", "listen on port `N`; 0 means any free port")
+	addVariants(cmd, &f.variants, "say what this `VARIANT` would have stopped, a preset or a YAML file; can be repeated (default recommended)")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "record each conversation in this `FOLDER`, redacted")
+	cmd.Flags().StringVar(&f.keyHeader, "key-header", "", "requests with one value of the header `NAME` are one run; recordings have its hash")
+	return cmd
+}
+
+// An upstream is a flag whose value is the URL of an API.
+type upstream struct{ url *url.URL }
+
+func (u *upstream) String() string {
+	if u.url == nil {
+		return ""
+	}
+	return u.url.String()
+}
+
+func (u *upstream) Type() string { return "URL" }
+
+func (u *upstream) Set(s string) (err error) {
+	u.url, err = watch.ParseUpstream(s)
+	return err
+}
+
+func (f *watchFlags) run(cmd *cobra.Command) error {
+	if f.upstream.url == nil {
+		return misuse("agentbench watch --upstream https://api.openai.com", "watch needs --upstream, the URL of the API")
+	}
+	names := f.variants
+	if len(names) == 0 {
+		names = []string{"recommended"}
+	}
+	variants, err := loadVariants(names)
+	if err != nil {
+		return err
+	}
+	if err := f.makeFolder(); err != nil {
+		return err
+	}
+	told := &lines{to: cmd.OutOrStdout()}
+	w, err := watch.New(watch.Options{Upstream: f.upstream.url, Variants: variants, KeyHeader: f.keyHeader, Folder: f.output, Redactor: redactor, Tell: told.tell})
+	if err != nil {
+		return badInput(err)
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", f.port.String()))
+	if err != nil {
+		return misuse("--port 0 uses any free port", "cannot listen on port %s: %s", f.port.String(), plainNetError(err))
+	}
+	f.announce(cmd.OutOrStdout(), "http://"+listener.Addr().String())
+	failed := w.Serve(cmd.Context(), listener)
+	if err := f.summary(cmd.OutOrStdout(), w, variants); err != nil {
+		return err
+	}
+	return failed
+}
+
+// makeFolder makes the folder of recordings.
+func (f *watchFlags) makeFolder() error {
+	if f.output == "" {
+		return nil
+	}
+	if ext := filepath.Ext(f.output); slices.Contains([]string{".json", ".jsonl", ".yaml", ".yml", ".html", ".md"}, ext) {
+		return misuse("-o traffic/ records in the folder traffic", "cannot record in %q: watch records in a folder, a file a conversation", f.output)
+	}
+	if err := os.MkdirAll(f.output, 0o777); err != nil {
+		return misuse("-o takes a folder that you may write to", "cannot record in %s: %s", f.output, text.Reason(err))
+	}
+	return nil
+}
+
+// announce prints the proxy's address.
+func (f *watchFlags) announce(w io.Writer, url string) {
+	fmt.Fprintf(w, "watching %s on %s\n", text.Line(f.upstream.String()), url)
+	switch f.output {
+	case "":
+		fmt.Fprintln(w, "nothing is kept (-o FOLDER records conversations)")
+	default:
+		fmt.Fprintf(w, "conversations are recorded in %s, redacted\n", text.Line(f.output))
+	}
+	fmt.Fprintln(w, "it accepts connections only from this machine; Ctrl-C ends it")
+}
+
+// lines prints whole lines from several goroutines.
+type lines struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (l *lines) tell(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintln(l.to, line)
+}
+
+// summary prints what has passed, and what the variants would have stopped of it.
+func (f *watchFlags) summary(w io.Writer, watched *watch.Watch, variants []scenarios.Variant) error {
+	n := watched.Counts()
+	fmt.Fprintf(w, "%s in %s", text.Count(n.Requests, "request"), text.Count(n.Conversations, "conversation"))
+	for _, more := range []struct {
+		n    int
+		what string
+	}{{n.Branches, "branching off another"}, {n.Tries, "asked again"}, {n.Shortened, "times with a shortened history"}} {
+		if more.n > 0 {
+			fmt.Fprintf(w, ", %s %s", text.Number(more.n), more.what)
+		}
+	}
+	fmt.Fprintln(w)
+	if len(n.Left) > 0 {
+		var parts []string
+		for why, n := range n.Left {
+			parts = append(parts, fmt.Sprintf("%s (%s)", why, text.Number(n)))
+		}
+		slices.Sort(parts)
+		fmt.Fprintf(w, "not part of a conversation: %s\n", text.Line(strings.Join(parts, ", ")))
+	}
+	if n.Conversations == 0 {
+		return nil
+	}
+	fold := &reports.Fold{}
+	h := replayHeader(n.Conversations, 0, variants)
+	if err := fold.Header(&h); err != nil {
+		return err
+	}
+	if err := watched.Results(fold.Add); err != nil {
+		return err
+	}
+	if err := fold.Replay().Write(w); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, notTimed(variants))
+	return err
+}

@@ -1,0 +1,437 @@
+package watch
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+)
+
+// A linker joins turns into conversations as they come.
+//
+// A request repeats the messages before it. The replies of a scope form trees: each
+// is a node, whose parent is the reply that its request went on from. A conversation
+// is the way from a root to its tip, and grows at the tip.
+type linker struct {
+	scopes map[string]*scope
+	begun  int // conversations
+	begin  func(*conversation)
+}
+
+// A scope holds what may belong together: the requests with one key of the API, one
+// header X-Agentbench-Conversation and one value of the header that names runs.
+type scope struct {
+	entries   []*node            // roots, and nodes whose request did not repeat the history; oldest first
+	byID      map[string][]*node // nodes by the ids of their calls, oldest first
+	responses map[string]*node   // by the id of the response
+	stored    map[string]*node   // the newest node of each conversation that the API keeps
+	waiting   map[string]*asked  // requests whose answer is fetched later, by the id of the response
+	tips      []*conversation    // oldest first
+}
+
+// A node is a request and its reply.
+type node struct {
+	of       *conversation
+	parent   *node
+	anew     bool       // an entry: its request has all of history, not only what is new
+	asked    []wire.Key // what its request says after the parent's reply; of an entry, everything
+	news     []wire.Message
+	reply    wire.Message
+	said     wire.Key // of the reply
+	children []*node
+	replies  int // on the way from the root, itself included
+}
+
+// A conversation is one run, or several runs over one history.
+type conversation struct {
+	number int
+	name   string
+	scope  *scope
+	model  string
+	system string
+	tip    *node
+	tail   []wire.Message // of the newest request, while it has no answer
+	from   *node          // the reply that it branches off; nil = it stands alone
+
+	tries     int // requests that were sent again although they had been answered
+	shortened int // times that the agent shortened or rewrote its history
+
+	kept // what is done with it
+}
+
+// An asked request has found its place.
+type asked struct {
+	turn  *wire.Turn
+	keys  []wire.Key // of its messages
+	place place
+	scope *scope
+}
+
+// A place says where a request continues.
+type place struct {
+	at    *node // nil = at the beginning
+	pos   int   // messages of the request that repeat what was said
+	again *node // the node of an equal request, nil = there was none
+	anew  bool  // the request does not repeat the history
+	drop  bool  // the reply of at was a summary, which is not part of the run
+}
+
+// compared limits how many entries and tips a request is compared with.
+const compared = 2000
+
+func newLinker(begin func(*conversation)) *linker {
+	return &linker{scopes: map[string]*scope{}, begin: begin}
+}
+
+func (l *linker) scope(name string) *scope {
+	s := l.scopes[name]
+	if s == nil {
+		s = &scope{byID: map[string][]*node{}, responses: map[string]*node{}, stored: map[string]*node{}, waiting: map[string]*asked{}}
+		l.scopes[name] = s
+	}
+	return s
+}
+
+// add takes a turn and returns the conversation that it belongs to, nil for none: an
+// answer that was fetched before, or a request without an answer that no conversation
+// has begun with.
+func (l *linker) add(in string, t *wire.Turn) *conversation {
+	s := l.scope(in)
+	if t.Fetched {
+		a := s.waiting[t.ID]
+		if a == nil || t.Pending || t.Reply == nil {
+			return nil
+		}
+		delete(s.waiting, t.ID)
+		return l.answer(a, t)
+	}
+	a := &asked{turn: t, keys: make([]wire.Key, len(t.Messages)), scope: s}
+	for i := range t.Messages {
+		a.keys[i] = wire.KeyOf(&t.Messages[i])
+	}
+	a.place = s.place(t, a.keys)
+	switch {
+	case t.Pending:
+		s.waiting[t.ID] = a
+	case t.Reply != nil:
+		return l.answer(a, t)
+	}
+	return a.unanswered()
+}
+
+// unanswered keeps what is new in a request without an answer, such as the results of
+// the last calls, until it is sent again.
+func (a *asked) unanswered() *conversation {
+	at := a.place.at
+	if at == nil || at.of.tip != at {
+		return nil
+	}
+	at.of.tail = slices.Clone(a.turn.Messages[a.place.pos:])
+	return at.of
+}
+
+// answer adds the node of a request and its reply.
+func (l *linker) answer(a *asked, t *wire.Turn) *conversation {
+	p := a.place
+	n := &node{parent: p.at, anew: p.anew || p.at == nil, news: slices.Clone(a.turn.Messages[p.pos:]), asked: slices.Clone(a.keys[p.pos:]), reply: *t.Reply, said: wire.KeyOf(t.Reply), replies: 1}
+	if n.anew {
+		n.asked = a.keys
+		a.scope.entries = append(a.scope.entries, n)
+	}
+	switch {
+	case p.again != nil:
+		n.news = p.again.news
+	case p.drop:
+		n.parent = p.at.parent
+		n.news = slices.Concat(withoutUser(p.at.news), n.news)
+	}
+	if n.parent != nil {
+		n.replies = n.parent.replies + 1
+		n.parent.children = append(n.parent.children, n)
+	}
+	c := l.conversation(a, n)
+	n.of, c.tip, c.tail = c, n, nil
+	if c.model == "" {
+		c.model = t.Model
+	}
+	if c.system == "" {
+		c.system = a.turn.System
+	}
+	if p.anew && p.again == nil {
+		c.shortened++
+	}
+	for _, id := range n.said.IDs() {
+		a.scope.byID[id] = append(a.scope.byID[id], n)
+	}
+	if t.ID != "" {
+		a.scope.responses[t.ID] = n
+	}
+	if id := a.turn.Stored; id != "" {
+		a.scope.stored[id] = n
+	}
+	return c
+}
+
+// conversation returns the conversation of a new node: the one that it goes on with,
+// or a new one.
+func (l *linker) conversation(a *asked, n *node) *conversation {
+	p := a.place
+	if p.again != nil && p.again == p.again.of.tip {
+		p.again.of.tries++
+		return p.again.of
+	}
+	if p.at != nil && p.again == nil {
+		switch c := p.at.of; {
+		case c.tip == p.at:
+			return c
+		case c.tip.parent == p.at.parent && len(c.tip.children) == 0:
+			return c // the agent goes on from an answer that it had asked for again
+		case len(p.at.children) == 0 || len(p.at.children) == 1 && p.at.children[0] == n:
+			// Both answers to an equal request are gone on with: they are two runs.
+			c.tries = max(0, c.tries-1)
+			p.at.of = l.newConversation(a, p.at.parent)
+			return p.at.of
+		}
+	}
+	return l.newConversation(a, p.at)
+}
+
+func (l *linker) newConversation(a *asked, from *node) *conversation {
+	l.begun++
+	c := &conversation{number: l.begun, scope: a.scope, from: from}
+	a.scope.tips = append(a.scope.tips, c)
+	l.begin(c)
+	return c
+}
+
+// forget forgets a conversation: what goes on with it later begins a new one.
+func (l *linker) forget(c *conversation) {
+	s := c.scope
+	of := func(n *node) bool { return n.of == c }
+	s.entries = slices.DeleteFunc(s.entries, of)
+	s.tips = slices.DeleteFunc(s.tips, func(other *conversation) bool { return other == c })
+	for id, nodes := range s.byID {
+		if nodes = slices.DeleteFunc(nodes, of); len(nodes) == 0 {
+			delete(s.byID, id)
+		} else {
+			s.byID[id] = nodes
+		}
+	}
+	maps.DeleteFunc(s.responses, func(_ string, n *node) bool { return n.of == c })
+	maps.DeleteFunc(s.stored, func(_ string, n *node) bool { return n.of == c })
+	maps.DeleteFunc(l.scopes, func(_ string, other *scope) bool { return other == s && len(s.tips)+len(s.waiting) == 0 })
+}
+
+// log returns the messages of a conversation, in order.
+func (c *conversation) log() []wire.Message {
+	return append(c.tip.log(), c.tail...)
+}
+
+// log returns the messages from the root to a node.
+func (n *node) log() []wire.Message {
+	var way []*node
+	for ; n != nil; n = n.parent {
+		way = append(way, n)
+	}
+	var all []wire.Message
+	for _, n := range slices.Backward(way) {
+		all = append(append(all, n.news...), n.reply)
+	}
+	return all
+}
+
+// withoutUser returns the messages of everybody but the user.
+func withoutUser(messages []wire.Message) []wire.Message {
+	return slices.DeleteFunc(slices.Clone(messages), func(m wire.Message) bool { return m.Role == wire.User })
+}
+
+// place returns where a request continues.
+func (s *scope) place(t *wire.Turn, keys []wire.Key) place {
+	if at := s.responses[t.Previous]; at != nil && t.Previous != "" {
+		return place{at: at, again: equalTo(at.children, keys)}
+	}
+	if at := s.stored[t.Stored]; at != nil && t.Stored != "" {
+		return place{at: at, again: equalTo(at.children, keys)}
+	}
+	p := s.longest(keys)
+	if p.at != nil && p.at == p.at.of.tip || p.again != nil {
+		return p
+	}
+	if p.at != nil && !answered(keys[p.pos:]) {
+		return p // a branch off an earlier reply
+	}
+	if at, pos := s.rewritten(keys); at != nil && at != p.at {
+		return place{at: at, pos: pos, anew: true, again: equalTo(at.children, keys)}
+	}
+	if p.at != nil {
+		return p
+	}
+	if at, pos := s.summed(t, keys); at != nil {
+		return place{at: at, pos: pos, anew: true, drop: true}
+	}
+	return place{}
+}
+
+// answered reports whether the assistant speaks in some messages.
+func answered(keys []wire.Key) bool {
+	return slices.ContainsFunc(keys, func(k wire.Key) bool { return k.Role() == wire.Assistant })
+}
+
+// equalTo returns the newest of the nodes whose request said the same, nil for none.
+func equalTo(nodes []*node, keys []wire.Key) *node {
+	for _, n := range slices.Backward(nodes) {
+		if slices.EqualFunc(n.asked, keys, wire.Key.Same) {
+			return n
+		}
+	}
+	return nil
+}
+
+// longest returns the place after the longest way that the request repeats. Of several
+// it prefers the one whose calls have the same ids.
+func (s *scope) longest(keys []wire.Key) (best place) {
+	least := 0 // renamed replies of the best way
+	for _, entry := range slices.Backward(s.entries[max(0, len(s.entries)-compared):]) {
+		if !begins(keys, entry.asked) {
+			continue
+		}
+		at, pos, renamed := entry.reached(keys)
+		switch {
+		case at != nil && (best.at == nil || pos > best.pos || pos == best.pos && renamed < least):
+			best, least = place{at: at, pos: pos}, renamed
+		case best.at == nil && best.again == nil && len(keys) == len(entry.asked) && slices.EqualFunc(keys, entry.asked, wire.Key.Same):
+			best = place{again: entry, at: entry.parent, anew: entry.parent != nil}
+		}
+	}
+	if best.at != nil && best.again == nil {
+		best.again = equalTo(best.at.children, keys[best.pos:])
+	}
+	return best
+}
+
+// reached returns the last node below an entry, or itself, up to whose reply the request
+// repeats everything, the messages that do so, and how many of the replies have other
+// ids; nil for none.
+func (n *node) reached(keys []wire.Key) (last *node, pos, renamed int) {
+	next := []*node{n}
+	for len(next) > 0 {
+		var found *node
+		same := false
+		for _, c := range slices.Backward(next) {
+			end := pos + len(c.asked)
+			if c.anew && c != n || end >= len(keys) || !begins(keys[pos:], c.asked) || !keys[end].Repeats(c.said) {
+				continue
+			}
+			if same = keys[end].Same(c.said); same || found == nil {
+				found = c
+			}
+			if same {
+				break
+			}
+		}
+		if found == nil {
+			break
+		}
+		if !same {
+			renamed++
+		}
+		last, next, pos = found, found.children, pos+len(found.asked)+1
+	}
+	return last, pos, renamed
+}
+
+func begins(keys, with []wire.Key) bool {
+	if len(keys) < len(with) {
+		return false
+	}
+	for i := range with {
+		if !keys[i].Repeats(with[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// rewritten returns the node that a request with a shortened or rewritten history goes
+// on from, and the place after its reply: the node of the last assistant message, by
+// the ids of its calls. Without ids the message must be the newest of a conversation
+// that begins with the same message. Of several nodes it takes the one before which
+// most is the same.
+func (s *scope) rewritten(keys []wire.Key) (best *node, pos int) {
+	last := len(keys) - 1
+	for last >= 0 && keys[last].Role() != wire.Assistant {
+		last--
+	}
+	if last < 0 {
+		return nil, 0
+	}
+	said := keys[last]
+	var nodes []*node
+	if ids := said.IDs(); len(ids) > 0 {
+		nodes = s.byID[ids[0]]
+	} else {
+		for _, c := range s.tips[max(0, len(s.tips)-compared):] {
+			if first := c.tip.first(); len(first) > 0 && keys[0].Same(first[0]) {
+				nodes = append(nodes, c.tip)
+			}
+		}
+	}
+	most := -1
+	for _, n := range slices.Backward(nodes[max(0, len(nodes)-compared):]) {
+		if said.Repeats(n.said) {
+			if same := n.sameBefore(keys[:last]); same > most {
+				best, most = n, same
+			}
+		}
+	}
+	return best, last + 1
+}
+
+// first returns what the first request on the way to a node said.
+func (n *node) first() []wire.Key {
+	for n.parent != nil {
+		n = n.parent
+	}
+	return n.asked
+}
+
+// sameBefore counts the replies before a node that a history repeats at its end, and
+// one for an equal first message.
+func (n *node) sameBefore(keys []wire.Key) (same int) {
+	if first := n.first(); len(first) > 0 && len(keys) > 0 && keys[0].Same(first[0]) {
+		same++
+	}
+	for _, k := range slices.Backward(keys) {
+		if k.Role() != wire.Assistant {
+			continue
+		}
+		if n = n.parent; n == nil || !k.Repeats(n.said) {
+			break
+		}
+		same++
+	}
+	return same
+}
+
+// summed returns the tip whose reply was a summary that the request begins with in
+// place of the history, and the place after it.
+func (s *scope) summed(t *wire.Turn, keys []wire.Key) (*node, int) {
+	const least = 80 // letters of a summary
+	system := strings.Join(strings.Fields(t.System), " ")
+	for _, c := range slices.Backward(s.tips[max(0, len(s.tips)-compared):]) {
+		said := c.tip.said
+		if c.system != t.System || len(c.tip.reply.Calls) > 0 || len(said.Text()) < least || c.tip.parent == nil {
+			continue
+		}
+		for i, k := range keys {
+			if k.Role() == wire.User && strings.Contains(k.Text(), said.Text()) {
+				return c.tip, i + 1
+			}
+		}
+		if strings.Contains(system, said.Text()) {
+			return c.tip, len(keys)
+		}
+	}
+	return nil, 0
+}

@@ -1,0 +1,205 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+)
+
+// message reads one message of the tests' language: U is the user's, A a text of the
+// assistant, Cf1 its call of f with the id 1, Cf its call without an id, Cf1+g2 two
+// calls, R a result; _ stands for a space.
+func message(word string) wire.Message {
+	rest := strings.ReplaceAll(word[1:], "_", " ")
+	switch word[0] {
+	case 'U':
+		return wire.Message{Role: wire.User, Text: rest}
+	case 'A':
+		return wire.Message{Role: wire.Assistant, Text: rest}
+	case 'R':
+		return wire.Message{Role: wire.Tool, Text: rest}
+	}
+	m := wire.Message{Role: wire.Assistant}
+	for _, call := range strings.Split(rest, "+") {
+		m.Calls = append(m.Calls, wire.Call{Name: call[:1], ID: call[1:], Args: "{}"})
+	}
+	return m
+}
+
+// turn reads one exchange: messages, and after > the reply; ! stands for a failure.
+// Words before the messages: id=, previous=, stored=, system=.
+func turn(t *testing.T, line string) *wire.Turn {
+	t.Helper()
+	asked, answered, ok := strings.Cut(line, ">")
+	if !ok {
+		t.Fatalf("%q has no >", line)
+	}
+	out := &wire.Turn{Model: "m"}
+	for _, word := range strings.Fields(asked) {
+		switch key, value, _ := strings.Cut(word, "="); key {
+		case "id":
+			out.ID = value
+		case "previous":
+			out.Previous = value
+		case "stored":
+			out.Stored = value
+		case "system":
+			out.System = strings.ReplaceAll(value, "_", " ")
+		default:
+			out.Messages = append(out.Messages, message(word))
+		}
+	}
+	switch reply := strings.TrimSpace(answered); reply {
+	case "!":
+	case "pending":
+		out.Pending = true
+	default:
+		m := message(reply)
+		out.Reply = &m
+	}
+	return out
+}
+
+// said writes messages in the tests' language.
+func said(messages []wire.Message) string {
+	var words []string
+	for _, m := range messages {
+		word := map[wire.Role]string{wire.User: "U", wire.Assistant: "A", wire.Tool: "R"}[m.Role] + m.Text
+		if len(m.Calls) > 0 {
+			var calls []string
+			for _, c := range m.Calls {
+				calls = append(calls, c.Name+c.ID)
+			}
+			word = "C" + strings.Join(calls, "+")
+		}
+		words = append(words, strings.ReplaceAll(word, " ", "_"))
+	}
+	return strings.Join(words, " ")
+}
+
+const summary = "The_user_wants_the_tests_to_pass._So_far_f_was_called_twice_and_said_that_two_of_three_fail."
+
+// TestLink gives exchanges, each with the number of the conversation that it must
+// belong to (0 = none), and what the conversations must say at the end.
+func TestLink(t *testing.T) {
+	tests := []struct {
+		name  string
+		turns []string
+		want  []string
+		tries int
+		short int
+	}{
+		{"one run", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra > Cg2", "1 Uhi Cf1 Ra Cg2 Rb > Adone"},
+			[]string{"Uhi Cf1 Ra Cg2 Rb Adone"}, 0, 0},
+		{"a second user message", []string{"1 Uhi > Ayes", "1 Uhi Ayes Umore > Cf1", "1 Uhi Ayes Umore Cf1 Ra > Adone"},
+			[]string{"Uhi Ayes Umore Cf1 Ra Adone"}, 0, 0},
+		{"two agents with one system prompt, alternating", []string{"1 system=S Uone > Cf1", "2 system=S Utwo > Cf2", "1 system=S Uone Cf1 Ra > Adone", "2 system=S Utwo Cf2 Ra > Adone"},
+			[]string{"Uone Cf1 Ra Adone", "Utwo Cf2 Ra Adone"}, 0, 0},
+		{"two agents in step that differ in their answers only", []string{"1 Uhi > Cf1", "1 Uhi > Cf2", "1 Uhi Cf2 Ra > Cg3", "2 Uhi Cf1 Ra > Cg4", "1 Uhi Cf2 Ra Cg3 Rb > Adone", "2 Uhi Cf1 Ra Cg4 Rb > Adone"},
+			[]string{"Uhi Cf2 Ra Cg3 Rb Adone", "Uhi Cf1 Ra Cg4 Rb Adone"}, 0, 0},
+		{"a failed request that is sent again", []string{"0 Uhi > !", "1 Uhi > Cf1", "1 Uhi Cf1 Ra > !", "1 Uhi Cf1 Ra > !", "1 Uhi Cf1 Ra > Adone"},
+			[]string{"Uhi Cf1 Ra Adone"}, 0, 0},
+		{"a last request without an answer", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra > !"},
+			[]string{"Uhi Cf1 Ra"}, 0, 0},
+		{"an answered request that is sent again: the last answer counts", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra > Cg2", "1 Uhi Cf1 Ra > Ch3", "1 Uhi Cf1 Ra Ch3 Rb > Adone"},
+			[]string{"Uhi Cf1 Ra Ch3 Rb Adone"}, 1, 0},
+		{"… or the first, if the agent goes on from it", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra > Cg2", "1 Uhi Cf1 Ra > Ch3", "1 Uhi Cf1 Ra Cg2 Rb > Adone"},
+			[]string{"Uhi Cf1 Ra Cg2 Rb Adone"}, 1, 0},
+		{"the same task again after a run", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra > Adone", "2 Uhi > Cf3", "2 Uhi Cf3 Ra > Aend"},
+			[]string{"Uhi Cf1 Ra Adone", "Uhi Cf3 Ra Aend"}, 0, 0},
+		{"a branch off an earlier reply", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra > Cg2", "1 Uhi Cf1 Ra Cg2 Rb > Adone", "2 Uhi Cf1 Rother > Ch3", "2 Uhi Cf1 Rother Ch3 Rc > Aend"},
+			[]string{"Uhi Cf1 Ra Cg2 Rb Adone", "Uhi Cf1 Rother Ch3 Rc Aend <1:2"}, 0, 0},
+		{"an equal request after the run has gone on is a branch", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra > Cg2", "1 Uhi Cf1 Ra Cg2 Rb > Adone", "2 Uhi Cf1 Ra > Ch3"},
+			[]string{"Uhi Cf1 Ra Cg2 Rb Adone", "Uhi Cf1 Ra Ch3 <1:2"}, 0, 0},
+		{"a history without its oldest messages", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra > Cg2", "1 Uhi Cg2 Rb > Ch3", "1 Uhi Cg2 Rb Ch3 Rc > Adone"},
+			[]string{"Uhi Cf1 Ra Cg2 Rb Ch3 Rc Adone"}, 0, 1},
+		{"… of which the first user message is gone too", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra > Cg2", "1 Cg2 Rb > Ch3"},
+			[]string{"Uhi Cf1 Ra Cg2 Rb Ch3"}, 0, 1},
+		{"an old result that is cleared", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra > Cg2", "1 Uhi Cf1 Rcleared Cg2 Rb > Ch3"},
+			[]string{"Uhi Cf1 Ra Cg2 Rb Ch3"}, 0, 1},
+		{"a shortened history without ids", []string{"1 Uhi > Cf", "1 Uhi Cf Ra > Cg", "2 Uother > Cg", "1 Uhi Cg Rb > Ch"},
+			[]string{"Uhi Cf Ra Cg Rb Ch", "Uother Cg"}, 0, 1},
+		{"a shortened request that is sent again", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra > Cg2", "1 Uhi Cg2 Rb > Ch3", "1 Uhi Cg2 Rb > Ci4", "1 Uhi Cg2 Rb Ci4 Rc > Adone"},
+			[]string{"Uhi Cf1 Ra Cg2 Rb Ci4 Rc Adone"}, 1, 1},
+		{"a summary in place of the history", []string{"1 system=S Uhi > Cf1", "1 system=S Uhi Cf1 Ra > Cf2", "1 system=S Uhi Cf1 Ra Cf2 Rb Usummarise > A" + summary,
+			"1 system=S Usummary:_" + summary + " > Cf3", "1 system=S Usummary:_" + summary + " Cf3 Rc > Adone"},
+			[]string{"Uhi Cf1 Ra Cf2 Rb Cf3 Rc Adone"}, 0, 1},
+		{"an answer that another agent is given", []string{"1 system=S Uhi > Cf1", "1 system=S Uhi Cf1 Ra > A" + summary, "2 system=other Ucheck:_" + summary + " > Adone"},
+			[]string{"Uhi Cf1 Ra A" + summary, "Ucheck:_" + summary + " Adone"}, 0, 0},
+		{"continued by the response's id", []string{"1 id=r1 Uhi > Cf1", "1 id=r2 previous=r1 Ra > Cg2", "2 id=r3 previous=r1 Rother > Ch3", "1 id=r4 previous=r2 Rb > Adone"},
+			[]string{"Uhi Cf1 Ra Cg2 Rb Adone", "Uhi Cf1 Rother Ch3 <1:2"}, 0, 0},
+		{"a response asked for again by its id", []string{"1 id=r1 Uhi > Cf1", "1 id=r2 previous=r1 Ra > Cg2", "1 id=r3 previous=r1 Ra > Ch3", "1 id=r4 previous=r3 Rb > Adone"},
+			[]string{"Uhi Cf1 Ra Ch3 Rb Adone"}, 1, 0},
+		{"a conversation that the API keeps", []string{"1 stored=k Uhi > Cf1", "1 stored=k Ra > Cg2", "2 stored=l Uhi > Cf1", "1 stored=k Rb > Adone"},
+			[]string{"Uhi Cf1 Ra Cg2 Rb Adone", "Uhi Cf1"}, 0, 0},
+		{"calls under ids of the agent's own", []string{"1 Uhi > Cf", "1 Uhi Cf7 Ra > Cg", "1 Uhi Cf7 Ra Cg8 Rb > Adone"},
+			[]string{"Uhi Cf Ra Cg Rb Adone"}, 0, 0},
+		{"no messages at all", []string{"1 > Ahi", "1 > Ayes"}, []string{"Ayes"}, 1, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var all []*conversation
+			l := newLinker(func(c *conversation) { all = append(all, c) })
+			for _, line := range tt.turns {
+				want, rest, _ := strings.Cut(line, " ")
+				got := 0
+				if c := l.add("", turn(t, rest)); c != nil {
+					got = c.number
+				}
+				if fmt.Sprint(got) != want {
+					t.Errorf("%s: conversation %d", line, got)
+				}
+			}
+			var got []string
+			tries, short := 0, 0
+			for _, c := range all {
+				words := said(c.log())
+				if c.from != nil {
+					words += fmt.Sprintf(" <%d:%d", c.from.of.number, len(c.from.log()))
+				}
+				got = append(got, words)
+				tries, short = tries+c.tries, short+c.shortened
+			}
+			if a, b := strings.Join(got, "\n"), strings.Join(tt.want, "\n"); a != b {
+				t.Errorf("got\n%s\nwant\n%s", a, b)
+			}
+			if tries != tt.tries || short != tt.short {
+				t.Errorf("%d tries, %d times shortened; want %d, %d", tries, short, tt.tries, tt.short)
+			}
+		})
+	}
+}
+
+// TestScopes checks that requests of two scopes never belong together.
+func TestScopes(t *testing.T) {
+	n := 0
+	l := newLinker(func(*conversation) { n++ })
+	for _, in := range []string{"a", "b"} {
+		l.add(in, turn(t, "Uhi > Cf1"))
+		l.add(in, turn(t, "Uhi Cf1 Ra > Adone"))
+	}
+	if n != 2 {
+		t.Errorf("%d conversations, want 2", n)
+	}
+}
+
+// TestFetched checks that an answer that is fetched later takes its place, once.
+func TestFetched(t *testing.T) {
+	var all []*conversation
+	l := newLinker(func(c *conversation) { all = append(all, c) })
+	l.add("", turn(t, "id=r1 Uhi > pending"))
+	fetched := turn(t, "id=r1 > Cf1")
+	fetched.Fetched = true
+	if c := l.add("", fetched); c == nil || said(c.log()) != "Uhi Cf1" {
+		t.Error("the answer is not in its place")
+	}
+	if l.add("", fetched) != nil {
+		t.Error("an answer that is fetched again counts again")
+	}
+	l.add("", turn(t, "id=r2 previous=r1 Ra > Adone"))
+	if len(all) != 1 || said(all[0].log()) != "Uhi Cf1 Ra Adone" {
+		t.Errorf("%d conversations", len(all))
+	}
+}

@@ -1,0 +1,144 @@
+package watch
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+)
+
+// maxBody limits the bytes of a body that are kept for decoding. A longer body passes
+// whole and is not recorded.
+const maxBody = 64 << 20
+
+// A tap keeps a copy of an exchange while it passes.
+type tap struct {
+	method, path, scope, run string
+	asked                    string // Content-Encoding of the request
+	status                   int
+	encoding                 string // Content-Encoding of the response
+	stream                   bool   // the response is a stream of events
+	take                     func(*tap)
+
+	mu       sync.Mutex
+	request  copied
+	response copied
+	taken    bool
+}
+
+// copied is the copy of a body.
+type copied struct {
+	bytes.Buffer
+	over bool // it was too long
+}
+
+func (c *copied) add(b []byte) {
+	if c.over = c.over || c.Len()+len(b) > maxBody; c.over {
+		c.Buffer = bytes.Buffer{}
+		return
+	}
+	c.Write(b)
+}
+
+// end hands the tap over, once. The copies do not change afterwards.
+func (t *tap) end() {
+	t.mu.Lock()
+	first := !t.taken
+	t.taken = true
+	t.mu.Unlock()
+	if first {
+		t.take(t)
+	}
+}
+
+// An asking reads the body of a request and keeps what it reads.
+type asking struct {
+	io.ReadCloser
+	tap *tap
+}
+
+func (a asking) Read(b []byte) (int, error) {
+	n, err := a.ReadCloser.Read(b)
+	a.tap.mu.Lock()
+	defer a.tap.mu.Unlock()
+	if !a.tap.taken {
+		a.tap.request.add(b[:n])
+	}
+	return n, err
+}
+
+// An answering reads the body of a response and keeps what it reads. It hands the tap
+// over before the client has the end of the answer: the client may send its next
+// request, which repeats this answer, at once.
+type answering struct {
+	io.ReadCloser
+	tap  *tap
+	left int64 // bytes of the body that are still to come, below 0 = unknown
+}
+
+func (a *answering) Read(b []byte) (int, error) {
+	n, err := a.ReadCloser.Read(b)
+	a.left -= int64(n)
+	a.tap.mu.Lock()
+	if !a.tap.taken {
+		a.tap.response.add(b[:n])
+	}
+	whole := err != nil || a.left == 0 || a.tap.stream && n > 0 && a.tap.ends(n)
+	a.tap.mu.Unlock()
+	if whole {
+		a.tap.end()
+	}
+	return n, err
+}
+
+func (a *answering) Close() error {
+	a.tap.end()
+	return a.ReadCloser.Close()
+}
+
+// endings are the events with which a stream has said everything. Clients may leave
+// after them, and not wait for the end of the body.
+var endings = [][]byte{
+	[]byte("data: [DONE]"), []byte("data:[DONE]"), // OpenAI Chat Completions
+	[]byte(`"type":"message_stop"`), []byte(`"type": "message_stop"`), // Anthropic
+	[]byte(`"type":"response.completed"`), []byte(`"type":"response.incomplete"`), []byte(`"type":"response.failed"`), // OpenAI Responses
+}
+
+// ends reports whether the last n bytes of a stream bring its last event to an end.
+func (t *tap) ends(n int) bool {
+	const longest = 40 // bytes of an ending
+	all := t.response.Bytes()
+	if len(all) == 0 || t.encoding != "" {
+		return false
+	}
+	news := all[max(0, len(all)-n-longest):]
+	for _, e := range endings {
+		if at := bytes.Index(news, e); at >= 0 && bytes.Contains(all[len(all)-len(news)+at:], []byte("\n\n")) {
+			return true
+		}
+	}
+	return false
+}
+
+// exchange returns what has passed, and why it cannot be decoded, "" = it can.
+func (t *tap) exchange() (*wire.Exchange, string) {
+	if t.request.over || t.response.over {
+		return nil, errTooLong.Error()
+	}
+	request, err := unpacked(t.request.Bytes(), t.asked)
+	if err != nil {
+		return nil, err.Error()
+	}
+	answer, err := unpacked(t.response.Bytes(), t.encoding)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return &wire.Exchange{Method: t.method, URL: t.path, Status: t.status, Request: request, Response: answer}, ""
+}
+
+// stream reports whether a response is a stream of events.
+func stream(h http.Header) bool {
+	return bytes.HasPrefix([]byte(h.Get("Content-Type")), []byte("text/event-stream"))
+}

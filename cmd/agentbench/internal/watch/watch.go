@@ -1,0 +1,417 @@
+// Package watch is a reverse proxy between an agent and the API of its model. It
+// changes nothing and stops nothing. It reads a copy of what passes, and says what
+// variants would have stopped.
+//
+//	w, err := watch.New(watch.Options{Upstream: upstream, Variants: variants, Tell: print})
+//	…
+//	err = w.Serve(ctx, listener) // until ctx ends
+//	w.Results(each)
+//
+// The exchanges pass through four hands: the proxy forwards them byte by byte (file
+// proxy.go) and taps them (tap.go); one goroutine takes the taps in the order in which
+// their answers ended, decodes them, links them into conversations (link.go), and lets
+// the variants follow each (this file). Recordings are written when a conversation
+// rests (record.go).
+package watch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentbench-go/agentbench/cassettes/secrets"
+	"github.com/agentbench-go/agentbench/cassettes/trajectories"
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// Options say what is watched. The zero value of every field but Upstream is ready.
+type Options struct {
+	Upstream *url.URL
+	Variants []scenarios.Variant
+	// KeyHeader names the header that tells runs apart; "" = none. Its value is
+	// written as a hash.
+	KeyHeader string
+	// Folder is where conversations are recorded, "" = nowhere. It exists.
+	Folder string
+	// Redactor returns the redactor of a conversation that is recorded, and of what is
+	// told.
+	Redactor func() *secrets.Redactor
+	// Tell is called with what a person should know at once, a line at a time; nil =
+	// nobody is told.
+	Tell func(line string)
+	// Transport reaches the upstream, nil = the network.
+	Transport http.RoundTripper
+}
+
+// A Watch is the proxy and what it has seen.
+type Watch struct {
+	o        Options
+	redactor *secrets.Redactor // of what is told
+
+	mu     sync.Mutex
+	queue  []*tap
+	more   sync.Cond // the queue has grown, or nothing more will come
+	closed bool
+	ended  chan struct{} // closed when closed is set
+	done   sync.WaitGroup
+
+	// What belongs to the goroutine that works the queue off, and to whoever holds seen.
+	seen          sync.Mutex
+	linker        *linker
+	conversations []*conversation     // those that may go on
+	most          int                 // of them
+	results       []*scenarios.Result // of the others
+	counts        Counts              // of requests, and of the other conversations
+	unwritten     error               // of the first recording that could not be written
+}
+
+// Counts counts what has passed.
+type Counts struct {
+	Requests      int // that were answered or not, of every kind
+	Conversations int
+	Branches      int            // conversations that share the beginning of another one
+	Tries         int            // requests that were sent again although they had been answered
+	Shortened     int            // times that an agent shortened or rewrote its history
+	Left          map[string]int // exchanges that are part of no conversation, by the reason
+	Unreached     int            // requests for which no connection to the upstream could be made
+}
+
+// maxConversations limits the conversations that are kept in memory. With more, the one
+// that has rested longest has ended.
+const maxConversations = 2000
+
+// kept is what is done with a conversation.
+type kept struct {
+	follows []*follow // one a variant
+	record
+}
+
+// A follow is what one variant has done to a conversation so far.
+type follow struct {
+	*trajectories.Follower
+	variant string
+	asked   int // calls until the stop, once told; 0 = not stopped
+	next    int // calls after the stop at which it is told again
+	broken  bool
+}
+
+// New returns a proxy. The error is that of a variant's config, or of the folder.
+func New(o Options) (*Watch, error) {
+	w := &Watch{o: o, most: maxConversations, redactor: o.Redactor(), ended: make(chan struct{}), counts: Counts{Left: map[string]int{}}}
+	w.more.L = &w.mu
+	w.linker = newLinker(w.begun)
+	for _, v := range o.Variants {
+		if _, err := trajectories.Follow(v); err != nil {
+			return nil, err
+		}
+	}
+	if o.Folder != "" {
+		n, err := lastNumber(o.Folder)
+		if err != nil {
+			return nil, err
+		}
+		w.linker.begun = n
+	}
+	return w, nil
+}
+
+// begun equips a new conversation.
+func (w *Watch) begun(c *conversation) {
+	c.name = fmt.Sprintf("conversation-%d", c.number)
+	for _, v := range w.o.Variants {
+		f, err := trajectories.Follow(v)
+		if err != nil {
+			panic(err) // New has tried it
+		}
+		c.follows = append(c.follows, &follow{Follower: f, variant: v.Name, next: 10})
+	}
+	w.conversations = append(w.conversations, c)
+}
+
+// take queues a tap whose exchange has ended.
+func (w *Watch) take(t *tap) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = append(w.queue, t)
+	w.more.Broadcast()
+}
+
+// start begins to work the queue off.
+func (w *Watch) start() {
+	w.done.Go(func() {
+		for {
+			t := w.next()
+			if t == nil {
+				return
+			}
+			w.see(t)
+		}
+	})
+	if w.o.Folder == "" {
+		return
+	}
+	w.done.Go(func() {
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				w.writeRested(time.Now().Add(-rest))
+			case <-w.ended:
+				return
+			}
+		}
+	})
+}
+
+// next waits for the next tap, and returns nil when nothing more comes.
+func (w *Watch) next() *tap {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.queue) == 0 && !w.closed {
+		w.more.Wait()
+	}
+	if len(w.queue) == 0 {
+		return nil
+	}
+	t := w.queue[0]
+	w.queue = slices.Delete(w.queue, 0, 1)
+	return t
+}
+
+// finish works the rest of the queue off and writes what is not written yet. It returns
+// the first error of writing a recording.
+func (w *Watch) finish() error {
+	w.mu.Lock()
+	w.closed = true
+	close(w.ended)
+	w.more.Broadcast()
+	w.mu.Unlock()
+	w.done.Wait()
+	w.writeRested(time.Now())
+	return w.unwritten
+}
+
+// passed counts an exchange that is part of no conversation.
+func (w *Watch) passed(why string) {
+	w.seen.Lock()
+	defer w.seen.Unlock()
+	w.counts.Requests++
+	w.counts.Left[why]++
+}
+
+// unreached tells that the upstream cannot be reached, the first time.
+func (w *Watch) unreached(err error) {
+	w.seen.Lock()
+	defer w.seen.Unlock()
+	if w.counts.Unreached++; w.counts.Unreached == 1 {
+		w.tell("cannot reach %s: %s; the agent gets the status 502", w.o.Upstream.Host, reason(err))
+	}
+}
+
+// see decodes an exchange and adds it to its conversation.
+func (w *Watch) see(t *tap) {
+	w.seen.Lock()
+	defer w.seen.Unlock()
+	w.counts.Requests++
+	x, problem := t.exchange()
+	if problem != "" {
+		w.counts.Left[problem]++
+		return
+	}
+	turn, why := wire.Decode(x)
+	if why != wire.None {
+		w.counts.Left[string(why)]++
+	}
+	if turn == nil {
+		return
+	}
+	c := w.linker.add(t.scope, turn)
+	if c == nil {
+		return
+	}
+	if t.run != "" && c.run == "" {
+		c.run = t.run
+	}
+	c.changed(time.Now())
+	w.follow(c)
+	if len(w.conversations) > w.most {
+		w.close(slices.MinFunc(w.conversations, func(a, b *conversation) int { return a.last.Compare(b.last) }))
+	}
+}
+
+// close ends a conversation.
+func (w *Watch) close(c *conversation) {
+	w.write(c)
+	for _, v := range w.o.Variants {
+		if r, err := c.result(v); err == nil {
+			w.results = append(w.results, r)
+		}
+	}
+	w.counts.add(c)
+	w.linker.forget(c)
+	w.conversations = slices.DeleteFunc(w.conversations, func(other *conversation) bool { return other == c })
+}
+
+// follow shows a conversation to the variants and tells what they would have stopped.
+func (w *Watch) follow(c *conversation) {
+	r := c.trajectory()
+	calls := callsOf(r)
+	for _, f := range c.follows {
+		if f.broken {
+			continue
+		}
+		if err := f.Update(r); err != nil {
+			f.broken = true
+			w.tell("%s cannot follow %s: %v", f.variant, c.title(), err)
+			continue
+		}
+		out, n := f.Stopped()
+		switch {
+		case out == nil:
+		case f.asked == 0:
+			f.asked = max(1, n)
+			w.tell("%s would have stopped %s at its %s call: %s", f.variant, c.title(), ordinal(n), out.Reason)
+		case calls-n >= f.next:
+			w.tell("%s goes on: %d calls since %s would have stopped it at its %s call", c.title(), calls-n, f.variant, ordinal(n))
+			for f.next <= calls-n {
+				f.next *= 10
+			}
+		}
+	}
+}
+
+func (w *Watch) tell(format string, args ...any) {
+	if w.o.Tell != nil {
+		w.o.Tell(text.Line(w.redactor.Text(fmt.Sprintf(format, args...))))
+	}
+}
+
+// title names a conversation in a sentence.
+func (c *conversation) title() string {
+	if c.run != "" {
+		return fmt.Sprintf("conversation %d (%s)", c.number, c.run)
+	}
+	return fmt.Sprintf("conversation %d", c.number)
+}
+
+// ordinal returns a number with its ending: 1st, 12th, 23rd.
+func ordinal(n int) string {
+	ending := "th"
+	if n/10%10 != 1 {
+		switch n % 10 {
+		case 1:
+			ending = "st"
+		case 2:
+			ending = "nd"
+		case 3:
+			ending = "rd"
+		}
+	}
+	return fmt.Sprint(n) + ending
+}
+
+// callsOf counts the calls of a trajectory.
+func callsOf(r *trajectories.Trajectory) (n int) {
+	for _, run := range r.Runs {
+		for _, t := range run.Turns {
+			n += len(t.Calls)
+		}
+	}
+	return n
+}
+
+// trajectory returns the conversation as a trajectory.
+func (c *conversation) trajectory() *trajectories.Trajectory { return c.trajectoryOf(c.log()) }
+
+func (c *conversation) trajectoryOf(log []wire.Message) *trajectories.Trajectory {
+	r := trajectories.OfConversation(cmp.Or(c.run, c.name), &wire.Conversation{Model: c.model, System: c.system, Messages: log})
+	r.File = c.name
+	return r
+}
+
+// Results replays every conversation under every variant, and calls each with the
+// results in order: that of a branch is without what happened before it branched off,
+// which counts once. It returns the first error of each.
+func (w *Watch) Results(each func(*scenarios.Result) error) error {
+	w.seen.Lock()
+	defer w.seen.Unlock()
+	for _, r := range w.results {
+		if err := each(r); err != nil {
+			return err
+		}
+	}
+	for _, c := range w.conversations {
+		for _, v := range w.o.Variants {
+			r, err := c.result(v)
+			if err == nil {
+				err = each(r)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// result replays a conversation under a variant. Of a branch it counts what happened
+// after it branched off.
+func (c *conversation) result(v scenarios.Variant) (*scenarios.Result, error) {
+	r, _, err := trajectories.Play(context.Background(), c.trajectory(), v)
+	if err != nil || c.from == nil {
+		return r, err
+	}
+	before, _, err := trajectories.Play(context.Background(), c.trajectoryOf(c.from.log()), v)
+	if err == nil {
+		less(r, before)
+	}
+	return r, err
+}
+
+// less takes the counts of what happened before from a result.
+func less(r, before *scenarios.Result) {
+	pairs := []struct{ of, before *int }{
+		{&r.Turns, &before.Turns}, {&r.ModelCalls, &before.ModelCalls}, {&r.Asked, &before.Asked}, {&r.Calls, &before.Calls},
+		{&r.Tries, &before.Tries}, {&r.Errors, &before.Errors}, {&r.Vetoed, &before.Vetoed}, {&r.Nudges, &before.Nudges},
+		{&r.Invalid, &before.Invalid}, {&r.Saved, &before.Saved}, {&r.SchemaOK, &before.SchemaOK},
+	}
+	for _, p := range pairs {
+		*p.of = max(0, *p.of-*p.before)
+	}
+	for code, n := range before.Codes {
+		if r.Codes[code] -= n; r.Codes[code] <= 0 {
+			delete(r.Codes, code)
+		}
+	}
+}
+
+// Counts returns what has passed so far.
+func (w *Watch) Counts() Counts {
+	w.seen.Lock()
+	defer w.seen.Unlock()
+	n := w.counts
+	n.Left = maps.Clone(n.Left)
+	for _, c := range w.conversations {
+		n.add(c)
+	}
+	return n
+}
+
+// add counts a conversation.
+func (n *Counts) add(c *conversation) {
+	n.Conversations++
+	if c.from != nil {
+		n.Branches++
+	}
+	n.Tries += c.tries
+	n.Shortened += c.shortened
+}
