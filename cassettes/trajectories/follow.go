@@ -13,27 +13,30 @@ import (
 )
 
 // OfConversation returns the messages between an agent and its model, joined from what
-// [wire.Decode] returns, as a trajectory. Its File and Line are the caller's to set.
+// [wire.Decode] returns, as a trajectory with the times of the messages. Its File and
+// Line are the caller's to set.
 func OfConversation(name string, c *wire.Conversation) *Trajectory {
 	acted := *c
 	acted.Messages = wire.Acted(c.Messages)
-	return ofConversation(name, &acted)
+	r := ofConversation(name, &acted)
+	r.Timed = true
+	return r
 }
 
 // A Follower replays a trajectory that still grows under one variant, made [Offline]:
 // each update replays only what is new. What it says after the last update is what
 // [Play] says of the whole trajectory.
 type Follower struct {
-	config  loop.Config
-	world   *world // nil = not begun
+	config  loop.Config // of the variant
+	world   *world      // nil = not begun
 	machine *loop.Machine
 	err     error
 }
 
 // Follow returns the follower of a variant. The error is that of its config.
 func Follow(v scenarios.Variant) (*Follower, error) {
-	f := &Follower{config: Offline(v.Config)}
-	if _, err := loop.New(f.config, loop.Task{}, nil); err != nil {
+	f := &Follower{config: v.Config}
+	if _, err := loop.New(Offline(f.config), loop.Task{}, nil); err != nil {
 		return nil, fmt.Errorf("variant %s: %w", v.Name, err)
 	}
 	return f, nil
@@ -59,7 +62,8 @@ func (f *Follower) Update(r *Trajectory) (err error) {
 		f.world.overtaken()
 	}
 	for f.err == nil && f.world.stop == nil {
-		in, end := f.world.Next(context.Background(), 0, false)
+		wake, armed := f.machine.Wake()
+		in, end := f.world.Next(context.Background(), wake, armed)
 		if end == io.EOF || in.Kind == loop.Cancel && !f.world.spokenBefore() {
 			break
 		}
@@ -70,7 +74,8 @@ func (f *Follower) Update(r *Trajectory) (err error) {
 
 func (f *Follower) begin(r *Trajectory) {
 	f.world = newWorld(r)
-	if f.machine, f.err = loop.New(f.config, f.world.task(), f.world.tools()); f.err == nil {
+	cfg, _ := r.judged(f.config)
+	if f.machine, f.err = loop.New(cfg, f.world.task(), f.world.tools()); f.err == nil {
 		f.step(f.machine.Begin())
 	}
 }
@@ -94,13 +99,13 @@ func (f *Follower) Stopped() (out *loop.Outcome, asked int) {
 // growsTo reports whether a trajectory begins with what the world has replayed. It
 // compares the newest turn only, since a session grows at its end.
 func (w *world) growsTo(r *Trajectory) bool {
-	if w.run >= len(r.Runs) || w.turn > len(r.Runs[w.run].Turns) || r.Runs[w.run].User != w.traj.Runs[w.run].User {
+	if w.run >= len(r.Runs) || w.turn > len(r.Runs[w.run].Turns) || r.Timed != w.traj.Timed || r.Runs[w.run].User != w.traj.Runs[w.run].User {
 		return false
 	}
 	if w.turn > 0 {
 		old, now := w.turns()[w.turn-1], r.Runs[w.run].Turns[w.turn-1]
 		same := func(a, b *Call) bool { return a.Name == b.Name && a.Args == b.Args }
-		if old.Text != now.Text || !slices.EqualFunc(old.Calls, now.Calls, same) {
+		if old.At != now.At || old.Text != now.Text || !slices.EqualFunc(old.Calls, now.Calls, same) {
 			return false
 		}
 	}

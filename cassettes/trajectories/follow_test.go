@@ -3,6 +3,7 @@ package trajectories
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -79,8 +80,21 @@ func TestFollow(t *testing.T) {
 		all, _ := Read(file, "")
 		for _, r := range all[:min(len(all), 10)] {
 			runs++
+			timed := *r
+			timed.Timed, timed.Runs = true, nil
+			at := time.Duration(0)
+			for _, run := range r.Runs {
+				later := &Run{User: run.User, At: at}
+				for _, turn := range run.Turns {
+					at += 45 * time.Second
+					after := *turn
+					after.At = at
+					later.Turns = append(later.Turns, &after)
+				}
+				timed.Runs = append(timed.Runs, later)
+			}
 			for _, v := range variants {
-				stops += follow(t, r, v)
+				stops += follow(t, r, v) + follow(t, &timed, v)
 			}
 		}
 	}

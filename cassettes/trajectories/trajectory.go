@@ -195,7 +195,7 @@ func (b *builder) user(m *wire.Message) {
 		b.say(&b.run.User, m.Text)
 		return
 	}
-	b.begin(m.Text)
+	b.begin(m.Text, m.At)
 }
 
 // say adds a line to a text.
@@ -205,8 +205,8 @@ func (b *builder) say(to *string, text string) {
 	}
 }
 
-func (b *builder) begin(text string) {
-	b.run = &Run{}
+func (b *builder) begin(text string, at time.Duration) {
+	b.run = &Run{At: at}
 	b.say(&b.run.User, text)
 	b.traj.Runs = append(b.traj.Runs, b.run)
 }
@@ -217,13 +217,14 @@ func (b *builder) assistant(m *wire.Message) {
 			b.traj.Leading = append(b.traj.Leading, m.Text)
 			return
 		}
-		b.begin("")
+		b.begin("", m.At)
 	}
 	t := b.lastTurn()
 	if t == nil || len(t.Calls) > 0 && (b.last != wire.Assistant || m.Reply) {
 		t = &Turn{}
 		b.run.Turns = append(b.run.Turns, t)
 	}
+	t.At = m.At
 	b.say(&t.Text, m.Text)
 	t.Calls = append(t.Calls, b.await(m.Calls, t)...)
 	t.TokensIn += m.TokensIn

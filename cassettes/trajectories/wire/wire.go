@@ -25,6 +25,7 @@ package wire
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -69,6 +70,9 @@ type Message struct {
 	// recorded. With Anthropic the tokens read from the cache and written to it
 	// count as read.
 	TokensIn, TokensOut int64
+	// At is the time since the conversation began, where the times of all messages are
+	// known.
+	At time.Duration
 	// Reply says that the message is a whole answer in traffic, and so a turn of its
 	// own. In a log a turn may be several messages.
 	Reply bool

@@ -39,23 +39,24 @@ Completions and Responses, Anthropic Messages and Gemini.
 While it runs, it says what the variants would have stopped. Ctrl-C ends it with the
 table of agentbench replay over the conversations that passed, and the exit code 0.
 
-By default nothing is kept. -o FOLDER records each conversation in a file there,
-without secrets and personal data; agentbench replay FOLDER reads them. Keys of the
-API pass through and are never written.
+By default nothing is kept. -o FILE.shapes keeps the shape of each conversation, a
+line without content: which calls were equal, which results, when. -o FOLDER records
+each in a file there, without secrets and personal data. agentbench replay reads both.
+Keys of the API pass through and are never written.
 
 It accepts connections only from this machine (127.0.0.1), and asks nobody but the
 upstream, whose certificate it verifies. docs/watch.md says more.`,
 		Example: `  agentbench watch --upstream https://api.openai.com
   agentbench watch --upstream https://api.anthropic.com --port 8080 --variant recommended --variant my-limits.yaml
-  agentbench watch --upstream https://api.openai.com -o traffic/ --key-header X-Run-Id`,
+  agentbench watch --upstream https://api.openai.com -o traffic.shapes --key-header X-Run-Id`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	cmd.Flags().Var(&f.upstream, "upstream", "the `URL` of the API, to which every request goes on")
 	cmd.Flags().Var(&f.port, "port", "listen on port `N`; 0 means any free port")
 	addVariants(cmd, &f.variants, "say what this `VARIANT` would have stopped, a preset or a YAML file; can be repeated (default recommended)")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "record each conversation in this `FOLDER`, redacted")
-	cmd.Flags().StringVar(&f.keyHeader, "key-header", "", "requests with one value of the header `NAME` are one run; recordings have its hash")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "keep the shapes of conversations in `FILE`.shapes, or record them redacted in a folder")
+	cmd.Flags().StringVar(&f.keyHeader, "key-header", "", "requests with one value of the header `NAME` are one run, which has its hash as its name")
 	return cmd
 }
 
@@ -88,11 +89,11 @@ func (f *watchFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := f.makeFolder(); err != nil {
+	if err := f.prepare(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
 	told := &lines{to: cmd.OutOrStdout()}
-	w, err := watch.New(watch.Options{Upstream: f.upstream.url, Variants: variants, KeyHeader: f.keyHeader, Folder: f.output, Redactor: redactor, Tell: told.tell})
+	w, err := watch.New(watch.Options{Upstream: f.upstream.url, Variants: variants, KeyHeader: f.keyHeader, Folder: f.folder(), Shapes: f.shapes(), Redactor: redactor, Tell: told.tell})
 	if err != nil {
 		return badInput(err)
 	}
@@ -108,13 +109,39 @@ func (f *watchFlags) run(cmd *cobra.Command) error {
 	return failed
 }
 
-// makeFolder makes the folder of recordings.
-func (f *watchFlags) makeFolder() error {
-	if f.output == "" {
+// shapes returns the file of shapes, "" = none.
+func (f *watchFlags) shapes() string {
+	if filepath.Ext(f.output) == ".shapes" {
+		return f.output
+	}
+	return ""
+}
+
+// folder returns the folder of recordings, "" = none.
+func (f *watchFlags) folder() string {
+	if f.shapes() != "" {
+		return ""
+	}
+	return f.output
+}
+
+// prepare makes the folder of recordings, or tries whether the file of shapes can be
+// written. It does not replace a file that is there.
+func (f *watchFlags) prepare(stderr io.Writer) error {
+	switch _, err := os.Lstat(f.output); {
+	case f.output == "":
 		return nil
+	case f.shapes() != "" && err == nil:
+		return misuse("give it another name, or move the file away", "%s is there already", f.output)
+	case f.shapes() != "":
+		file, err := createMode(stderr, f.output, 0o600)
+		if err == nil {
+			file.Discard()
+		}
+		return err
 	}
 	if ext := filepath.Ext(f.output); slices.Contains([]string{".json", ".jsonl", ".yaml", ".yml", ".html", ".md"}, ext) {
-		return misuse("-o traffic/ records in the folder traffic", "cannot record in %q: watch records in a folder, a file a conversation", f.output)
+		return misuse("-o traffic.shapes keeps shapes, and -o traffic/ records in a folder", "cannot write %q: watch writes shapes, or a folder", f.output)
 	}
 	if err := os.MkdirAll(f.output, 0o777); err != nil {
 		return misuse("-o takes a folder that you may write to", "cannot record in %s: %s", f.output, text.Reason(err))
@@ -125,9 +152,11 @@ func (f *watchFlags) makeFolder() error {
 // announce prints the proxy's address.
 func (f *watchFlags) announce(w io.Writer, url string) {
 	fmt.Fprintf(w, "watching %s on %s\n", text.Line(f.upstream.String()), url)
-	switch f.output {
-	case "":
-		fmt.Fprintln(w, "nothing is kept (-o FOLDER records conversations)")
+	switch {
+	case f.output == "":
+		fmt.Fprintln(w, "nothing is kept (-o traffic.shapes keeps the shapes of conversations, without content)")
+	case f.shapes() != "":
+		fmt.Fprintf(w, "the shapes of conversations are kept in %s, without content\n", text.Line(f.output))
 	default:
 		fmt.Fprintf(w, "conversations are recorded in %s, redacted\n", text.Line(f.output))
 	}
@@ -178,9 +207,5 @@ func (f *watchFlags) summary(w io.Writer, watched *watch.Watch, variants []scena
 	if err := watched.Results(fold.Add); err != nil {
 		return err
 	}
-	if err := fold.Replay().Write(w); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, notTimed(variants))
-	return err
+	return fold.Replay().Write(w)
 }

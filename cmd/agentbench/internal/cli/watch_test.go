@@ -149,3 +149,35 @@ func TestWatchRetries(t *testing.T) {
 		t.Errorf("the recording is\n%s", recorded)
 	}
 }
+
+// TestWatchShapes checks that a file of shapes has no content, and that its replay says
+// the same as the summary.
+func TestWatchShapes(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "traffic.shapes")
+	w, url := startWatch(t, "same-call-forever", "--variant", "hpd-agent", "-o", file)
+	agent := &chatAgent{t: t, url: url, messages: user("I am bob@example.org.")}
+	for range 8 {
+		agent.turn()
+	}
+	const table = ` variant    unlabelled runs stopped  calls not run  stopped, but went on
+─────────────────────────────────────────────────────────────────────────
+ hpd-agent                   1 of 1         4 of 8                0 of 1
+hpd-agent: circuit-breaker stopped 0 failed, 0 good and 1 unlabelled
+1 recorded run under 1 variant
+`
+	if got := w.end(); !strings.HasSuffix(got, table) || !strings.HasPrefix(got, "the shapes of conversations are kept in "+file+", without content\n") {
+		t.Errorf("got\n%s", got)
+	}
+	if code, replayed, stderr := session(t, "replay", file, "--variant", "hpd-agent"); code != exitPassed || replayed != table {
+		t.Errorf("a replay of the shapes: code %d\n%s%s", code, replayed, stderr)
+	}
+	kept, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One user message, seven equal calls with equal results, and the last without one.
+	shape := regexp.MustCompile(`^1 unknown task=1 u(@[0-9.]+)?( a1=1@[0-9.]+#[0-9]+/[0-9]+){7} a1\?@[0-9.]+#[0-9]+/[0-9]+\n$`)
+	if !shape.Match(kept) {
+		t.Errorf("the file is\n%s", kept)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
@@ -41,6 +42,8 @@ type node struct {
 	said     wire.Key // of the reply
 	children []*node
 	replies  int // on the way from the root, itself included
+	// When the request came and when the reply had ended.
+	began, ended time.Time
 }
 
 // A conversation is one run, or several runs over one history.
@@ -52,6 +55,7 @@ type conversation struct {
 	system string
 	tip    *node
 	tail   []wire.Message // of the newest request, while it has no answer
+	tailed time.Time      // when that request came
 	from   *node          // the reply that it branches off; nil = it stands alone
 
 	tries     int // requests that were sent again although they had been answered
@@ -66,6 +70,7 @@ type asked struct {
 	keys  []wire.Key // of its messages
 	place place
 	scope *scope
+	began time.Time
 }
 
 // A place says where a request continues.
@@ -96,7 +101,7 @@ func (l *linker) scope(name string) *scope {
 // add takes a turn and returns the conversation that it belongs to, nil for none: an
 // answer that was fetched before, or a request without an answer that no conversation
 // has begun with.
-func (l *linker) add(in string, t *wire.Turn) *conversation {
+func (l *linker) add(in string, t *wire.Turn, began, ended time.Time) *conversation {
 	s := l.scope(in)
 	if t.Fetched {
 		a := s.waiting[t.ID]
@@ -104,9 +109,9 @@ func (l *linker) add(in string, t *wire.Turn) *conversation {
 			return nil
 		}
 		delete(s.waiting, t.ID)
-		return l.answer(a, t)
+		return l.answer(a, t, ended)
 	}
-	a := &asked{turn: t, keys: make([]wire.Key, len(t.Messages)), scope: s}
+	a := &asked{turn: t, began: began, keys: make([]wire.Key, len(t.Messages)), scope: s}
 	for i := range t.Messages {
 		a.keys[i] = wire.KeyOf(&t.Messages[i])
 	}
@@ -115,7 +120,7 @@ func (l *linker) add(in string, t *wire.Turn) *conversation {
 	case t.Pending:
 		s.waiting[t.ID] = a
 	case t.Reply != nil:
-		return l.answer(a, t)
+		return l.answer(a, t, ended)
 	}
 	return a.unanswered()
 }
@@ -127,14 +132,14 @@ func (a *asked) unanswered() *conversation {
 	if at == nil || at.of.tip != at {
 		return nil
 	}
-	at.of.tail = slices.Clone(a.turn.Messages[a.place.pos:])
+	at.of.tail, at.of.tailed = slices.Clone(a.turn.Messages[a.place.pos:]), a.began
 	return at.of
 }
 
 // answer adds the node of a request and its reply.
-func (l *linker) answer(a *asked, t *wire.Turn) *conversation {
+func (l *linker) answer(a *asked, t *wire.Turn, ended time.Time) *conversation {
 	p := a.place
-	n := &node{parent: p.at, anew: p.anew || p.at == nil, news: slices.Clone(a.turn.Messages[p.pos:]), asked: slices.Clone(a.keys[p.pos:]), reply: *t.Reply, said: wire.KeyOf(t.Reply), replies: 1}
+	n := &node{began: a.began, ended: ended, parent: p.at, anew: p.anew || p.at == nil, news: slices.Clone(a.turn.Messages[p.pos:]), asked: slices.Clone(a.keys[p.pos:]), reply: *t.Reply, said: wire.KeyOf(t.Reply), replies: 1}
 	if n.anew {
 		n.asked = a.keys
 		a.scope.entries = append(a.scope.entries, n)
@@ -223,9 +228,18 @@ func (l *linker) forget(c *conversation) {
 	maps.DeleteFunc(l.scopes, func(_ string, other *scope) bool { return other == s && len(s.tips)+len(s.waiting) == 0 })
 }
 
-// log returns the messages of a conversation, in order.
+// log returns the messages of a conversation, in order, with their times.
 func (c *conversation) log() []wire.Message {
-	return append(c.tip.log(), c.tail...)
+	all := c.tip.log()
+	return appendAt(all, c.tailed.Sub(c.tip.root().began), c.tail...)
+}
+
+func appendAt(all []wire.Message, at time.Duration, messages ...wire.Message) []wire.Message {
+	for _, m := range messages {
+		m.At = max(0, at)
+		all = append(all, m)
+	}
+	return all
 }
 
 // log returns the messages from the root to a node.
@@ -235,10 +249,19 @@ func (n *node) log() []wire.Message {
 		way = append(way, n)
 	}
 	var all []wire.Message
+	start := way[len(way)-1].began
 	for _, n := range slices.Backward(way) {
-		all = append(append(all, n.news...), n.reply)
+		all = appendAt(all, n.began.Sub(start), n.news...)
+		all = appendAt(all, n.ended.Sub(start), n.reply)
 	}
 	return all
+}
+
+func (n *node) root() *node {
+	for n.parent != nil {
+		n = n.parent
+	}
+	return n
 }
 
 // withoutUser returns the messages of everybody but the user.
@@ -389,12 +412,7 @@ func (s *scope) rewritten(keys []wire.Key) (best *node, pos int) {
 }
 
 // first returns what the first request on the way to a node said.
-func (n *node) first() []wire.Key {
-	for n.parent != nil {
-		n = n.parent
-	}
-	return n.asked
-}
+func (n *node) first() []wire.Key { return n.root().asked }
 
 // sameBefore counts the replies before a node that a history repeats at its end, and
 // one for an equal first message.

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
+
+// now is the time of every exchange.
+var now = time.Unix(0, 0)
 
 // message reads one message of the tests' language: U is the user's, A a text of the
 // assistant, Cf1 its call of f with the id 1, Cf its call without an id, Cf1+g2 two
@@ -145,7 +149,7 @@ func TestLink(t *testing.T) {
 			for _, line := range tt.turns {
 				want, rest, _ := strings.Cut(line, " ")
 				got := 0
-				if c := l.add("", turn(t, rest)); c != nil {
+				if c := l.add("", turn(t, rest), now, now); c != nil {
 					got = c.number
 				}
 				if fmt.Sprint(got) != want {
@@ -177,8 +181,8 @@ func TestScopes(t *testing.T) {
 	n := 0
 	l := newLinker(func(*conversation) { n++ })
 	for _, in := range []string{"a", "b"} {
-		l.add(in, turn(t, "Uhi > Cf1"))
-		l.add(in, turn(t, "Uhi Cf1 Ra > Adone"))
+		l.add(in, turn(t, "Uhi > Cf1"), now, now)
+		l.add(in, turn(t, "Uhi Cf1 Ra > Adone"), now, now)
 	}
 	if n != 2 {
 		t.Errorf("%d conversations, want 2", n)
@@ -189,16 +193,16 @@ func TestScopes(t *testing.T) {
 func TestFetched(t *testing.T) {
 	var all []*conversation
 	l := newLinker(func(c *conversation) { all = append(all, c) })
-	l.add("", turn(t, "id=r1 Uhi > pending"))
+	l.add("", turn(t, "id=r1 Uhi > pending"), now, now)
 	fetched := turn(t, "id=r1 > Cf1")
 	fetched.Fetched = true
-	if c := l.add("", fetched); c == nil || said(c.log()) != "Uhi Cf1" {
+	if c := l.add("", fetched, now, now); c == nil || said(c.log()) != "Uhi Cf1" {
 		t.Error("the answer is not in its place")
 	}
-	if l.add("", fetched) != nil {
+	if l.add("", fetched, now, now) != nil {
 		t.Error("an answer that is fetched again counts again")
 	}
-	l.add("", turn(t, "id=r2 previous=r1 Ra > Adone"))
+	l.add("", turn(t, "id=r2 previous=r1 Ra > Adone"), now, now)
 	if len(all) != 1 || said(all[0].log()) != "Uhi Cf1 Ra Adone" {
 		t.Errorf("%d conversations", len(all))
 	}

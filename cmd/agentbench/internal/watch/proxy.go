@@ -75,7 +75,7 @@ func (w *Watch) proxy() http.Handler {
 			refuse(rw, http.StatusForbidden, "foreign", why)
 			return
 		}
-		t := &tap{method: r.Method, path: r.URL.Path, scope: w.scope(r), run: w.run(r), asked: r.Header.Get("Content-Encoding"), take: w.take}
+		t := &tap{began: time.Now(), method: r.Method, path: r.URL.Path, scope: w.scope(r), run: w.run(r), asked: r.Header.Get("Content-Encoding"), take: w.take}
 		defer t.end()
 		// The server adds these to an answer without them, unless they are there.
 		rw.Header()["Date"], rw.Header()["Content-Type"] = nil, nil

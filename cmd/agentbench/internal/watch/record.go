@@ -51,9 +51,14 @@ func (w *Watch) write(c *conversation) {
 	}
 	c.dirty = false
 	err := outfile.Write(filepath.Join(w.o.Folder, c.name+".json"), w.document(c), 0o600)
+	w.failed("the recording of "+c.title(), err)
+}
+
+// failed tells the first failure of writing a file, if err is one.
+func (w *Watch) failed(what string, err error) {
 	if err != nil && w.unwritten == nil {
 		w.unwritten = err
-		w.tell("cannot write the recording of %s: %v", c.title(), err)
+		w.tell("cannot write %s: %v", what, err)
 	}
 }
 

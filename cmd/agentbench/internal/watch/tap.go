@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 )
@@ -16,6 +17,7 @@ const maxBody = 64 << 20
 // A tap keeps a copy of an exchange while it passes.
 type tap struct {
 	method, path, scope, run string
+	began, ended             time.Time
 	asked                    string // Content-Encoding of the request
 	status                   int
 	encoding                 string // Content-Encoding of the response
@@ -46,7 +48,9 @@ func (c *copied) add(b []byte) {
 func (t *tap) end() {
 	t.mu.Lock()
 	first := !t.taken
-	t.taken = true
+	if first {
+		t.taken, t.ended = true, time.Now()
+	}
 	t.mu.Unlock()
 	if first {
 		t.take(t)

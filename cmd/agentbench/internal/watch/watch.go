@@ -41,6 +41,8 @@ type Options struct {
 	KeyHeader string
 	// Folder is where conversations are recorded, "" = nowhere. It exists.
 	Folder string
+	// Shapes is the file that gets the shapes of conversations, "" = none.
+	Shapes string
 	// Redactor returns the redactor of a conversation that is recorded, and of what is
 	// told.
 	Redactor func() *secrets.Redactor
@@ -70,7 +72,8 @@ type Watch struct {
 	most          int                 // of them
 	results       []*scenarios.Result // of the others
 	counts        Counts              // of requests, and of the other conversations
-	unwritten     error               // of the first recording that could not be written
+	unwritten     error               // of the first file that could not be written
+	shapes        shapeFile
 }
 
 // Counts counts what has passed.
@@ -155,7 +158,7 @@ func (w *Watch) start() {
 			w.see(t)
 		}
 	})
-	if w.o.Folder == "" {
+	if w.o.Folder == "" && w.o.Shapes == "" {
 		return
 	}
 	w.done.Go(func() {
@@ -165,6 +168,7 @@ func (w *Watch) start() {
 			select {
 			case <-ticker.C:
 				w.writeRested(time.Now().Add(-rest))
+				w.writeShapes(time.Now().Add(-shapesRest))
 			case <-w.ended:
 				return
 			}
@@ -197,6 +201,7 @@ func (w *Watch) finish() error {
 	w.mu.Unlock()
 	w.done.Wait()
 	w.writeRested(time.Now())
+	w.writeShapes(time.Now())
 	return w.unwritten
 }
 
@@ -234,7 +239,7 @@ func (w *Watch) see(t *tap) {
 	if turn == nil {
 		return
 	}
-	c := w.linker.add(t.scope, turn)
+	c := w.linker.add(t.scope, turn, t.began, t.ended)
 	if c == nil {
 		return
 	}
@@ -242,6 +247,7 @@ func (w *Watch) see(t *tap) {
 		c.run = t.run
 	}
 	c.changed(time.Now())
+	w.shapes.dirty = true
 	w.follow(c)
 	if len(w.conversations) > w.most {
 		w.close(slices.MinFunc(w.conversations, func(a, b *conversation) int { return a.last.Compare(b.last) }))
@@ -251,6 +257,7 @@ func (w *Watch) see(t *tap) {
 // close ends a conversation.
 func (w *Watch) close(c *conversation) {
 	w.write(c)
+	w.shapes.closed = w.shape(w.shapes.closed, c)
 	for _, v := range w.o.Variants {
 		if r, err := c.result(v); err == nil {
 			w.results = append(w.results, r)
