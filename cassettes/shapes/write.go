@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/agentbench-go/agentbench/internal/text"
 )
 
 // Append appends the header line of the corpus, with its line end.
@@ -102,7 +104,7 @@ func escape(name, special string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); {
 		r, n := utf8.DecodeRuneInString(name[i:])
-		hidden := r == utf8.RuneError || !unicode.IsGraphic(r) || unicode.IsSpace(r)
+		hidden := r == utf8.RuneError || text.Hidden(r) || unicode.IsSpace(r)
 		if hidden || strings.ContainsRune(special, r) || i == 0 && strings.ContainsRune("@#", r) || name == "_" {
 			for _, c := range []byte(name[i : i+n]) {
 				fmt.Fprintf(&b, "%%%02X", c)
