@@ -1,0 +1,175 @@
+package watch
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentbench-go/agentbench/scenarios"
+)
+
+// repeating is a model that asks for one call again and again. The id of a call is
+// that of the user's message and the number of the turn.
+func repeating(rw http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Messages []struct{ Role, Content string }
+	}
+	if json.NewDecoder(r.Body).Decode(&asked) != nil {
+		rw.WriteHeader(400)
+		return
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(rw, `{"id":"a","object":"chat.completion","choices":[{"message":%s,"finish_reason":"tool_calls"}]}`, call(asked.Messages[0].Content, len(asked.Messages)/2))
+}
+
+func call(who string, n int) string {
+	return fmt.Sprintf(`{"role":"assistant","content":null,"tool_calls":[{"id":"call_%s_%d","type":"function","function":{"name":"look","arguments":"{}"}}]}`, who, n)
+}
+
+// history is the request of turn n of an agent, from 0.
+func history(who string, n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"model":"m","messages":[{"role":"user","content":%q}`, who)
+	for i := range n {
+		fmt.Fprintf(&b, `,%s,{"role":"tool","tool_call_id":"call_%s_%d","content":"nothing new"}`, call(who, i), who, i)
+	}
+	b.WriteString("]}")
+	return b.String()
+}
+
+// TestThousandConversations checks that a thousand agents at once, all with one call that
+// they repeat, are told apart, and that each stop is told once.
+func TestThousandConversations(t *testing.T) {
+	const agents, turns = 1000, 5
+	v, err := scenarios.LoadVariant("hpd-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options("http://localhost")
+	o.Variants = []scenarios.Variant{v}
+	told := 0
+	o.Tell = func(line string) {
+		told++
+		if !strings.HasPrefix(line, "hpd-agent would have stopped conversation ") || !strings.Contains(line, " at its 5th call: ") {
+			t.Errorf("told %q", line)
+		}
+	}
+	o.Transport = inProcess{http.HandlerFunc(repeating)}
+	w, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	proxy := w.proxy()
+	var all sync.WaitGroup
+	for i := range agents {
+		all.Go(func() {
+			for n := range turns {
+				rec := httptest.NewRecorder()
+				proxy.ServeHTTP(rec, httptest.NewRequest("POST", "http://localhost/v1/chat/completions", strings.NewReader(history(fmt.Sprint(i), n))))
+				if rec.Code != 200 {
+					t.Errorf("agent %d, turn %d: %d %s", i, n, rec.Code, rec.Body)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if err := w.finish(); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.Counts(); told != agents || n.Conversations != agents || n.Requests != agents*turns || n.Branches+n.Tries+n.Shortened+len(n.Left) != 0 {
+		t.Errorf("%d told, counted %+v", told, n)
+	}
+}
+
+// TestClosed checks that conversations beyond the most are closed, and still count.
+func TestClosed(t *testing.T) {
+	v, err := scenarios.LoadVariant("hpd-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options("http://localhost")
+	o.Variants = []scenarios.Variant{v}
+	w, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.most = 3
+	for i := range 10 {
+		who := fmt.Sprint(i)
+		w.see(&tap{method: "POST", path: "/v1/chat/completions", began: now, ended: now, status: 200, request: of(history(who, 0)), response: of(`{"object":"chat.completion","choices":[{"message":` + call(who, 0) + `,"finish_reason":"tool_calls"}]}`)})
+	}
+	results := 0
+	if err := w.Results(func(r *scenarios.Result) error { results += r.Asked; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.Counts(); len(w.conversations) != 3 || n.Conversations != 10 || results != 10 {
+		t.Errorf("%d in memory, %d counted, %d calls", len(w.conversations), n.Conversations, results)
+	}
+}
+
+func of(body string) (c copied) {
+	c.WriteString(body)
+	return c
+}
+
+// inProcess answers in this process.
+type inProcess struct{ handler http.Handler }
+
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	rec := httptest.NewRecorder()
+	p.handler.ServeHTTP(rec, r)
+	resp := rec.Result()
+	resp.Request = r
+	return resp, nil
+}
+
+// BenchmarkProxy measures a request through a bare reverse proxy and through this one,
+// with a history of some turns: CPU when it runs on one core.
+func BenchmarkProxy(b *testing.B) {
+	upstream := httptest.NewServer(http.HandlerFunc(repeating))
+	defer upstream.Close()
+	u, err := url.Parse(upstream.URL)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, turns := range []int{1, 20, 200} {
+		bare := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }, FlushInterval: -1}
+		b.Run(fmt.Sprintf("bare/turns=%d", turns), func(b *testing.B) { send(b, bare, turns) })
+		b.Run(fmt.Sprintf("watch/turns=%d", turns), func(b *testing.B) {
+			w, err := New(options(upstream.URL))
+			if err != nil {
+				b.Fatal(err)
+			}
+			w.start()
+			send(b, w.proxy(), turns)
+			w.finish()
+		})
+	}
+}
+
+func send(b *testing.B, proxy http.Handler, turns int) {
+	near := httptest.NewServer(proxy)
+	defer near.Close()
+	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
+	bodies := make([]string, turns)
+	for n := range bodies {
+		bodies[n] = history("agent", n)
+	}
+	for n := 0; b.Loop(); n++ {
+		resp, err := client.Post(near.URL+"/v1/chat/completions", "application/json", strings.NewReader(bodies[n%turns]))
+		if err != nil {
+			b.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+}
