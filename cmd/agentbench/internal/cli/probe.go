@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -41,6 +43,7 @@ type probeFlags struct {
 	tools         probeTools
 	tool          string
 	name          string
+	client        string
 	cap, calls    count
 	timeout, idle time.Duration
 	speed         speed
@@ -53,6 +56,8 @@ type probeFlags struct {
 	boundary      bool
 
 	command []string // after --
+	version string   // of the client, with its name
+	allowed string   // what the client may do without asking
 	given   []string // the flags as they were given, for the command that repeats a trial
 }
 
@@ -81,6 +86,7 @@ keeps variables with secrets from it, but cannot keep it from the network.`,
 		Example: `  agentbench probe -- python my_agent.py "{TASK}"
   agentbench probe --suite stuck-loops -- node agent.mjs "{TASK}"
   agentbench probe same-call-forever --boundary -- ./agent --base-url "{URL}" "{TASK}"
+  agentbench probe --client codex -- codex exec --skip-git-repo-check "{TASK}"
   agentbench probe --tool 'search={"query":"notes"}' -o probe.jsonl -- ./agent "{TASK}"`,
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 			return startingWith(start, embeddedNames()), cobra.ShellCompDirectiveDefault
@@ -93,6 +99,8 @@ keeps variables with secrets from it, but cannot keep it from the network.`,
 	addChoice(cmd, &f.tools, "tools", "whose tools the model calls: the agent's own, the script's (scripted), or what the first run shows (auto)", toolsAuto, toolsOwn, toolsScripted)
 	fs.StringVar(&f.tool, "tool", "", "call this tool of the agent, `NAME[=JSON]`, with these arguments")
 	fs.StringVar(&f.name, "name", "", "the `NAME` of the agent in results (default agent)")
+	fs.StringVar(&f.client, "client", "", "write the configuration of this `CLIENT`, in a scratch home: "+text.AnyOf(probe.Clients()))
+	complete(cmd, "client", probe.Clients)
 	fs.Var(&f.cap, "cap", "end a trial after `N` requests beyond those that its script needs")
 	fs.Var(&f.calls, "calls", "end a trial after `N` calls beyond those that its script needs")
 	fs.DurationVar(&f.timeout, "timeout", f.timeout, "end a trial after this time")
@@ -141,7 +149,13 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) (names []string, e
 	case strings.ContainsAny(f.name, "/\\ \t\n"):
 		return nil, misuse("use letters, digits and lines", "--name must be one word without slashes")
 	}
-	if f.name == "" {
+	if f.client != "" && !slices.Contains(probe.Clients(), f.client) {
+		return nil, misuse(cmp.Or(text.DidYouMean(f.client, probe.Clients()), "without --client, --file writes any agent's configuration"), "there is no client %q: there are %s", f.client, text.AnyOf(probe.Clients()))
+	}
+	switch {
+	case f.name == "" && f.client != "":
+		f.name = "agent-" + f.client
+	case f.name == "":
 		f.name = "agent"
 	}
 	cmd.Flags().VisitAll(f.keepGiven)
@@ -149,9 +163,18 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) (names []string, e
 }
 
 // agent returns the agent of the flags. clean removes its scratch folder.
-func (f *probeFlags) agent() (a *probe.Agent, clean func(), err error) {
+func (f *probeFlags) agent(ctx context.Context) (a *probe.Agent, clean func(), err error) {
 	a = &probe.Agent{Command: f.command, ScratchDir: f.dir == placeScratch, ScratchHome: f.home == placeScratch, Through: f.env,
-		Cap: int(f.cap), Calls: int(f.calls), Timeout: f.timeout, Idle: f.idle, Speed: float64(f.speed), Name: f.name}
+		Cap: int(f.cap), Calls: int(f.calls), Timeout: f.timeout, Idle: f.idle, Speed: float64(f.speed), Name: f.name, MCP: mcpHandler(f.speed)}
+	if f.client != "" {
+		c, err := probe.FindClient(f.client)
+		if err != nil {
+			return nil, nil, err
+		}
+		c.Apply(a)
+		f.version = f.client + " " + text.Clip(text.Line(c.ReadVersion(ctx, f.command[0])), 80)
+		f.allowed = c.Allowed
+	}
 	for _, pair := range f.files {
 		in, out, ok := strings.Cut(pair, "=")
 		if !ok || in == "" || out == "" {
@@ -181,7 +204,7 @@ func (f *probeFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	a, clean, err := f.agent()
+	a, clean, err := f.agent(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -269,7 +292,7 @@ func (f *probeFlags) trialsOf(cmd *cobra.Command, a *probe.Agent, chosen []*scen
 	}
 	plan := probe.Plan{Scenarios: chosen, Own: own, Seed: uint64(f.seed), Trials: int(f.trials), Jobs: int(f.jobs), Keep: f.traces}
 	err = a.Run(cmd.Context(), plan, func(r *scenarios.Result) error {
-		r.Repeat = f.repeat(r)
+		r.Repeat, r.Client = f.repeat(r), f.version
 		s.add(r)
 		return out.add(r)
 	})
@@ -293,9 +316,13 @@ func (f *probeFlags) header(chosen []*scenarios.Scenario, own *probe.Tool) scena
 		tools = "own"
 	}
 	config := json.RawMessage(fmt.Sprintf(`{"tools":%q}`, tools))
-	return scenarios.Header{Type: "header", Schema: scenarios.ResultsSchema, Kind: "probe", Judged: scenarios.JudgedForeign, Tool: Version, Revision: revision(),
+	h := scenarios.Header{Type: "header", Schema: scenarios.ResultsSchema, Kind: "probe", Judged: scenarios.JudgedForeign, Tool: Version, Revision: revision(),
 		Seed: uint64(f.seed), Seeds: int(f.trials), Scenarios: len(chosen), Trials: len(chosen) * int(f.trials), Order: []string{f.name},
 		Variants: map[string]json.RawMessage{f.name: config}, Hashes: map[string]string{f.name: fmt.Sprintf("%x", sha256.Sum256(config))}}
+	if f.client != "" {
+		h.Clients = map[string]string{f.name: f.version}
+	}
+	return h
 }
 
 // repeat returns the command that runs one trial again.

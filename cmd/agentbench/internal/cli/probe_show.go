@@ -35,6 +35,9 @@ func (s *probeScreen) begin(a *probe.Agent, look *probe.Look, own *probe.Tool) {
 	}
 	fmt.Fprintf(s.w, "%s speaks %s; a plain answer took %s and %s\n", text.Line(a.Name), cmp.Or(apiNames[look.API], look.API),
 		text.Count(look.Requests, "request"), text.Duration(look.Took))
+	if s.flags.client != "" {
+		fmt.Fprintf(s.w, "it is %s, in a scratch home and folder; allowed: %s\n", text.Line(s.flags.version), s.flags.allowed)
+	}
 	if own == nil {
 		fmt.Fprintln(s.w, "its tools are the script's, which answers them")
 	} else {

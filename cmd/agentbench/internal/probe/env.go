@@ -47,7 +47,6 @@ type place struct {
 	home string // "" = as it is
 	dir  string
 	self string // this program
-	port string
 }
 
 // variables returns what a trial sets in an agent's environment.
@@ -55,8 +54,8 @@ func variables(p *place) map[string]string {
 	v := map[string]string{
 		"OPENAI_BASE_URL": p.base + "/v1", "OPENAI_API_BASE": p.base + "/v1", "OPENAI_API_KEY": fakeKey,
 		"ANTHROPIC_BASE_URL": p.base, "ANTHROPIC_API_KEY": fakeKey,
-		"GOOGLE_GEMINI_BASE_URL": p.base, "GEMINI_API_KEY": fakeKey, "GOOGLE_API_KEY": fakeKey,
-		"AGENTBENCH_URL": p.base + "/v1", "AGENTBENCH_TASK": p.task, "AGENTBENCH_TOOLS": p.base + "/tools",
+		"GOOGLE_GEMINI_BASE_URL": p.base, "GEMINI_API_KEY": fakeKey,
+		"AGENTBENCH_URL": p.base + "/v1", "AGENTBENCH_TASK": p.task, "AGENTBENCH_TOOLS": p.base + "/tools", "AGENTBENCH_MCP": p.base + "/mcp",
 		"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost",
 		"NO_COLOR": "1", "CI": "1", "DO_NOT_TRACK": "1",
 	}
@@ -70,9 +69,9 @@ func variables(p *place) map[string]string {
 // fakeKey is the key of an API that a trial gives to an agent. Clients want one.
 const fakeKey = "agentbench"
 
-// fill puts what a trial has in place of the names in braces. It returns the names that
-// it does not know in unknown braces of capital letters.
+// fill puts what a trial has in place of the names in braces. {SELF} is this program:
+// {SELF} mcp --connect {MCP} offers the script's tools over stdio.
 func (p *place) fill(s string) string {
 	return strings.NewReplacer("{URL}", p.base+"/v1", "{BASE}", p.base, "{TASK}", p.task, "{HOME}", p.home, "{DIR}", p.dir, "{TOOLS}", p.base+"/tools",
-		"{MCP}", p.base+"/mcp", "{BRIDGE}", p.self+" mcp --connect "+p.base+"/mcp").Replace(s)
+		"{MCP}", p.base+"/mcp", "{SELF}", p.self).Replace(s)
 }

@@ -36,6 +36,8 @@ type Agent struct {
 	Timeout, Idle time.Duration // of a trial in all, and of silence
 	Speed         float64       // divides the script's waits
 	Name          string        // of the variant in results
+	// MCP returns what offers the script's tools over MCP; nil = nothing does.
+	MCP func(*fakes.Desk) http.Handler
 	// Scratch is a folder with files that the agent's own tools may read.
 	Scratch string
 }
@@ -77,13 +79,14 @@ func (a *Agent) trial(ctx context.Context, s *scenarios.Scenario, seed uint64, o
 	o := serve.Options{Seed: seed, Speed: a.Speed, Observe: func(x *serve.Seen) {
 		mu.Lock()
 		if out.api == "" {
-			out.api, out.scripted = x.Entry.API, len(x.Scripted) > 0
+			out.api = x.Entry.API
 		}
+		out.scripted = out.scripted || len(x.Scripted) > 0
 		mu.Unlock()
 		rec.Seen(x)
-	}, Executed: rec.Executed, OwnCalls: func(tools []loop.ToolSpec, calls []loop.AskedCall) {
+	}, Executed: rec.Executed, MCP: a.MCP, OwnCalls: func(tools []loop.ToolSpec, calls []loop.AskedCall) {
 		mu.Lock()
-		if out.tools == nil {
+		if len(out.tools) == 0 {
 			out.tools = tools
 		}
 		mu.Unlock()
@@ -198,7 +201,7 @@ func (a *Agent) prepare(d *door, s *scenarios.Scenario) (c command, clean func()
 			clean()
 		}
 	}()
-	at := &place{base: d.base, task: s.Script.Task, dir: a.Dir, port: d.port}
+	at := &place{base: d.base, task: s.Script.Task, dir: a.Dir}
 	if at.self, err = os.Executable(); err != nil {
 		return c, nil, err
 	}
@@ -255,7 +258,7 @@ func removeAll(root string) {
 
 // A door is the address of one trial: a port and a path that no other trial has.
 type door struct {
-	base, port string
+	base       string
 	path       string // "/" and random digits
 	server     http.Handler
 	rec        *observe.Recorder
@@ -281,7 +284,6 @@ func open(server http.Handler, rec *observe.Recorder, cap, calls int) (*door, er
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &door{path: "/" + hex.EncodeToString(digits[:]), server: server, rec: rec, cap: cap, calls: calls, full: make(chan observe.How, 1),
 		done: make(chan struct{}), cancel: cancel}
-	_, d.port, _ = net.SplitHostPort(l.Addr().String())
 	d.base = "http://" + l.Addr().String() + d.path
 	d.http = &http.Server{Handler: d, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() {
@@ -321,6 +323,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case s.Calls >= d.calls:
 			d.hold(r, observe.AtCalls)
 		}
+	}
+	if rest == "" {
+		rest = "/"
 	}
 	inner := r.Clone(r.Context())
 	inner.URL.Path, inner.URL.RawPath = rest, strings.TrimPrefix(r.URL.RawPath, d.path)
