@@ -91,6 +91,12 @@ func (f *labelFile) json(data []byte) error {
 	return nil
 }
 
+// The columns of a table of labels.
+var (
+	labelColumns = []string{"label", "success", "outcome", "passed", "resolved", "correct"}
+	nameColumns  = []string{"episode_id", "name", "id", "run", "run_id", "trace_id", "session_id", "instance_id", "file", "task_id"}
+)
+
 // csv reads a table with a head.
 func (f *labelFile) csv(data []byte) error {
 	r := csv.NewReader(bytes.NewReader(data))
@@ -99,10 +105,17 @@ func (f *labelFile) csv(data []byte) error {
 	for i := range head {
 		head[i] = strings.ToLower(strings.TrimSpace(head[i]))
 	}
-	label := slices.Index(head, "label")
-	name := slices.IndexFunc(head, func(column string) bool { return slices.Contains([]string{"episode_id", "name", "id", "run"}, column) })
+	column := func(names []string) int {
+		for _, name := range names { // the first name counts, not the first column
+			if i := slices.Index(head, name); i >= 0 {
+				return i
+			}
+		}
+		return -1
+	}
+	label, name := column(labelColumns), column(nameColumns)
 	if err != nil || label < 0 || name < 0 {
-		return errors.New("want a first line with the columns label and episode_id (or name, id, run)")
+		return fmt.Errorf("want a first line with the columns %s and %s", text.AnyOf(labelColumns), text.AnyOf(nameColumns))
 	}
 	u := unknownLabels{file: f}
 	defer u.tell()

@@ -19,15 +19,18 @@ import (
 // The name of a run is the one that the source gives it, or the one that it has in
 // results. A run alone in its file may also be named by the file, with or without what
 // follows the first dot. The label that a source itself gives beats the one of a file.
+// A run with neither takes it from the nearest folder whose name is a label, such as
+// failed, as far up as the paths.
 type Labels struct {
 	roots   []string
 	folders map[string]*labelFile // by folder; nil = no file of labels
 	files   []*labelFile
+	named   map[Label]*some // runs that have their label from the name of a folder
 }
 
 // NewLabels returns the labels for the runs in paths, which are those of [Find].
 func NewLabels(paths []string) *Labels {
-	l := &Labels{folders: map[string]*labelFile{}}
+	l := &Labels{folders: map[string]*labelFile{}, named: map[Label]*some{Success: {}, Failure: {}}}
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if at := strings.IndexAny(p, "*?["); err != nil && at >= 0 {
@@ -67,6 +70,20 @@ func (l *Labels) Label(runs []*Trajectory) {
 		}
 		if nearest != nil {
 			nearest.apply(run, said, name)
+		}
+		if run.Label == Unlabelled {
+			l.byFolder(run, folders)
+		}
+	}
+}
+
+// byFolder labels a run by the name of a folder.
+func (l *Labels) byFolder(run *Trajectory, folders []string) {
+	for _, folder := range folders {
+		if label := labelOfFolder(filepath.Base(folder)); label != Unlabelled && l.within(folder) {
+			run.Label = label
+			l.named[label].add(filepath.ToSlash(folder))
+			return
 		}
 	}
 }
@@ -123,6 +140,11 @@ func (l *Labels) Problems() []*Problem {
 	for _, f := range l.files {
 		out = append(out, f.problems...)
 		out = append(out, f.left()...)
+	}
+	for _, label := range []Label{Success, Failure} {
+		if named := l.named[label]; named.n > 0 {
+			out = append(out, &Problem{File: named.first, Kind: Noted, Text: fmt.Sprintf("its name is a label: %s of %s from names of folders", text.Count(named.n, "label"), label)})
+		}
 	}
 	return out
 }

@@ -113,7 +113,7 @@ func TestLabelsOfFiles(t *testing.T) {
 				`runs/labels.csv: 1 label is not known, such as "x" of "r2": a label is ` + labelWords}},
 		{name: "CSV without the columns", files: map[string]string{"runs/a.jsonl": two, "runs/labels.csv": "run_name,outcome\nr1,pass\n"},
 			want:     map[string]Label{"runs/a.jsonl/r1": "", "runs/a.jsonl/r2": ""},
-			problems: []string{`runs/labels.csv: no labels: want a first line with the columns label and episode_id (or name, id, run)`}},
+			problems: []string{`runs/labels.csv: no labels: want a first line with the columns label, success, outcome, passed, resolved or correct and episode_id, name, id, run, run_id, trace_id, session_id, instance_id, file or task_id`}},
 		{name: "both", files: map[string]string{"runs/a.jsonl": two, "runs/labels.json": `{"r1": 1, "r2": 1}`, "runs/labels.csv": "name,label\nr1,0\n"},
 			want:     map[string]Label{"runs/a.jsonl/r1": Success, "runs/a.jsonl/r2": Success},
 			problems: []string{`note: runs/labels.json: labels.csv beside it is left out`}},
@@ -205,5 +205,61 @@ func TestLabelsAreReadOnce(t *testing.T) {
 	}
 	if l.in("runs") != first {
 		t.Error("the file was read again")
+	}
+}
+
+// A run without a label takes it from the nearest folder whose name is one, within the
+// paths; what the run itself says counts more.
+func TestLabelsOfFolders(t *testing.T) {
+	root := t.TempDir()
+	write := func(path, content string) string {
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const chat = `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"ho"}]`
+	want := map[string]Label{
+		write("runs/failed/a.json", chat+"}"):                Failure,
+		write("runs/failed/Resolved/b.json", chat+"}"):       Success,
+		write("runs/failed/c.json", chat+`,"success":true}`): Success,
+		write("runs/others/d.json", chat+"}"):                Unlabelled,
+	}
+	labels := NewLabels([]string{filepath.Join(root, "runs")})
+	for path, label := range want {
+		runs, _ := Read(path, "")
+		labels.Label(runs)
+		if len(runs) != 1 || runs[0].Label != label {
+			t.Errorf("%s: %q, want %q", path, runs[0].Label, label)
+		}
+	}
+	var got []string
+	for _, p := range labels.Problems() {
+		if p.Kind != Noted {
+			t.Errorf("kind %d, want noted", p.Kind)
+		}
+		got = append(got, p.Text)
+	}
+	told := []string{"its name is a label: 1 label of success from names of folders", "its name is a label: 1 label of failure from names of folders"}
+	if !slices.Equal(got, told) {
+		t.Errorf("told %q, want %q", got, told)
+	}
+	// A folder above the paths says nothing.
+	labels = NewLabels([]string{filepath.Join(root, "runs", "failed", "a.json")})
+	runs, _ := Read(filepath.Join(root, "runs", "failed", "a.json"), "")
+	if labels.Label(runs); runs[0].Label != Unlabelled {
+		t.Errorf("a file alone has the label %q", runs[0].Label)
+	}
+}
+
+// A table may call its columns otherwise.
+func TestLabelColumns(t *testing.T) {
+	f := labelFile{labels: map[string]Label{}, used: map[string]bool{}}
+	if err := f.csv([]byte("task_id,run_id,passed,cost\n1,r1,true,3\n1,r2,false,4\n")); err != nil || f.labels["r1"] != Success || f.labels["r2"] != Failure {
+		t.Errorf("%v, %v", f.labels, err)
 	}
 }

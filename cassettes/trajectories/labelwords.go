@@ -16,6 +16,23 @@ var (
 		"incomplete", "hallucinated", "arithmetic_error"} // the last three are Sentinel's
 )
 
+// The words of labels that a folder with runs may have as its name.
+var (
+	successFolders = []string{"success", "successes", "successful", "succeeded", "pass", "passed", "resolved", "solved", "correct", "good", "healthy"}
+	failureFolders = []string{"failure", "failures", "fail", "failed", "unresolved", "unsolved", "unsuccessful", "incorrect", "wrong", "bad", "runaway", "runaways"}
+)
+
+// labelOfFolder returns the label that a name of a folder is, "" for none.
+func labelOfFolder(name string) Label {
+	switch name = strings.ToLower(name); {
+	case slices.Contains(successFolders, name):
+		return Success
+	case slices.Contains(failureFolders, name):
+		return Failure
+	}
+	return Unlabelled
+}
+
 // labelWords is what a label may be, for messages.
 const labelWords = "success or failure, pass or fail, true or false, 1 or 0, resolved or unresolved, healthy or runaway"
 

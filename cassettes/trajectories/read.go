@@ -74,6 +74,8 @@ type Reader struct {
 	// bodies, br for bodies, and otlp for OpenTelemetry's ExportTraceServiceRequest in
 	// protobuf, whose JSON it returns. Without one, such a file is refused by name.
 	Decoders Decoders
+	// Map, if there is one, says what the files look like, in the place of a format.
+	Map *InputMap
 }
 
 // Decoders are decoders by name.
@@ -82,6 +84,9 @@ type Decoders = wire.Decoders
 // Read is like the function [Read].
 func (o Reader) Read(path string) ([]*Trajectory, []*Problem) {
 	r := reader{file: filepath.ToSlash(path), format: named(o.Format), names: map[string]bool{}, decoders: o.Decoders}
+	if o.Map != nil {
+		r.format = o.Map.format()
+	}
 	if r.format == nil && o.Format != "" {
 		r.problem(0, "unknown format %s (want %s)", text.Quote(o.Format, 40), strings.Join(Formats(), ", "))
 	} else if data, err := readFile(path); err != nil {

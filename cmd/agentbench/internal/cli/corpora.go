@@ -109,7 +109,7 @@ func (f *compareFlags) compareRecorded(cmd *cobra.Command, paths []string) error
 		}
 	}
 	reader := replayFlags{outputFlags: outputFlags{verbose: f.verbose, ci: f.ci}}
-	runs, problems := reader.read(paths)
+	runs, problems := reader.read(recordings(""), paths)
 	reader.printProblems(cmd.ErrOrStderr(), problems)
 	if len(runs) == 0 {
 		return exitCode(exitUsage)

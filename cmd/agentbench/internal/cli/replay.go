@@ -20,6 +20,7 @@ type replayFlags struct {
 	outputFlags
 	variants    []string
 	inputFormat string
+	inputMap    string
 	toScenario  string
 	shapes      shapeFlags
 	jobs        jobs
@@ -51,6 +52,7 @@ and every command that reads recorded runs reads it.`,
   agentbench replay 'logs/*.jsonl' --variant hpd-agent --variant my-limits.yaml
   agentbench replay testdata/cassettes/ --verbose
   agentbench replay chat.json --input-format openai-chat -o results.jsonl
+  agentbench replay logs/ --input-map our-logs.yaml
   agentbench replay runs/ --to-scenario task=3,trial=0 -o stuck.yaml
   agentbench replay runs/ --shapes -o traffic.shapes
   agentbench replay --variant my-limits.yaml`,
@@ -59,6 +61,7 @@ and every command that reads recorded runs reads it.`,
 	}
 	addVariants(cmd, &f.variants, "replay under this `VARIANT`, a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
 	addChoice(cmd, &f.inputFormat, "input-format", "read the files as this `FORMAT`, one of agentbench list formats (default: by their content)", trajectories.Formats()...)
+	cmd.Flags().StringVar(&f.inputMap, "input-map", "", "read the files as the YAML `FILE` says, which has the paths of messages, calls and results (docs/formats.md)")
 	cmd.Flags().StringVar(&f.toScenario, "to-scenario", "", "write the recorded run called `NAME` as a scenario, to the file of -o or the standard output")
 	f.shapes.add(cmd)
 	addJobs(cmd, &f.jobs)
@@ -88,7 +91,11 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	runs, problems := f.read(paths)
+	reader, err := f.reader()
+	if err != nil {
+		return err
+	}
+	runs, problems := f.read(reader, paths)
 	if len(runs) == 0 {
 		f.verbose = true // also what is left out of files that hold more than this
 		f.printProblems(cmd.ErrOrStderr(), problems)
@@ -105,14 +112,30 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.trials(cmd, runs, variants, problems)
 }
 
+// reader returns the reader of the files.
+func (f *replayFlags) reader() (trajectories.Reader, error) {
+	reader := recordings(f.inputFormat)
+	switch {
+	case f.inputMap == "":
+		return reader, nil
+	case f.inputFormat != "":
+		return reader, misuse("leave one of them out", "--input-format and --input-map contradict each other")
+	}
+	m, err := trajectories.ReadInputMap(f.inputMap)
+	if err != nil {
+		return reader, misuse("docs/formats.md says what a map holds", "--input-map: %v", err)
+	}
+	reader.Map = m
+	return reader, nil
+}
+
 // read returns the recorded runs in paths, the embedded ones if there is none.
-func (f *replayFlags) read(paths []string) (runs []*trajectories.Trajectory, problems []*trajectories.Problem) {
+func (f *replayFlags) read(reader trajectories.Reader, paths []string) (runs []*trajectories.Trajectory, problems []*trajectories.Problem) {
 	if len(paths) == 0 {
 		return trajectories.Embedded(), nil
 	}
 	files, lost := trajectories.Find(paths)
 	labels := trajectories.NewLabels(paths)
-	reader := recordings(f.inputFormat)
 	var notes trajectories.Notes
 	for _, file := range files {
 		more, bad := reader.Read(file)
