@@ -218,7 +218,7 @@ func TestToolsRefuse(t *testing.T) {
 func TestToolsTellTheModel(t *testing.T) {
 	s := &fakes.Script{
 		Tools: []fakes.Tool{{ToolSpec: loop.ToolSpec{Name: "f"}, Answers: []fakes.Answer{
-			{When: map[string]any{"n": 1}, Result: `{"next":"b-${call}"}`},
+			{When: map[string]any{"n": 1}, Times: 1, Result: `{"next":"b-${call}"}`},
 			{When: map[string]any{"n": 2}, Error: loop.NotFound, Text: "no such thing"},
 			{When: map[string]any{"n": 3}, Hang: true},
 			{Result: "fine"}}}},
