@@ -41,7 +41,7 @@ func (t *Trajectory) judged(cfg loop.Config) (loop.Config, []BlindSpot) {
 	}
 	var spots []BlindSpot
 	off := func(rule, without string) { spots = append(spots, BlindSpot{rule, without}) }
-	if cfg.Limits.Tokens > 0 && !t.counted() {
+	if cfg.Limits.Tokens > 0 && !t.Counted() {
 		cfg.Limits.Tokens = 0
 		off("limits.tokens", "the tokens of every reply")
 	}
@@ -75,8 +75,8 @@ func (t *Trajectory) judged(cfg loop.Config) (loop.Config, []BlindSpot) {
 	return cfg, spots
 }
 
-// counted reports whether every reply has its tokens.
-func (t *Trajectory) counted() bool {
+// Counted reports whether every reply has its tokens.
+func (t *Trajectory) Counted() bool {
 	for _, run := range t.Runs {
 		for _, turn := range run.Turns {
 			if turn.TokensIn == 0 && turn.TokensOut == 0 {

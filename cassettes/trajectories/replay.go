@@ -50,8 +50,7 @@ func Replay(ctx context.Context, trajectories []*Trajectory, variants []scenario
 		}
 	}
 	play := func(ctx context.Context, j job) (*scenarios.Result, error) {
-		r, _, err := Play(ctx, j.trajectory, j.variant)
-		return r, err
+		return Outcome(ctx, j.trajectory, j.variant)
 	}
 	return inorder.Run(ctx, inorder.Options{Workers: workers}, jobs, play, each)
 }
@@ -72,12 +71,22 @@ func Replay(ctx context.Context, trajectories []*Trajectory, variants []scenario
 // The error is that of the config or of ctx. After a panic the verdict is
 // inconclusive.
 func Play(ctx context.Context, r *Trajectory, v scenarios.Variant) (result *scenarios.Result, trace loop.Trace, err error) {
+	result, err = replayed(ctx, r, v, func(w loop.World) loop.World { return loop.Recording(w, &trace) })
+	return result, trace, err
+}
+
+// Outcome is [Play] without the trace, and faster.
+func Outcome(ctx context.Context, r *Trajectory, v scenarios.Variant) (*scenarios.Result, error) {
+	return replayed(ctx, r, v, func(w loop.World) loop.World { return w })
+}
+
+func replayed(ctx context.Context, r *Trajectory, v scenarios.Variant, wrap func(loop.World) loop.World) (result *scenarios.Result, err error) {
 	w := newWorld(r)
 	cfg, blind := r.judged(v.Config)
 	w.blind = blind
 	m, err := loop.New(cfg, w.task(), w.tools())
 	if err != nil {
-		return nil, nil, fmt.Errorf("variant %s: %w", v.Name, err)
+		return nil, fmt.Errorf("variant %s: %w", v.Name, err)
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -86,10 +95,10 @@ func Play(ctx context.Context, r *Trajectory, v scenarios.Variant) (result *scen
 			result.Findings = append(result.Findings, scenarios.Finding{Rule: "panic", Message: fmt.Sprint(p)})
 		}
 	}()
-	if _, err := loop.Run(ctx, m, loop.Recording(w, &trace)); err != nil {
-		return nil, trace, err
+	if _, err := loop.Run(ctx, m, wrap(w)); err != nil {
+		return nil, err
 	}
-	return w.result(v.Name), trace, nil
+	return w.result(v.Name), nil
 }
 
 // result returns the result of the session.

@@ -151,7 +151,7 @@ variable, and a variable beats the file.`,
 	root.Flags().BoolVar(&version, "version", false, "print the version, like the command version")
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().String("config", "", "read the flags that are not given from `FILE` (default: the nearest "+projectName+", here or in a folder above)")
-	root.AddCommand(newRun(), newCompare(), newGate(), newGolden(), newReport(), newReplay(), newFuzz(), newServe(), newProbe(), newMCP(), newWatch(), newRecord(), newCassette(), newSoak(), newList(), newExplain(), newValidate(), newInit(), newSchema(), newVersion())
+	root.AddCommand(newRun(), newCompare(), newGate(), newGolden(), newReport(), newReplay(), newTune(), newFuzz(), newServe(), newProbe(), newMCP(), newWatch(), newRecord(), newCassette(), newSoak(), newList(), newExplain(), newValidate(), newInit(), newSchema(), newVersion())
 	root.SetHelpCommand(newHelp(root))
 	addCompletion(root)
 	return root

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentbench-go/agentbench/cassettes/trajectories"
+	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/tune"
+	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/spf13/cobra"
+)
+
+type tuneFlags struct {
+	replay    replayFlags
+	budget    string
+	scenarios string
+	file      string
+	quiet     bool
+}
+
+func newTune() *cobra.Command {
+	f := &tuneFlags{}
+	cmd := &cobra.Command{
+		Use:   "tune [PATH…]",
+		Short: "Find the limits that suit recorded runs",
+		Long: `Replay recorded runs under limits, detectors and presets, over a grid and in
+pairs, and choose what saves most calls of failed runs while it stops few good
+ones. Without a PATH it takes the embedded shapes of public runs.
+
+The choice is made by cross-validation over tasks, and is worth what it does on
+tasks that it has not seen. Where nothing helps, or there are too few runs to say,
+tune says so, writes nothing and exits with 0. -o writes the chosen variant.`,
+		Example: `  agentbench tune runs/ --max-good-stopped 1% -o mine.yaml
+  agentbench tune traffic.shapes --scenarios my-scenarios/ -o mine.yaml
+  agentbench tune`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.budget, "max-good-stopped", "1%", "choose only what stops at most this `SHARE` of the good runs, held out")
+	fs.StringVar(&f.scenarios, "scenarios", "", "the choice must also pass the scenarios in this `FOLDER`")
+	fs.StringVarP(&f.file, "output", "o", "", "write the chosen variant to this `FILE` (.yaml)")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing")
+	addChoice(cmd, &f.replay.inputFormat, "input-format", "read the files as "+text.AnyOf(trajectories.Formats())+" (default: by their content)", trajectories.Formats()...)
+	addJobs(cmd, &f.replay.jobs)
+	return cmd
+}
+
+func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
+	budget, err := shareOf(f.budget)
+	if err != nil {
+		return err
+	}
+	if f.file != "" && !isScenarioFile(f.file) {
+		return misuse("a variant is a .yaml file", "cannot write a variant to %q", f.file)
+	}
+	var own []*scenarios.Scenario
+	if f.scenarios != "" {
+		if own, err = scenarios.Load(f.scenarios); err != nil {
+			return badInput(err)
+		}
+	}
+	runs, problems := f.replay.read(paths)
+	f.replay.printProblems(cmd.ErrOrStderr(), problems)
+	if len(runs) == 0 {
+		return exitCode(exitUsage)
+	}
+	measured, err := f.measure(cmd, runs)
+	if err != nil {
+		return err
+	}
+	choice := measured.Choose(budget)
+	if err := f.show(cmd, measured, choice); err != nil {
+		return err
+	}
+	if choice.Best != nil {
+		if err := f.keep(cmd, choice, own); err != nil {
+			return err
+		}
+	}
+	if countBroken(problems) > 0 {
+		return exitCode(exitUsage)
+	}
+	return nil
+}
+
+// shareOf reads a share such as 1% or 0.01.
+func shareOf(said string) (float64, error) {
+	digits, percent := strings.CutSuffix(strings.TrimSpace(said), "%")
+	x, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if percent {
+		x /= 100
+	}
+	if err != nil || !(x >= 0 && x <= 1) {
+		return 0, misuse("such as 1% or 0.01", "--max-good-stopped %q is not a share", said)
+	}
+	return x, nil
+}
+
+// measure replays the runs under every rule.
+func (f *tuneFlags) measure(cmd *cobra.Command, runs []*trajectories.Trajectory) (*tune.Measured, error) {
+	untimed := func(t *trajectories.Trajectory) bool { return !t.Timed }
+	rules := tune.Candidates(!slices.ContainsFunc(runs, untimed), !slices.ContainsFunc(runs, func(t *trajectories.Trajectory) bool { return !t.Counted() }))
+	presets, err := tune.Presets()
+	if err != nil {
+		return nil, err
+	}
+	var progress *bar
+	if stderr := cmd.ErrOrStderr(); !f.quiet && isTerminal(stderr) {
+		progress = &bar{w: stderr, of: len(runs), drawn: time.Now()}
+	}
+	defer progress.clear()
+	return tune.Measure(cmd.Context(), runs, append(rules, presets...), int(f.replay.jobs.count), progress.show)
+}
+
+func (f *tuneFlags) show(cmd *cobra.Command, m *tune.Measured, c *tune.Choice) error {
+	if f.quiet {
+		return nil
+	}
+	if c.Why == tune.NoLabels {
+		if err := m.WriteShares(cmd.OutOrStdout()); err != nil {
+			return err
+		}
+	}
+	return c.Write(cmd.OutOrStdout())
+}
+
+// keep plays the user's own scenarios under the choice, and writes it if they pass.
+func (f *tuneFlags) keep(cmd *cobra.Command, c *tune.Choice, own []*scenarios.Scenario) error {
+	name := "tuned"
+	if f.file != "" {
+		name = strings.TrimSuffix(filepath.Base(f.file), filepath.Ext(f.file))
+	}
+	failed, err := failing(cmd, own, c.Best.Variant(name))
+	if err != nil {
+		return err
+	}
+	if len(failed) > 0 {
+		if !f.quiet {
+			fmt.Fprintf(cmd.OutOrStdout(), "not written: it fails %s, such as %s\n", text.Count(len(failed), "scenario"), text.Line(failed[0]))
+		}
+		return nil
+	}
+	if f.file == "" {
+		return nil
+	}
+	file, err := createFile(cmd.ErrOrStderr(), f.file)
+	if err != nil {
+		return err
+	}
+	defer file.Discard()
+	if _, err := io.WriteString(file, c.YAML()); err != nil {
+		return err
+	}
+	if err := file.Commit(); err != nil {
+		return err
+	}
+	if !f.quiet {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s has it: agentbench replay --variant %s shows what it stops\n", text.Line(f.file), shellWords([]string{f.file}))
+	}
+	return nil
+}
+
+// failing returns the scenarios that a variant does not pass.
+func failing(cmd *cobra.Command, own []*scenarios.Scenario, v scenarios.Variant) (names []string, err error) {
+	o := scenarios.Options{Variants: []scenarios.Variant{v}}
+	for _, s := range own {
+		o.Scenarios = append(o.Scenarios, plain(s))
+	}
+	if len(own) == 0 {
+		return nil, nil
+	}
+	err = scenarios.Run(cmd.Context(), o, func(r *scenarios.Result) error {
+		if r.Verdict == scenarios.Fail {
+			names = append(names, r.Scenario)
+		}
+		return nil
+	})
+	return names, err
+}
