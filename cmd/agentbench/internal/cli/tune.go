@@ -47,7 +47,8 @@ tune says so, writes nothing and exits with 0. -o writes the chosen variant.`,
 	fs.StringVar(&f.scenarios, "scenarios", "", "the choice must also pass the scenarios in this `FOLDER`")
 	fs.StringVarP(&f.file, "output", "o", "", "write the chosen variant to this `FILE` (.yaml)")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing")
-	addChoice(cmd, &f.replay.inputFormat, "input-format", "read the files as "+text.AnyOf(trajectories.Formats())+" (default: by their content)", trajectories.Formats()...)
+	addChoice(cmd, &f.replay.inputFormat, "input-format", "read the files as this `FORMAT`, one of agentbench list formats (default: by their content)", trajectories.Formats()...)
+	fs.StringVar(&f.replay.inputMap, "input-map", "", "read the files as the YAML `FILE` says, which has the paths of messages, calls and results (docs/formats.md)")
 	addJobs(cmd, &f.replay.jobs)
 	return cmd
 }
@@ -66,7 +67,11 @@ func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
 			return badInput(err)
 		}
 	}
-	runs, problems := f.replay.read(paths)
+	reader, err := f.replay.reader()
+	if err != nil {
+		return err
+	}
+	runs, problems := f.replay.read(reader, paths)
 	f.replay.printProblems(cmd.ErrOrStderr(), problems)
 	if len(runs) == 0 {
 		return exitCode(exitUsage)
