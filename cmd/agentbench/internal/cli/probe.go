@@ -328,7 +328,7 @@ func (f *probeFlags) header(chosen []*scenarios.Scenario, own *probe.Tool) scena
 // repeat returns the command that runs one trial again.
 func (f *probeFlags) repeat(r *scenarios.Result) string {
 	name := r.Scenario
-	if e, err := findEmbedded(name); err != nil || e == nil {
+	if r.File != "scenarios/"+name+".yaml" { // it is not an embedded one
 		name = r.File
 	}
 	args := append([]string{"agentbench", "probe", name}, f.given...)
