@@ -52,8 +52,9 @@ func Supervise(args []string) int {
 		s.kill()
 	}()
 	end := s.wait()
+	strays := s.left() // before the probe hears of the end and cuts the tether
 	reports.Encode(end)
-	reports.Encode(report{Gone: true, Strays: s.clear()})
+	reports.Encode(report{Gone: true, Strays: s.clear(strays)})
 	return 0
 }
 

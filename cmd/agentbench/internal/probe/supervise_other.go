@@ -10,6 +10,7 @@ var errUnsupported = errors.New("an agent cannot be supervised on this system")
 
 func supervised([]string) (*supervisee, error) { return nil, errUnsupported }
 
-func (*supervisee) wait() report { return report{Error: errUnsupported.Error()} }
-func (*supervisee) kill()        {}
-func (*supervisee) clear() int   { return 0 }
+func (*supervisee) wait() report    { return report{Error: errUnsupported.Error()} }
+func (*supervisee) kill()           {}
+func (*supervisee) left() []int     { return nil }
+func (*supervisee) clear([]int) int { return 0 }

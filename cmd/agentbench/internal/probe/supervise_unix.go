@@ -76,10 +76,13 @@ func (s *supervisee) kill() {
 const clearTime = 10 * time.Second
 
 // clear ends whatever the agent's first process has left, and returns how many
-// processes that were. Threads that wait in the kernel cannot be ended, so it gives up
-// after clearTime.
-func (s *supervisee) clear() int {
+// processes that were, with those in known. Threads that wait in the kernel cannot be
+// ended, so it gives up after clearTime.
+func (s *supervisee) clear(known []int) int {
 	strays := map[int]bool{}
+	for _, pid := range known {
+		strays[pid] = true
+	}
 	for end := time.Now().Add(clearTime); time.Now().Before(end); {
 		left := s.left()
 		for _, pid := range left {
