@@ -20,28 +20,28 @@ func (b BlindSpot) String() string { return b.Rule + " (" + b.Without + ")" }
 
 // NotJudged returns the rules of a config that a replay of the trajectory does not judge
 // because it is a shape. What no recording can answer is said at [Offline].
-func (t *Trajectory) NotJudged(cfg loop.Config) []BlindSpot {
-	_, spots := t.judged(cfg)
+func (r *Trajectory) NotJudged(cfg loop.Config) []BlindSpot {
+	_, spots := r.judged(cfg)
 	return spots
 }
 
 // judged returns the config with which the trajectory is replayed, [Offline] and without
 // the rules that it cannot answer, and those rules.
-func (t *Trajectory) judged(cfg loop.Config) (loop.Config, []BlindSpot) {
+func (r *Trajectory) judged(cfg loop.Config) (loop.Config, []BlindSpot) {
 	original := cfg
 	cfg = Offline(cfg)
-	if t.Timed {
+	if r.Timed {
 		cfg.Time.Run = original.Time.Run
 		for i := range cfg.Detectors {
 			cfg.Detectors[i].Within = original.Detectors[i].Within
 		}
 	}
-	if !t.Shape {
+	if !r.Shape {
 		return cfg, nil
 	}
 	var spots []BlindSpot
 	off := func(rule, without string) { spots = append(spots, BlindSpot{rule, without}) }
-	if cfg.Limits.Tokens > 0 && !t.Counted() {
+	if cfg.Limits.Tokens > 0 && !r.Counted() {
 		cfg.Limits.Tokens = 0
 		off("limits.tokens", "the tokens of every reply")
 	}
@@ -66,7 +66,7 @@ func (t *Trajectory) judged(cfg loop.Config) (loop.Config, []BlindSpot) {
 		off("history.compact_at", "texts")
 	}
 	cfg.Detectors = slices.DeleteFunc(slices.Clone(cfg.Detectors), func(d detect.Detector) bool {
-		without := t.missing(&d, prefixed)
+		without := r.missing(&d, prefixed)
 		if without != "" {
 			off(d.Name, without)
 		}
@@ -76,8 +76,8 @@ func (t *Trajectory) judged(cfg loop.Config) (loop.Config, []BlindSpot) {
 }
 
 // Counted reports whether every reply has its tokens.
-func (t *Trajectory) Counted() bool {
-	for _, run := range t.Runs {
+func (r *Trajectory) Counted() bool {
+	for _, run := range r.Runs {
 		for _, turn := range run.Turns {
 			if turn.TokensIn == 0 && turn.TokensOut == 0 {
 				return false
@@ -89,7 +89,7 @@ func (t *Trajectory) Counted() bool {
 
 // missing says what a detector goes by that a shape does not hold, "" = nothing.
 // prefixed means that text other than Error: marks errors.
-func (t *Trajectory) missing(d *detect.Detector, prefixed bool) string {
+func (r *Trajectory) missing(d *detect.Detector, prefixed bool) string {
 	has := func(p detect.Part) bool { return slices.Contains(d.Key, p) }
 	var missing []string
 	if has(detect.RawArgs) {
@@ -107,7 +107,7 @@ func (t *Trajectory) missing(d *detect.Detector, prefixed bool) string {
 	if len(d.IgnoreResult) > 0 || d.ErrorChars > 0 && has(detect.Error) {
 		missing = append(missing, "parts of results")
 	}
-	if len(d.Tools.Only)+len(d.Tools.Except) > 0 && !t.NamedTools {
+	if len(d.Tools.Only)+len(d.Tools.Except) > 0 && !r.NamedTools {
 		missing = append(missing, "the names of tools")
 	}
 	if prefixed && (has(detect.Error) || slices.Contains(d.Counts, detect.Failed) || slices.Contains(d.Reset, detect.OnSuccess) || slices.Contains(d.Reset, detect.OnToolSuccess)) {

@@ -198,11 +198,11 @@ func (s *Shaper) task(t *Trajectory) int {
 // TaskKey returns a text that is the same for runs that were asked the same thing: the
 // source's name of the task, else the first user message. "" means that nothing is
 // known, so that the run is a task of its own.
-func (t *Trajectory) TaskKey() string {
-	if t.Task != "" || t.Shape {
-		return t.Task
+func (r *Trajectory) TaskKey() string {
+	if r.Task != "" || r.Shape {
+		return r.Task
 	}
-	for _, run := range t.Runs {
+	for _, run := range r.Runs {
 		if run.User != "" {
 			return run.User
 		}

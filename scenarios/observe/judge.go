@@ -140,7 +140,7 @@ func (t *tracer) dryCall() string {
 	return ""
 }
 
-func (q *Request) badRequest() bool { return q.Status != 0 && q.Status != 422 }
+func (r *Request) badRequest() bool { return r.Status != 0 && r.Status != 422 }
 
 // missing returns the tools of the script that the agent was asked to call and does not
 // declare.
