@@ -280,7 +280,9 @@ func TestRequestUnchanged(t *testing.T) {
 // TestAnswersUnchanged checks answers that a scripted model does not give.
 func TestAnswersUnchanged(t *testing.T) {
 	tests := map[string]http.HandlerFunc{
-		"a redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://example.com/other", http.StatusTemporaryRedirect) },
+		"a redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://example.com/other", http.StatusTemporaryRedirect)
+		},
 		"no content": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) },
 		"no Content-Type": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Content-Type"] = nil
