@@ -79,6 +79,9 @@ func measure(t *testing.T, seed uint64, runs []*trajectories.Trajectory) *Measur
 }
 
 func TestFindsAPlantedOptimum(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation: the short form leaves it out")
+	}
 	found, seeds := 0, seedsOf(4, 50)
 	for seed := range seeds {
 		m := measure(t, seed, traffic(seed, 60, 3, planted))
@@ -115,6 +118,9 @@ func TestFindsAPlantedOptimum(t *testing.T) {
 }
 
 func TestNoDifferenceHelpsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation: the short form leaves it out")
+	}
 	promised, seeds := 0, seedsOf(8, 200)
 	for seed := range seeds {
 		if c := measure(t, seed, traffic(seed, 60, 3, alike)).Choose(0.01); c.Best != nil {
@@ -140,6 +146,9 @@ func TestThreeTasksChooseNothing(t *testing.T) {
 
 // The held-out figure of the choices equals, on average, what they do to fresh tasks.
 func TestHeldOutIsUnbiased(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation: the short form leaves it out")
+	}
 	mixed := func(good bool, rng *rand.Rand) int {
 		if good {
 			return 1 + rng.IntN(6)
