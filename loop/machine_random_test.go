@@ -93,7 +93,7 @@ var wildDetectors = []map[string]string{
 	{"counts": "failed", "key": "tool, error", "acts": "after-batch", "do[0].at": "3", "do[0].act": "final-answer"},
 	{"record": "turn", "order": "any", "do[0].at": "2", "do[0].act": "stop"},
 	{"record": "reply", "key": "text", "acts": "after-batch", "do[0].at": "2", "do[0].act": "nudge"},
-	{"match": "window", "memory": "5", "full": "true", "do[0].at": "3", "do[0].act": "stop"},
+	{"match": "window", "memory": "4", "full": "true", "do[0].at": "2", "do[0].act": "stop"},
 }
 
 // wildSession makes the config, the task and the tools of a seed.

@@ -192,7 +192,7 @@ func someDetector(t *testing.T, d *rand.Rand) detect.Detector {
 // A detector that has nothing that never acts, has a repetition that makes it act, and
 // every repetition that makes it act reaches its last rung.
 func TestEveryLadderEnds(t *testing.T) {
-	draws := 10_000
+	draws := 3_000
 	if testing.Short() {
 		draws = 1_000
 	}
@@ -227,7 +227,7 @@ func TestEveryLadderEnds(t *testing.T) {
 // What a detector refuses is right: played, the rung or firing is not reached.
 func TestLaddersThatNeverEnd(t *testing.T) {
 	dice := rand.New(rand.NewPCG(25, 1))
-	wanted := 300
+	wanted := 100
 	if testing.Short() {
 		wanted = 50
 	}
