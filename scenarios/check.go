@@ -18,7 +18,7 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 // check reports values that are valid alone, but not together with the others.
 func (s *source) check(f *scenarioFile) {
 	if !validName.MatchString(f.Name) {
-		s.failAt("name", fmt.Sprintf("name must be letters, digits, dots and hyphens, not %s", quoted(f.Name)), "such as same-call-forever")
+		s.failAt("name", fmt.Sprintf("name must be ASCII letters, digits, dots and hyphens, not %s", quoted(f.Name)), "such as same-call-forever")
 	}
 	s.checkTools("", f.Tools)
 	s.oneKey("", "a scenario", "model", "cassette")

@@ -181,7 +181,7 @@ func (l *loader) file(name string) {
 
 // add adds the scenario of a file, or the mistakes in the file.
 func (l *loader) add(s *source, suite string) {
-	if s.root != nil {
+	if !s.wrongKind(aScenario) && s.root != nil {
 		l.scenario(s, suite)
 	}
 	l.mistakes = append(l.mistakes, s.mistakes...)
@@ -189,7 +189,7 @@ func (l *loader) add(s *source, suite string) {
 
 func (l *loader) scenario(s *source, suite string) {
 	file := scenarioFile{Variant: DefaultVariant}
-	s.decode(s.root, reflectValue(&file), "a scenario")
+	s.decode(s.root, reflectValue(&file), aScenario)
 	s.check(&file)
 	sc := &Scenario{Suite: suite, Name: file.Name, Description: file.Description, Label: Label(file.Label),
 		Source: file.Source, HeldBack: file.HeldBack, Script: file.script(), Expect: file.Expect.session.expect(), Runs: file.Expect.eachRun(), Golden: s.golden(file.Golden),
@@ -268,8 +268,8 @@ func Suites(all []*Scenario) []string {
 }
 
 // Select returns the scenarios that are in one of the suites (none = all) and whose id
-// contains pattern. A pattern with *, ? or [ must match the whole id, as [path.Match]
-// does. The error names an unknown suite, with the nearest names, or a malformed
+// contains pattern. A pattern with *, ? or [ must match as [path.Match] does: the whole
+// id if it has a slash, else the name. The error names an unknown suite, with the nearest names, or a malformed
 // pattern. An empty selection is not an error.
 func Select(all []*Scenario, suites []string, pattern string) ([]*Scenario, error) {
 	known := Suites(all)
@@ -293,6 +293,9 @@ func Select(all []*Scenario, suites []string, pattern string) ([]*Scenario, erro
 func matches(pattern, id string) bool {
 	if !strings.ContainsAny(pattern, "*?[") {
 		return strings.Contains(id, pattern)
+	}
+	if !strings.Contains(pattern, "/") {
+		id = path.Base(id)
 	}
 	ok, _ := path.Match(pattern, id)
 	return ok

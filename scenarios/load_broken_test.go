@@ -173,7 +173,7 @@ func TestBrokenFiles(t *testing.T) {
 			`13:25: this reply is never given: reply 1 answers every question (give the other one times, or put it last)`},
 		{"reply that never comes", "expect:", "user: {replies: [{hang: true, text: no}]}\nexpect:", `13:37: text cannot be combined with hang (take one of them out)`},
 		{"cancel twice", "expect:", "user: {cancel: {at: 3s, call: 2}}\nexpect:", `13:31: cancel has both at and call (it is one or the other)`},
-		{"name with a slash", "name: one", "name: a/b", `1:7: name must be letters, digits, dots and hyphens, not "a/b" (such as same-call-forever)`},
+		{"name with a slash", "name: one", "name: a/b", `1:7: name must be ASCII letters, digits, dots and hyphens, not "a/b" (such as same-call-forever)`},
 		{"name of a tool with white space", "- name: read", `- name: " read"`,
 			`6:11: the name of a tool must not be empty or begin or end with white space: " read"`},
 

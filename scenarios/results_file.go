@@ -106,6 +106,9 @@ func ReadResults(r io.Reader, name string, header func(*Header) error, each func
 	for lines.Scan() {
 		n++
 		if err := f.line(lines.Bytes(), n); err != nil {
+			if n == 1 && isYAML(name) {
+				return nil, fmt.Errorf("%s: is not a results file, of which each line is JSON; agentbench run FILE runs a scenario", name)
+			}
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 	}

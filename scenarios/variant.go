@@ -124,10 +124,10 @@ func (s *source) checkSettings(at string, c *configFile) {
 
 func readVariant(s *source, below []string) (loop.Config, error) {
 	var f variantFile
-	if s.root != nil {
+	if !s.wrongKind(aVariant) && s.root != nil {
 		var known bool
 		f.Config, known = s.base(append(below, s.file))
-		s.decode(s.root, reflectValue(&f), "a variant")
+		s.decode(s.root, reflectValue(&f), aVariant)
 		if known {
 			s.checkSettings("", &f.configFile)
 		}

@@ -113,6 +113,9 @@ func findCassettes(args []string) ([]string, error) {
 			return nil, misuse("", "cannot read %s: %s", arg, text.Reason(err))
 		}
 		if !info.IsDir() {
+			if !strings.HasSuffix(arg, scenarios.CassetteSuffix) {
+				return nil, misuse("the name of a cassette ends in "+scenarios.CassetteSuffix, "%s is not a cassette", arg)
+			}
 			paths = append(paths, arg)
 			continue
 		}

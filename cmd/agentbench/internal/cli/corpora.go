@@ -15,21 +15,22 @@ import (
 )
 
 func newListCorpora() *cobra.Command {
-	quiet := false
+	f := &listFlags{}
 	cmd := &cobra.Command{
 		Use:     "corpora",
 		Short:   "List the embedded corpora of recorded runs, with their sources",
 		Example: "  agentbench list corpora",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var rows [][]string
+			var entries []listed
 			for runs := range corpora(shapes.Embedded()) {
-				rows = append(rows, corpusRow(runs))
+				c := corpusOf(runs)
+				entries = append(entries, listed{c.row(), c})
 			}
-			return writeList(cmd, quiet, 1, []string{"corpus", "runs", "failed", "good", "unlabelled", "calls", "licence", "source", "commit"}, rows)
+			return f.write(cmd, 1, []string{"corpus", "runs", "failed", "good", "unlabelled", "calls", "licence", "source", "commit"}, entries)
 		},
 	}
-	addNamesOnly(cmd, &quiet)
+	f.add(cmd)
 	return cmd
 }
 
@@ -49,7 +50,20 @@ func corpora(runs []*shapes.Run) func(func([]*shapes.Run) bool) {
 	}
 }
 
-func corpusRow(runs []*shapes.Run) []string {
+// A listedCorpus is a corpus in the JSON list, and how many runs of each outcome it has.
+type listedCorpus struct {
+	Corpus     string `json:"corpus"`
+	Runs       int    `json:"runs"`
+	Failed     int    `json:"failed"`
+	Good       int    `json:"good"`
+	Unlabelled int    `json:"unlabelled"`
+	Calls      int    `json:"calls"`
+	Licence    string `json:"licence"`
+	Source     string `json:"source"`
+	Commit     string `json:"commit"`
+}
+
+func corpusOf(runs []*shapes.Run) listedCorpus {
 	outcomes, calls := map[shapes.Outcome]int{}, 0
 	for _, r := range runs {
 		outcomes[r.Outcome]++
@@ -58,8 +72,12 @@ func corpusRow(runs []*shapes.Run) []string {
 		}
 	}
 	c := runs[0].Corpus
-	row := []string{text.Line(c.Name)}
-	for _, n := range []int{len(runs), outcomes[shapes.Failure], outcomes[shapes.Success], outcomes[shapes.Unknown], calls} {
+	return listedCorpus{c.Name, len(runs), outcomes[shapes.Failure], outcomes[shapes.Success], outcomes[shapes.Unknown], calls, c.Licence, c.Source, c.Commit}
+}
+
+func (c *listedCorpus) row() []string {
+	row := []string{text.Line(c.Corpus)}
+	for _, n := range []int{c.Runs, c.Failed, c.Good, c.Unlabelled, c.Calls} {
 		row = append(row, text.Number(n))
 	}
 	return append(row, text.Line(c.Licence), text.Line(c.Source), text.Line(c.Commit[:min(10, len(c.Commit))]))

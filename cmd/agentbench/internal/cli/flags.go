@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/probe"
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -175,8 +176,8 @@ func flagsFromEnvironment(cmd *cobra.Command) error {
 	return first
 }
 
-// noteVariables prints a note to stderr for each environment variable whose name
-// is nearly that of a flag.
+// noteVariables prints a note to stderr for each environment variable that has our
+// prefix and sets no flag.
 func noteVariables(cmd *cobra.Command) {
 	var known []string
 	var walk func(*cobra.Command)
@@ -192,9 +193,14 @@ func noteVariables(cmd *cobra.Command) {
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
 		name, ours := strings.CutPrefix(name, variables)
-		if near := text.Nearest(name, known); ours && !slices.Contains(known, name) && len(near) > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "note: the variable %s%s does not set a flag; did you mean %s%s?\n", variables, text.Line(name), variables, near[0])
+		if !ours || slices.Contains(known, name) || slices.Contains(probe.Variables(), variables+name) {
+			continue
 		}
+		note := "note: the variable " + variables + text.Line(name) + " does not set a flag"
+		if near := text.Nearest(name, known); len(near) > 0 {
+			note += "; did you mean " + variables + near[0] + "?"
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), note)
 	}
 }
 
@@ -245,7 +251,7 @@ func (f *selectFlags) addHeldBack(cmd *cobra.Command) {
 
 func (f *selectFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.suites, "suite", nil, "only scenarios of this `SUITE`; can be repeated")
-	cmd.Flags().StringVar(&f.filter, "filter", "", "only scenarios whose suite/name contains `TEXT`; with *, ? or [ in it, TEXT is a pattern for the whole suite/name")
+	cmd.Flags().StringVar(&f.filter, "filter", "", "only scenarios whose suite/name contains `TEXT`; with *, ? or [ in it, TEXT is a pattern for the whole name, or with / for suite/name")
 	addScenarios(cmd, &f.scenarios)
 	complete(cmd, "suite", func() []string { return scenarios.Suites(embedded()) })
 	complete(cmd, "filter", embeddedNames)

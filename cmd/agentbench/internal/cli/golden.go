@@ -98,6 +98,9 @@ func (f *goldenFlags) open(cmd *cobra.Command, g *scenarios.Goldens, paths []str
 	if err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(f.dir); f.dir != "" && err == nil && !info.IsDir() {
+		return nil, misuse("-o takes the folder of the goldens", "%s is a file, not a folder", f.dir)
+	}
 	g.Dir, g.Expected = f.dir, true
 	shelf, err := g.Open(scenarios.Selection{Paths: paths, Suites: f.suites, Pattern: f.filter, Variants: variants, Player: player(cmd)})
 	var unreadable *fs.PathError

@@ -92,6 +92,9 @@ func starterFiles() (files []starterFile, err error) {
 
 // refuseExisting returns an error that names the files that exist already.
 func refuseExisting(folder string, files []starterFile) error {
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+		return misuse("name a folder; it need not be there", "nothing was written: %s is a file, not a folder", folder)
+	}
 	var there []string
 	for _, f := range files {
 		if _, err := os.Lstat(filepath.Join(folder, f.path)); !errors.Is(err, fs.ErrNotExist) {

@@ -16,6 +16,7 @@ import (
 )
 
 func newList() *cobra.Command {
+	f := &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List suites, scenarios, variants and formats of recorded runs",
@@ -27,55 +28,116 @@ alone means list suites.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return listSuites(cmd, nil, false)
+				return f.suites(cmd, nil)
 			}
 			return noCommand(cmd, args[0])
 		},
 	}
+	f.add(cmd)
 	cmd.AddCommand(newListSuites(), newListScenarios(), newListVariants(), newListCorpora(), newListFormats())
 	return cmd
 }
 
+// listFlags say how a list is printed.
+type listFlags struct {
+	quiet  bool
+	format format
+}
+
+func (f *listFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only the names, one per line")
+	f.format = table
+	addChoice(cmd, &f.format, "format", "what to print: table or json", table, jsonWhole)
+}
+
+// A listed is an entry of a list: its row in the table, and what it is in JSON.
+type listed struct {
+	row  []string
+	json any
+}
+
+// write prints entries as a table, as JSON, or only their names, which are in the first
+// column. left is how many columns are aligned left.
+func (f *listFlags) write(cmd *cobra.Command, left int, head []string, entries []listed) error {
+	w := cmd.OutOrStdout()
+	var rows [][]string
+	list := make([]any, len(entries))
+	for i, e := range entries {
+		rows = append(rows, e.row)
+		list[i] = e.json
+	}
+	switch {
+	case f.quiet && f.format == jsonWhole:
+		return misuse("leave one of them out", "--quiet and --format json contradict each other")
+	case f.format == jsonWhole:
+		doc, err := json.MarshalIndent(list, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(text.JSON(doc), '\n'))
+		return err
+	case !f.quiet && len(rows) == 0:
+		_, err := fmt.Fprintln(w, "there are none")
+		return err
+	case !f.quiet:
+		return reports.Table(w, left, head, rows, nil)
+	}
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(w, row[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func newListSuites() *cobra.Command {
-	quiet := false
+	f := &listFlags{}
 	cmd := &cobra.Command{
 		Use:     "suites [PATH…]",
 		Short:   "List the embedded suites, or those in PATH",
 		Example: "  agentbench list suites",
-		RunE: func(cmd *cobra.Command, paths []string) error {
-			return listSuites(cmd, paths, quiet)
-		},
+		RunE:    f.suites,
 	}
-	addNamesOnly(cmd, &quiet)
+	f.add(cmd)
 	return cmd
 }
 
-func listSuites(cmd *cobra.Command, paths []string, namesOnly bool) error {
+// A listedSuite is a suite in the JSON list, and how many scenarios of each label it
+// has.
+type listedSuite struct {
+	Suite     string `json:"suite"`
+	Scenarios int    `json:"scenarios"`
+	Runaway   int    `json:"runaway"`
+	Healthy   int    `json:"healthy"`
+}
+
+func (f *listFlags) suites(cmd *cobra.Command, paths []string) error {
 	all, err := scenarios.Load(paths...)
 	if err != nil {
 		return badInput(err)
 	}
-	labels := map[string]map[scenarios.Label]int{}
-	for _, s := range all {
-		if labels[s.Suite] == nil {
-			labels[s.Suite] = map[scenarios.Label]int{}
+	var entries []listed
+	for _, name := range scenarios.Suites(all) {
+		x := listedSuite{Suite: name}
+		for _, s := range all {
+			switch {
+			case s.Suite != name:
+				continue
+			case s.Label == scenarios.Runaway:
+				x.Runaway++
+			default:
+				x.Healthy++
+			}
+			x.Scenarios++
 		}
-		labels[s.Suite][s.Label]++
+		entries = append(entries, listed{[]string{text.Line(name), text.Number(x.Scenarios), text.Number(x.Runaway), text.Number(x.Healthy)}, x})
 	}
-	var rows [][]string
-	for _, suite := range scenarios.Suites(all) {
-		runaway, healthy := labels[suite][scenarios.Runaway], labels[suite][scenarios.Healthy]
-		rows = append(rows, []string{text.Line(suite), fmt.Sprint(runaway + healthy), fmt.Sprint(runaway), fmt.Sprint(healthy)})
-	}
-	return writeList(cmd, namesOnly, 1, []string{"suite", "scenarios", "runaway", "healthy"}, rows)
+	return f.write(cmd, 1, []string{"suite", "scenarios", "runaway", "healthy"}, entries)
 }
 
 func newListScenarios() *cobra.Command {
-	var (
-		chosen selectFlags
-		quiet  bool
-		format = table
-	)
+	var chosen selectFlags
+	f := &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "scenarios [PATH…]",
 		Short: "List the embedded scenarios, or those in PATH",
@@ -90,23 +152,19 @@ agent offers: gates, runs, cancel, loop, results, tries (see docs/scenarios.md).
 			if err != nil {
 				return err
 			}
-			switch {
-			case format == jsonWhole && quiet:
-				return misuse("leave one of them out", "--quiet and --format json contradict each other")
-			case format == jsonWhole:
-				return writeScenariosJSON(cmd, all)
-			}
-			var rows [][]string
+			var entries []listed
 			for _, s := range all {
-				rows = append(rows, []string{text.Line(s.ID()), string(s.Label), text.Line(s.Variant.Name), text.Cut(text.Line(s.Description), 100)})
+				entries = append(entries, listed{
+					[]string{text.Line(s.ID()), string(s.Label), text.Line(s.Variant.Name), text.Line(s.Description)},
+					listedScenario{s.ID(), s.Suite, s.Label, s.Variant.Name, append([]scenarios.Need{}, s.Needs()...), s.Description, s.Source, s.HeldBack, s.File},
+				})
 			}
-			return writeList(cmd, quiet, 4, []string{"scenario", "label", "variant", "description"}, rows)
+			return f.write(cmd, 4, []string{"scenario", "label", "variant", "description"}, entries)
 		},
 	}
 	chosen.add(cmd)
 	chosen.addHeldBack(cmd)
-	addNamesOnly(cmd, &quiet)
-	addChoice(cmd, &format, "format", "what to print: table or json", table, jsonWhole)
+	f.add(cmd)
 	return cmd
 }
 
@@ -123,60 +181,62 @@ type listedScenario struct {
 	File        string           `json:"file"`
 }
 
-func writeScenariosJSON(cmd *cobra.Command, all []*scenarios.Scenario) error {
-	list := make([]listedScenario, len(all))
-	for i, s := range all {
-		list[i] = listedScenario{s.ID(), s.Suite, s.Label, s.Variant.Name, append([]scenarios.Need{}, s.Needs()...), s.Description, s.Source, s.HeldBack, s.File}
-	}
-	doc, err := json.MarshalIndent(list, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = cmd.OutOrStdout().Write(append(text.JSON(doc), '\n'))
-	return err
-}
-
 func newListVariants() *cobra.Command {
-	quiet := false
+	f := &listFlags{}
 	cmd := &cobra.Command{
-		Use:     "variants",
-		Short:   "List the preset variants and their limits",
+		Use:   "variants",
+		Short: "List the preset variants and their limits",
+		Long: `List the preset variants and their limits. --format json has every setting of
+each, with the keys of a variant's file.`,
 		Example: "  agentbench list variants",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var rows [][]string
+			var entries []listed
 			for _, name := range scenarios.Presets() {
 				v, err := loadVariant(name)
 				if err != nil {
 					return err
 				}
-				rows = append(rows, variantRow(&v))
+				entries = append(entries, listed{variantRow(&v), listedVariant{v.Name, v.JSON()}})
 			}
 			head := []string{"variant", "detectors", "failing turns", "retries", "one try", "whole run", "turns", "calls"}
-			return writeList(cmd, quiet, 2, head, rows)
+			return f.write(cmd, 2, head, entries)
 		},
 	}
-	addNamesOnly(cmd, &quiet)
+	f.add(cmd)
 	return cmd
 }
 
+// A listedVariant is a variant in the JSON list.
+type listedVariant struct {
+	Variant string          `json:"variant"`
+	Config  json.RawMessage `json:"config"`
+}
+
 func newListFormats() *cobra.Command {
-	quiet := false
+	f := &listFlags{}
 	cmd := &cobra.Command{
 		Use:     "formats",
 		Short:   "List the formats of recorded runs that replay reads",
 		Example: "  agentbench list formats",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var rows [][]string
+			var entries []listed
 			for _, name := range trajectories.Formats() {
-				rows = append(rows, []string{name, trajectories.Looks(name)})
+				looks := trajectories.Looks(name)
+				entries = append(entries, listed{[]string{name, looks}, listedFormat{name, looks}})
 			}
-			return writeList(cmd, quiet, 2, []string{"format", "looks like"}, rows)
+			return f.write(cmd, 2, []string{"format", "looks like"}, entries)
 		},
 	}
-	addNamesOnly(cmd, &quiet)
+	f.add(cmd)
 	return cmd
+}
+
+// A listedFormat is a format of recorded runs in the JSON list.
+type listedFormat struct {
+	Format    string `json:"format"`
+	LooksLike string `json:"looks_like"`
 }
 
 // variantRow returns the row of a variant: its detectors and limits.
@@ -223,27 +283,4 @@ func timeout(d time.Duration) string {
 		return off
 	}
 	return text.Duration(d)
-}
-
-func addNamesOnly(cmd *cobra.Command, quiet *bool) {
-	cmd.Flags().BoolVarP(quiet, "quiet", "q", false, "print only the names, one per line")
-}
-
-// writeList prints rows as a table, or only their first column. left is how many
-// columns are aligned left.
-func writeList(cmd *cobra.Command, namesOnly bool, left int, head []string, rows [][]string) error {
-	w := cmd.OutOrStdout()
-	if !namesOnly {
-		if len(rows) == 0 {
-			_, err := fmt.Fprintln(w, "there are none")
-			return err
-		}
-		return reports.Table(w, left, head, rows, nil)
-	}
-	for _, row := range rows {
-		if _, err := fmt.Fprintln(w, row[0]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,6 +66,10 @@ func variables(p *place) map[string]string {
 	}
 	return v
 }
+
+// Variables returns the names of the variables that a trial sets in an agent's
+// environment, sorted.
+func Variables() []string { return slices.Sorted(maps.Keys(variables(&place{}))) }
 
 // fakeKey is the key of an API that a trial gives to an agent. Clients want one.
 const fakeKey = "agentbench"
