@@ -208,7 +208,8 @@ func TestSelect(t *testing.T) {
 		{[]string{"stuck-loops", "healthy"}, "paging", []int{0, 1}, ""},
 		{nil, "y/p", []int{0}, ""},
 		{nil, "*/paging", []int{0}, ""},
-		{nil, "*", nil, ""}, // * holds no slash
+		{nil, "*", []int{0, 1, 2}, ""}, // without a slash it is for the name
+		{nil, "paging?*", []int{1}, ""},
 		{nil, "none of them", nil, ""},
 		{[]string{"stuckloops"}, "", nil, `there is no suite "stuckloops"; did you mean stuck-loops?`},
 		{nil, "[", nil, `the pattern "[" is malformed: a [ needs its ]`},
