@@ -23,7 +23,7 @@ func (f *Fold) Report() (*Report, error) {
 	r := &Report{
 		Schema: ReportSchema, Tool: f.tool(), Kind: f.Kind(), Seed: f.files.seed, Seeds: f.files.seeds,
 		Variants: append([]string{}, f.order...), Reference: reference, Scenarios: len(f.all), Trials: f.trials, Faults: f.Faults(),
-		Verdict: f.verdict(), Verdicts: f.tally(), Suites: f.suites(), Fuzz: f.fuzz,
+		Verdict: f.verdict(), Verdicts: f.tally(), Suites: f.suites(), Fuzz: f.fuzz, Served: f.served,
 		NotRun: f.notRun(), Comparisons: f.comparisons(reference, names), Differences: f.differences(names), Findings: f.found(), Results: f.kept(), Header: f.header(),
 		Rates: []Rate{}, Survival: []Survival{}, LogRank: []LogRank{}, Spent: []Spent{}, Stops: []Stops{}, Tools: []Tools{},
 	}
@@ -79,11 +79,14 @@ func (f *Fold) fuzzed() Fuzz {
 // tool returns the versions that wrote the results.
 func (f *Fold) tool() string { return strings.Join(f.files.tools, ", ") }
 
-// verdict returns the verdict over all trials. Incomplete results do not pass.
+// verdict returns the verdict over all trials and served scenarios. Incomplete results do not pass.
 func (f *Fold) verdict() scenarios.Verdict {
 	all := scenarios.Unjudged
 	for v := range f.verdicts {
 		all = worse(all, v)
+	}
+	for i := range f.served {
+		all = worse(all, f.served[i].verdict())
 	}
 	if all == scenarios.Pass && len(f.missing()) > 0 {
 		return scenarios.Inconclusive

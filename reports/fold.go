@@ -40,6 +40,7 @@ type Fold struct {
 	goldens      map[string]int // number of trials by the state of their golden
 	findings     []TrialFindings
 	fuzz         []Fuzz
+	served       []Served // by scenario
 	invariants   []string // that runs of fuzz broke, sorted
 	results      []*scenarios.Result
 	trials       int

@@ -73,7 +73,7 @@ func (l Limits) Judge(now, baseline *Fold, files []string) *Gate {
 		}
 	}
 	rules := append(j.grave(), j.whole(), j.judged(), j.trials())
-	measured := append([]Rule{j.passRate(), j.goldens(), j.fuzz(), j.invariants(), j.latency()}, j.baseline()...)
+	measured := append([]Rule{j.passRate(), j.goldens(), j.fuzz(), j.invariants(), j.latency()}, append(j.served(), j.baseline()...)...)
 	if !slices.ContainsFunc(measured, func(r Rule) bool { return r.Verdict != scenarios.Unjudged }) {
 		rules = append(rules, Rule{Name: "measured", Verdict: scenarios.Inconclusive, Measured: "no rule had anything to check",
 			Wanted: "judged results, or a baseline", See: "agentbench run -o results.jsonl"})

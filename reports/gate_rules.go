@@ -30,7 +30,7 @@ func (j *judge) more() string {
 func (j *judge) grave() []Rule {
 	var rules []Rule
 	for _, g := range graveRules {
-		if j.now.files.judged == scenarios.JudgedForeign && g.rule != "panic" {
+		if j.now.Kind() == KindServe || j.now.files.judged == scenarios.JudgedForeign && g.rule != "panic" {
 			rules = append(rules, Rule{Name: g.rule, Verdict: scenarios.Unjudged, Measured: "of a foreign agent it is not checked", Wanted: "none"})
 			continue
 		}
@@ -91,6 +91,9 @@ func (j *judge) judged() Rule {
 
 func (j *judge) trials() Rule {
 	n := j.now.trials
+	if n == 0 && j.now.Kind() == KindServe {
+		return Rule{Name: "trials", Verdict: scenarios.Unjudged, Measured: "journals of agentbench serve have none"}
+	}
 	return Rule{Name: "trials", Verdict: verdictIf(n >= j.MinTrials, scenarios.Inconclusive), Measured: text.Count(n, "trial") + " of " + text.Count(len(j.now.all), "scenario"),
 		Wanted: "at least " + text.Number(j.MinTrials), See: j.more()}
 }

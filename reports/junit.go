@@ -58,7 +58,7 @@ type junitProblem struct {
 }
 
 // WriteJUnit writes a report as JUnit XML: a testcase for each trial, in the testsuite
-// of its suite. An inconclusive trial is an error, an unjudged one is skipped. Results
+// of its suite, and for each served scenario. An inconclusive one is an error, an unjudged one is skipped. Results
 // that are not whole have one more testcase, an error that says so. Times are virtual.
 func WriteJUnit(w io.Writer, r *Report) error {
 	all := &junitSuites{Name: "agentbench"}
@@ -75,6 +75,12 @@ func WriteJUnit(w io.Writer, r *Report) error {
 		s.Cases = append(s.Cases, junitCaseOf(res, commands[trialKey{res.Scenario, res.Variant, res.Seed}]))
 		s.count(res)
 		all.count(res)
+	}
+	if s := servedSuite(r); s != nil {
+		all.Suites = append(all.Suites, s)
+		all.Tests += s.Tests
+		all.Failures += s.Failures
+		all.Errors += s.Errors
 	}
 	if s := incompleteSuite(r); s != nil {
 		all.Suites = append(all.Suites, s)
@@ -95,6 +101,32 @@ func WriteJUnit(w io.Writer, r *Report) error {
 	}
 	_, err := io.WriteString(w, "\n")
 	return err
+}
+
+// servedSuite returns a suite with a testcase for each served scenario, or nil if there
+// is none.
+func servedSuite(r *Report) *junitSuite {
+	if len(r.Served) == 0 {
+		return nil
+	}
+	s := &junitSuite{Name: "served"}
+	for i := range r.Served {
+		one := &r.Served[i]
+		c := junitCase{Name: text.Line(one.Scenario), Class: text.Line(one.Scenario), Time: seconds(0)}
+		problem := &junitProblem{Message: one.words(), Type: "protocol"}
+		switch one.verdict() {
+		case scenarios.Fail:
+			c.Failure = problem
+			s.Failures++
+		case scenarios.Inconclusive:
+			problem.Type = string(scenarios.Inconclusive)
+			c.Error = problem
+			s.Errors++
+		}
+		s.Tests++
+		s.Cases = append(s.Cases, c)
+	}
+	return s
 }
 
 // incompleteSuite returns a suite with the error that the results are not whole, or nil

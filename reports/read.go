@@ -11,10 +11,10 @@ import (
 
 // Read adds all lines of a results file. Its errors begin with name:line.
 func (f *Fold) Read(r io.Reader, name string) error {
-	fuzz := &fuzzLines{name: name}
-	gaps, err := scenarios.ReadResults(io.TeeReader(r, fuzz), name, f.Header, f.Add)
+	other := &otherLines{name: name}
+	gaps, err := scenarios.ReadResults(io.TeeReader(r, other), name, f.Header, f.Add)
 	if err == nil {
-		err = fuzz.end()
+		err = other.end()
 	}
 	if err != nil {
 		return err
@@ -22,21 +22,25 @@ func (f *Fold) Read(r io.Reader, name string) error {
 	for _, gap := range gaps {
 		f.files.gaps = append(f.files.gaps, "the results are incomplete: "+gap)
 	}
-	for _, name := range fuzz.broken {
+	for _, name := range other.broken {
 		f.invariants = addWord(f.invariants, name)
 	}
-	for _, line := range fuzz.found {
+	for _, line := range other.found {
 		f.AddFuzz(line)
+	}
+	for _, line := range other.served {
+		f.AddServed(line)
 	}
 	return nil
 }
 
-// fuzzLines is a writer that finds the lines of fuzz results in a file.
-type fuzzLines struct {
-	name  string
-	n     int // lines so far
-	line  []byte
-	found []Fuzz
+// otherLines is a writer that finds the lines of fuzz and serve in a file.
+type otherLines struct {
+	name   string
+	n      int // lines so far
+	line   []byte
+	found  []Fuzz
+	served []Served
 	// broken names the invariants that runs broke.
 	broken []string
 	err    error
@@ -45,14 +49,14 @@ type fuzzLines struct {
 // kindInvariant is the type of lines that count the runs that broke an invariant.
 const kindInvariant = "fuzz-invariant"
 
-// maxFuzzLine bounds a line of fuzz results, in bytes. Longer lines are of another
+// maxOtherLine bounds a line of fuzz or serve, in bytes. Longer lines are of another
 // type.
-const maxFuzzLine = 64 << 10
+const maxOtherLine = 64 << 10
 
-func (w *fuzzLines) Write(p []byte) (int, error) {
+func (w *otherLines) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		line, after, ended := bytes.Cut(rest, []byte("\n"))
-		if len(w.line) <= maxFuzzLine {
+		if len(w.line) <= maxOtherLine {
 			w.line = append(w.line, line...)
 		}
 		if ended {
@@ -63,12 +67,19 @@ func (w *fuzzLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take parses a complete line, if it is one of fuzz results.
-func (w *fuzzLines) take() {
+// take parses a complete line, if it is one of fuzz or serve.
+func (w *otherLines) take() {
 	w.n++
 	line := w.line
 	w.line = w.line[:0]
-	if w.err != nil || len(line) > maxFuzzLine || !bytes.Contains(line, []byte(`"fuzz`)) {
+	if w.err != nil || len(line) > maxOtherLine {
+		return
+	}
+	switch {
+	case bytes.Contains(line, []byte(`"served"`)):
+		w.takeServed(line)
+		return
+	case !bytes.Contains(line, []byte(`"fuzz`)):
 		return
 	}
 	var f struct {
@@ -93,8 +104,24 @@ func (w *fuzzLines) take() {
 	w.found = append(w.found, f.Fuzz)
 }
 
+// takeServed parses the line of a served scenario. The line of the totals names none.
+func (w *otherLines) takeServed(line []byte) {
+	var s struct {
+		Type string `json:"type"`
+		Served
+	}
+	if json.Unmarshal(line, &s) != nil || s.Type != kindServed || s.Scenario == "" {
+		return
+	}
+	if wrong := s.check(); wrong != "" {
+		w.err = fmt.Errorf("%s:%d: %s", w.name, w.n, wrong)
+		return
+	}
+	w.served = append(w.served, s.Served)
+}
+
 // end takes the text after the last line break.
-func (w *fuzzLines) end() error {
+func (w *otherLines) end() error {
 	if len(w.line) > 0 {
 		w.take()
 	}

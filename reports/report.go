@@ -26,8 +26,8 @@ type Report struct {
 	Trials    int      `json:"trials"`
 	Faults    []string `json:"faults,omitempty"` // laid over the world of every trial
 
-	// Verdict is the verdict over all trials: fail beats inconclusive, which beats
-	// pass. It is unjudged if no trial was judged, and inconclusive where it would be
+	// Verdict is the verdict over all trials and served scenarios: fail beats inconclusive, which beats
+	// pass. It is unjudged if none was judged, and inconclusive where it would be
 	// pass but the results are incomplete. In a report of a gate it is the gate's
 	// verdict.
 	Verdict    scenarios.Verdict `json:"verdict"`
@@ -50,6 +50,7 @@ type Report struct {
 	Differences []Difference    `json:"differences"` // scenarios that the variants treat differently, the worst first
 	Findings    []TrialFindings `json:"findings"`    // trials that failed or could not be judged
 	Fuzz        []Fuzz          `json:"fuzz,omitempty"`
+	Served      []Served        `json:"served,omitempty"` // by scenario
 
 	// Results are the trials, by scenario, variant and seed; nil unless Fold.Keep is
 	// set. They are not part of the JSON form: results files hold them. Header is the

@@ -22,6 +22,15 @@ func WriteResults(w io.Writer, r *Report) error {
 			return err
 		}
 	}
+	for _, s := range r.Served {
+		line := struct {
+			Type string `json:"type"`
+			Served
+		}{kindServed, s}
+		if err := results.Line(line); err != nil {
+			return err
+		}
+	}
 	if len(r.Incomplete) == 0 && r.Header.Schema == scenarios.ResultsSchema {
 		if err := results.End(); err != nil {
 			return err

@@ -23,7 +23,7 @@ const none = "—"
 // sections returns the tables about runs, without those that have no rows.
 func (r *Report) sections() []section {
 	var out []section
-	for _, s := range []section{r.rateTable(), r.notRunTable(), r.aliveTable(), r.spentTable()} {
+	for _, s := range []section{r.rateTable(), r.notRunTable(), r.aliveTable(), r.spentTable(), r.servedTable()} {
 		if len(s.rows) > 0 {
 			out = append(out, s)
 		}

@@ -129,6 +129,9 @@ func (d *Difference) words(replay bool) string {
 // Line returns what was counted in one line: 179 scenarios under 2 variants in 358
 // trials.
 func (r *Report) Line() string {
+	if len(r.Served) > 0 {
+		return text.Count(len(r.Served), "scenario") + " served"
+	}
 	noun := "scenario"
 	if r.replay() {
 		noun = "recorded run"

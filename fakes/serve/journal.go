@@ -63,6 +63,8 @@ type Tally struct {
 	// Executed counts the executions of scripted tools. Those without an answer count as
 	// refused too.
 	Executed int `json:"executed"`
+	// NeverFired are the planned failures of a scenario that have not fired so far.
+	NeverFired []string `json:"never_fired,omitempty"`
 }
 
 func (t *Tally) add(e *Entry) {
@@ -119,7 +121,8 @@ type journal struct {
 	executed func(*Executed)
 	total    Tally
 	n        int // of all entries
-	scenes   map[string]*Tally
+	scenes   map[string]*sceneTally
+	planned  func(scene string) []Planned
 	ring     []*Entry
 	max      int
 }
@@ -164,7 +167,7 @@ func (j *journal) add(e *Entry) {
 	if e.Scenario != "" {
 		t := j.scenes[e.Scenario]
 		if t == nil {
-			t = &Tally{}
+			t = &sceneTally{left: j.planned(e.Scenario)}
 			j.scenes[e.Scenario] = t
 		}
 		t.add(e)
@@ -194,8 +197,7 @@ func (j *journal) snapshot(speed float64) *Journal {
 	out := &Journal{Schema: JournalSchema, Speed: speed, Total: j.total.clone(), Scenarios: make(map[string]*Tally, len(j.scenes)),
 		Left: j.n - len(j.ring), Entries: make([]Entry, len(j.ring))}
 	for name, t := range j.scenes {
-		c := t.clone()
-		out.Scenarios[name] = &c
+		out.Scenarios[name] = t.tally()
 	}
 	for i := range out.Entries {
 		out.Entries[i] = *j.ring[(out.Left+i)%len(j.ring)]

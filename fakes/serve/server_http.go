@@ -98,7 +98,7 @@ type Server struct {
 // joins the errors of their scripts, and names scenarios with the same name.
 func New(scenarios []Scenario, o Options) (*Server, error) {
 	s := &Server{seed: o.Seed, speed: o.Speed, exact: o.ScriptedUsage, strict: o.Strict, own: o.OwnCalls, scenes: make(map[string]*scene, len(scenarios)), tries: newTries(maxCounted / 2),
-		journal: journal{observe: o.Observe, executed: o.Executed, scenes: map[string]*Tally{}, max: o.Entries},
+		journal: journal{observe: o.Observe, executed: o.Executed, scenes: map[string]*sceneTally{}, max: o.Entries},
 		began:   time.Now(), large: make(chan struct{}, largeBodies)}
 	if s.speed == 0 {
 		s.speed = 1
@@ -106,6 +106,7 @@ func New(scenarios []Scenario, o Options) (*Server, error) {
 	if s.journal.max <= 0 {
 		s.journal.max = 1000
 	}
+	s.journal.planned = func(scene string) []Planned { return PlannedFailures(s.scenes[scene].script) }
 	s.server = plainName(cmp.Or(o.ServerName, "bench"))
 	s.desks = desks{server: s, mcp: o.MCP}
 	s.bodies.New = func() any { return new(bytes.Buffer) }

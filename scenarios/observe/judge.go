@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/fakes/serve"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/audit"
@@ -302,18 +303,9 @@ func (t *tracer) healthy() ruling {
 
 // notFired returns a failure that the script plans for the model and that never fired.
 func (t *tracer) notFired() string {
-	fired := func(fits func(q *Request) bool) bool {
-		return slices.ContainsFunc(t.o.Requests, func(q Request) bool { return q.Fault != "" && fits(&q) })
-	}
-	for i := range t.o.Scenario.Script.Model {
-		step, name := &t.o.Scenario.Script.Model[i], fmt.Sprintf("model[%d]", i)
-		if len(step.Failures) > 0 && step.When == fakes.WhenAlways && !fired(func(q *Request) bool { return q.Step == name }) {
-			return "the failure of " + name
-		}
-	}
-	for _, f := range t.o.Scenario.Script.Faults {
-		if f.At == loop.RefModel && f.N > 0 && !fired(func(q *Request) bool { return q.N == f.N }) {
-			return "the fault " + f.String()
+	for _, p := range serve.PlannedFailures(&t.o.Scenario.Script) {
+		if !slices.ContainsFunc(t.o.Requests, func(q Request) bool { return q.Fault != "" && p.Is(q.Step, q.N) }) {
+			return p.Words
 		}
 	}
 	return ""

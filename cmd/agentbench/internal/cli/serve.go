@@ -130,12 +130,12 @@ func (f *serveFlags) run(cmd *cobra.Command, names []string) error {
 	}
 	f.announce(cmd.OutOrStdout(), chosen, "http://"+listener.Addr().String())
 	err = server.Serve(cmd.Context(), listener)
-	total := server.Journal().Total
-	if err := out.complete(&total); err != nil {
+	journal := server.Journal()
+	if err := out.complete(chosen, journal); err != nil {
 		return err
 	}
 	if err == nil {
-		f.showTally(cmd.OutOrStdout(), &total)
+		f.showTally(cmd.OutOrStdout(), &journal.Total)
 	}
 	return err
 }
@@ -260,8 +260,8 @@ func (f *serveFlags) header(n int) scenarios.Header {
 }
 
 // A servedFile writes the entries of the journal to the file of --output, if there
-// is one. It is a results file: its lines have the type request, and the last one
-// has the type served.
+// is one. It is a results file: its lines have the type request or call, and at the end
+// one of the type served sums up each scenario, and one all of them.
 type servedFile struct {
 	file     *resultFile
 	redactor *secrets.Redactor
@@ -294,15 +294,26 @@ func (f *servedFile) write(line any) {
 	f.err = err
 }
 
-// complete writes the last line and commits the file.
-func (f *servedFile) complete(total *serve.Tally) error {
+// complete writes the sums and commits the file. Planned failures need not come in a
+// runaway: whoever stops it early is right.
+func (f *servedFile) complete(chosen []*scenarios.Scenario, journal *serve.Journal) error {
 	if f.file == nil {
 		return nil
 	}
-	f.write(struct {
-		Type string `json:"type"`
+	type line struct {
+		Type     string `json:"type"`
+		Scenario string `json:"scenario,omitempty"`
 		*serve.Tally
-	}{"served", total})
+	}
+	for _, s := range chosen {
+		if tally := journal.Scenarios[s.ID()]; tally != nil {
+			if s.Label != scenarios.Healthy {
+				tally.NeverFired = nil
+			}
+			f.write(line{"served", s.ID(), tally})
+		}
+	}
+	f.write(line{"served", "", &journal.Total})
 	if f.err != nil {
 		f.file.Discard()
 		return fmt.Errorf("cannot write %s: %w", f.file.Path(), f.err)

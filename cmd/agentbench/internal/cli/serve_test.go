@@ -107,18 +107,59 @@ func checkServed(t *testing.T, file string) {
 		t.Errorf("%v, header %+v", err, header)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if len(lines) != 6 {
-		t.Fatalf("the file has %d lines, want a header, three requests, the sum and the end:\n%s", len(lines), text)
+	if len(lines) != 7 {
+		t.Fatalf("the file has %d lines, want a header, three requests, the sums and the end:\n%s", len(lines), text)
 	}
 	var e serve.Entry
 	if err := json.Unmarshal([]byte(lines[2]), &e); err != nil || e.Type != "request" || e.N != 2 || e.Try != 2 || e.Fault != "status-429" {
 		t.Errorf("the second request is %s", lines[2])
 	}
-	if want := `{"type":"served","requests":3,"refused":0,"problems":0,"faults":{"status-429":2},"furthest":1,"astray":0,"asides":0,"undeclared":0,"executed":0}`; lines[4] != want {
+	const sums = `"requests":3,"refused":0,"problems":0,"faults":{"status-429":2},"furthest":1,"astray":0,"asides":0,"undeclared":0,"executed":0}`
+	if want := `{"type":"served","scenario":"recovery/rate-limited-twice",` + sums; lines[4] != want {
 		t.Errorf("got  %s\nwant %s", lines[4], want)
+	}
+	if want := `{"type":"served",` + sums; lines[5] != want {
+		t.Errorf("got  %s\nwant %s", lines[5], want)
 	}
 	if left, _ := filepath.Glob(file + "*.partial"); len(left) > 0 {
 		t.Error("the temporary file is left")
+	}
+}
+
+// gate judges the journal of a client that broke the protocol as failed, and one in which
+// a planned failure never came as inconclusive; report names both.
+func TestServeGate(t *testing.T) {
+	const hello = `{"model":"any","messages":[{"role":"user","content":"Hi"}]}`
+	const broken = `{"model":"any","messages":[{"role":"user","content":"Hi"},{"role":"tool","tool_call_id":"call_9","content":"x"}]}`
+	for _, tt := range []struct {
+		why, body, fault string
+		code             int
+		gate, report     string
+	}{
+		{"all came", hello, "delay model 1 1s", exitPassed, "pass          faults fired ", "healthy/only-an-answer  pass "},
+		{"one never came", hello, "error model 2 503", exitInconclusive, "1 never did: the fault error model 2 503 of healthy/only-an-answer; wanted: all planned failures", "the fault error model 2 503 never came"},
+		{"the history is broken", broken, "delay model 1 1s", exitFailed, "fail          protocol           1 of 1 request broke it: healthy/only-an-answer; wanted: none", "1 request broke the protocol"},
+	} {
+		t.Run(tt.why, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "served.jsonl")
+			s := startServe(t, "only-an-answer", "--speed", "1000000", "--fault", tt.fault, "-o", file)
+			client := &http.Client{Transport: &http.Transport{}}
+			resp, err := client.Post(regexp.MustCompile(`http://127\.0\.0\.1:\d+/v1`).FindString(s.first)+"/chat/completions", "application/json", strings.NewReader(tt.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			s.end()
+			client.CloseIdleConnections()
+			var stdout, stderr bytes.Buffer
+			if code := run(t.Context(), []string{"gate", file}, strings.NewReader(""), &stdout, &stderr); code != tt.code || !strings.Contains(stdout.String(), tt.gate) {
+				t.Errorf("gate: exit code %d, want %d\n%s%s", code, tt.code, stdout.String(), stderr.String())
+			}
+			stdout.Reset()
+			if code := run(t.Context(), []string{"report", file}, strings.NewReader(""), &stdout, &stderr); code != exitPassed || !strings.Contains(stdout.String(), tt.report) {
+				t.Errorf("report: exit code %d\n%s%s", code, stdout.String(), stderr.String())
+			}
+		})
 	}
 }
 
