@@ -182,6 +182,7 @@ func (p *parser) run() *Run {
 		return nil
 	}
 	r.Outcome = Outcome(word)
+	branched := 0
 	for p.wrong == nil {
 		word, at := p.word()
 		if word == "" {
@@ -193,7 +194,17 @@ func (p *parser) run() *Run {
 			}
 			continue
 		}
+		if number, is := strings.CutPrefix(word, "branch="); is && r.Branch == 0 && len(r.Steps) == 0 {
+			branched = at
+			if r.Branch = p.number(number, at+len("branch="), "the number of replies before a branch"); r.Branch == 0 {
+				p.fail(at, "a branch shares at least one reply")
+			}
+			continue
+		}
 		p.step(word, at)
+	}
+	if n := r.replies(); r.Branch > n {
+		p.fail(branched, "the run branches off after %s, and has %s", text.Count(r.Branch, "reply"), text.Count(n, "reply"))
 	}
 	if p.wrong == nil && len(r.Steps) == 0 {
 		p.fail(len(p.line), "the run is empty: want u (a user message), calls such as a1=1, or . (a reply of text)")

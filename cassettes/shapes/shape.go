@@ -27,6 +27,9 @@ type Run struct {
 	Name    string  // a number, or its name in the source
 	Outcome Outcome
 	Task    int // runs with the same number were asked the same thing; 0 = unknown
+	// Branch is how many replies at its beginning belong to another run, off which it
+	// branches. They count with that run. 0 = it does not branch.
+	Branch int
 	// Named says that the tools have their own names. Otherwise they are letters, and
 	// equal letters of two runs mean nothing.
 	Named bool
@@ -79,6 +82,15 @@ func (r *Run) Timed() bool {
 		}
 	}
 	return len(r.Steps) > 0
+}
+
+func (r *Run) replies() (n int) {
+	for i := range r.Steps {
+		if !r.Steps[i].User {
+			n++
+		}
+	}
+	return n
 }
 
 // Letters returns the name of tool n of a run, from 0: a … z, aa, ab and so on.

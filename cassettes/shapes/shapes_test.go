@@ -16,7 +16,7 @@ func TestParseReadsWhatALineSays(t *testing.T) {
 @corpus tau%20bench source=https://github.com/x/y commit=59a2 licence=MIT
 17 failure task=4 u@0 a1=1@1 b1=2+b2=3@12.5#800/30 b3~=3!@13 .@14.005
 18 success aa1=1!e _1? _
-x,y%20z unknown read_file:1=0+%3A:2?
+x,y%20z unknown branch=1 task=2 read_file:1=0+%3A:2?
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ x,y%20z unknown read_file:1=0+%3A:2?
 			{Calls: []Call{{Args: 1, Mark: Unanswered}}},
 			{Empty: true},
 		}},
-		{Corpus: corpus, Line: 6, Name: "x,y z", Outcome: Unknown, Named: true, Steps: []Step{
+		{Corpus: corpus, Line: 6, Name: "x,y z", Outcome: Unknown, Task: 2, Branch: 1, Named: true, Steps: []Step{
 			{Calls: []Call{{Tool: "read_file", Args: 1}, {Tool: ":", Args: 2, Mark: Unanswered}}},
 		}},
 	}
@@ -67,6 +67,9 @@ func TestMistakesHaveTheirPlace(t *testing.T) {
 		{"Error: and not", "1 success a1=1 a1=1!e", `1:19: result 1 begins with Error: (!e) at one place and not at another`},
 		{"the empty text is no error", "1 success a1=0!e", `1:14: result 0 is the empty text, which does not begin with Error:`},
 		{"task zero", "1 success task=0 u", `1:11: tasks are numbered from 1`},
+		{"a branch that shares nothing", "1 success branch=0 u a1=1", `1:11: a branch shares at least one reply`},
+		{"a branch longer than the run", "1 success task=2 branch=3 u a1=1 u .", `1:18: the run branches off after 3 replies, and has 2 replies`},
+		{"a branch behind a step", "1 success u branch=1", `1:13: "branch=1" is neither u, ., _ nor a call such as a1=1`},
 		{"a number too large", "1 success a1=1000000001", `1:14: the number of its result is above 1,000,000,000`},
 		{"half an escape", "a%2 success u", `1:2: % must be followed by two hexadecimal digits`},
 		{"only an extra", "1 success @3", `1:11: nothing stands before "@3": want u, ., _ or calls`},

@@ -28,6 +28,9 @@ func (r *Run) Append(dst []byte) []byte {
 	if r.Task > 0 {
 		dst = strconv.AppendInt(append(dst, " task="...), int64(r.Task), 10)
 	}
+	if r.Branch > 0 {
+		dst = strconv.AppendInt(append(dst, " branch="...), int64(r.Branch), 10)
+	}
 	for i := range r.Steps {
 		dst = r.Steps[i].append(append(dst, ' '), r.Named)
 	}

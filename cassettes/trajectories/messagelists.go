@@ -106,7 +106,36 @@ func readMessageList(raw json.RawMessage) ([]*Trajectory, error) {
 	if err := r.readLog("messages", list, system); err != nil {
 		return nil, err
 	}
+	r.branch(keys, list)
 	return []*Trajectory{r}, r.saidIn(keys)
+}
+
+// branch reads how many of the messages, without the system's, belong to another run, as
+// recordings of agentbench watch say it.
+func (r *Trajectory) branch(keys map[string]json.RawMessage, list json.RawMessage) {
+	var shared int
+	if !wire.IsString(keys["branch_of"]) || json.Unmarshal(keys["shared_messages"], &shared) != nil {
+		return
+	}
+	items, err := readArray("messages", list)
+	if err != nil {
+		return // which readLog has told
+	}
+	var before []wire.Message
+	for _, item := range items {
+		more, _ := wire.LogMessages(item)
+		for _, m := range more {
+			if shared > 0 {
+				before = append(before, m)
+			}
+			if m.Role != wire.System {
+				shared--
+			}
+		}
+	}
+	beginning := &Trajectory{}
+	beginning.assemble(before)
+	r.Shared = min(beginning.turns(), r.turns())
 }
 
 // readLog decodes the messages of a field, of any API, behind those that are given.

@@ -68,6 +68,9 @@ func Replay(ctx context.Context, trajectories []*Trajectory, variants []scenario
 // that one of them is a new call of a stopped session: no call with its name and
 // arguments had run before.
 //
+// What happened in turns that belong to another run ([Trajectory.Shared]) is not counted,
+// but a rule may have stopped the run there.
+//
 // The error is that of the config or of ctx. After a panic the verdict is
 // inconclusive.
 func Play(ctx context.Context, r *Trajectory, v scenarios.Variant) (result *scenarios.Result, trace loop.Trace, err error) {
@@ -77,10 +80,43 @@ func Play(ctx context.Context, r *Trajectory, v scenarios.Variant) (result *scen
 
 // Outcome is [Play] without the trace, and faster.
 func Outcome(ctx context.Context, r *Trajectory, v scenarios.Variant) (*scenarios.Result, error) {
-	return replayed(ctx, r, v, func(w loop.World) loop.World { return w })
+	return replayed(ctx, r, v, untraced)
 }
 
-func replayed(ctx context.Context, r *Trajectory, v scenarios.Variant, wrap func(loop.World) loop.World) (result *scenarios.Result, err error) {
+func replayed(ctx context.Context, r *Trajectory, v scenarios.Variant, wrap func(loop.World) loop.World) (*scenarios.Result, error) {
+	result, err := replayedWhole(ctx, r, v, wrap)
+	if err != nil || r.Shared == 0 {
+		return result, err
+	}
+	before, err := replayedWhole(ctx, r.beginning(), v, untraced)
+	if err != nil {
+		return nil, err
+	}
+	less(result, before)
+	return result, nil
+}
+
+func untraced(w loop.World) loop.World { return w }
+
+// less takes the counts of what happened before from a result.
+func less(r, before *scenarios.Result) {
+	pairs := []struct{ of, before *int }{
+		{&r.Turns, &before.Turns}, {&r.ModelCalls, &before.ModelCalls}, {&r.Asked, &before.Asked}, {&r.Calls, &before.Calls},
+		{&r.Tries, &before.Tries}, {&r.Errors, &before.Errors}, {&r.Vetoed, &before.Vetoed}, {&r.Nudges, &before.Nudges},
+		{&r.Invalid, &before.Invalid}, {&r.Saved, &before.Saved}, {&r.SchemaOK, &before.SchemaOK},
+	}
+	for _, p := range pairs {
+		*p.of = max(0, *p.of-*p.before)
+	}
+	for code, n := range before.Codes {
+		if r.Codes[code] -= n; r.Codes[code] <= 0 {
+			delete(r.Codes, code)
+		}
+	}
+}
+
+// replayedWhole replays a trajectory with the turns that belong to another run.
+func replayedWhole(ctx context.Context, r *Trajectory, v scenarios.Variant, wrap func(loop.World) loop.World) (result *scenarios.Result, err error) {
 	w := newWorld(r)
 	cfg, blind := r.judged(v.Config)
 	w.blind = blind

@@ -64,7 +64,7 @@ func FromShapes(runs []*shapes.Run) []*Trajectory {
 }
 
 func fromShape(run *shapes.Run) *Trajectory {
-	t := &Trajectory{Name: run.Name, Line: run.Line, Corpus: run.Corpus, Shape: true, NamedTools: run.Named, Timed: run.Timed()}
+	t := &Trajectory{Name: run.Name, Line: run.Line, Corpus: run.Corpus, Shape: true, NamedTools: run.Named, Timed: run.Timed(), Shared: run.Branch}
 	if run.Task > 0 {
 		t.Task = strconv.Itoa(run.Task)
 		if run.Corpus != nil {
@@ -156,7 +156,7 @@ type Shaper struct {
 // Shape returns the shape of a trajectory.
 func (s *Shaper) Shape(t *Trajectory) *shapes.Run {
 	s.runs++
-	run := &shapes.Run{Corpus: t.Corpus, Name: strconv.Itoa(s.runs), Outcome: shapes.Unknown, Task: s.task(t)}
+	run := &shapes.Run{Corpus: t.Corpus, Name: strconv.Itoa(s.runs), Outcome: shapes.Unknown, Task: s.task(t), Branch: t.Shared}
 	if s.Names {
 		run.Name = t.ID()
 	}

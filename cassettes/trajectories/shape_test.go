@@ -108,7 +108,7 @@ func TestReadShapes(t *testing.T) {
 
 // A shape of a shape is the shape, apart from the numbers of the tasks.
 func TestShapeOfAShape(t *testing.T) {
-	const line = "1 failure u@0 a1=1@1#8/3 b1=2+b2~=3@2 _@3 b2~=3!@4 c1=0@5 u@6 _1?@7 c1=4!e@8 .@9"
+	const line = "1 failure branch=2 u@0 a1=1@1#8/3 b1=2+b2~=3@2 _@3 b2~=3!@4 c1=0@5 u@6 _1?@7 c1=4!e@8 .@9"
 	runs, err := shapes.Parse([]byte(line))
 	if err != nil {
 		t.Fatal(err)

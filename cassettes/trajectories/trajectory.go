@@ -44,6 +44,10 @@ type Trajectory struct {
 	Shape, NamedTools bool
 	// Timed says that its user messages and turns have times.
 	Timed bool
+	// Shared is how many turns at its beginning belong to another run, off which it
+	// branches. They count with that run: the results of a replay leave them out. 0 = it
+	// does not branch.
+	Shared int
 
 	System  string   // the system prompt, "" = none
 	Leading []string // assistant messages before the first user message
@@ -138,7 +142,27 @@ func (r *Trajectory) assemble(messages []wire.Message) {
 		*to = strings.Join(texts, "\n")
 	}
 	r.Messages = len(messages)
+	r.Timed = timed(messages)
 	r.Missing = b.missing()
+}
+
+// timed reports whether the messages of the user and the assistant have times that never
+// go back.
+func timed(messages []wire.Message) bool {
+	var last time.Duration
+	n := 0
+	for i := range messages {
+		m := &messages[i]
+		if m.Role != wire.User && m.Role != wire.Assistant {
+			continue
+		}
+		if !m.Timed || m.At < last {
+			return false
+		}
+		last = m.At
+		n++
+	}
+	return n > 0
 }
 
 // unread counts the unknown blocks and fields of a message.
@@ -335,6 +359,49 @@ func (r *Trajectory) Map(change func(string) string) *Trajectory {
 		out.Runs[i] = mapped
 	}
 	return &out
+}
+
+// turns counts the turns of all runs.
+func (r *Trajectory) turns() (n int) {
+	for _, run := range r.Runs {
+		n += len(run.Turns)
+	}
+	return n
+}
+
+// beginning returns the turns that the trajectory shares with the run off which it
+// branches, the last one without the results of its calls: what follows them differs.
+func (r *Trajectory) beginning() *Trajectory {
+	out := *r
+	out.Runs, out.Shared = nil, 0
+	for left := r.Shared; left > 0 && len(out.Runs) < len(r.Runs); {
+		run := *r.Runs[len(out.Runs)]
+		run.Turns = slices.Clone(run.Turns[:min(left, len(run.Turns))])
+		if left -= len(run.Turns); left == 0 {
+			turn := *run.Turns[len(run.Turns)-1]
+			turn.Calls = slices.Clone(turn.Calls)
+			for i, c := range turn.Calls {
+				turn.Calls[i] = &Call{ID: c.ID, Name: c.Name, Args: c.Args}
+			}
+			run.Turns[len(run.Turns)-1] = &turn
+		}
+		out.Runs = append(out.Runs, &run)
+	}
+	return &out
+}
+
+// OwnCalls counts the recorded calls, without those of turns that belong to another
+// run ([Trajectory.Shared]).
+func (r *Trajectory) OwnCalls() (n int) {
+	left := r.Shared
+	for _, run := range r.Runs {
+		for _, t := range run.Turns {
+			if left--; left < 0 {
+				n += len(t.Calls)
+			}
+		}
+	}
+	return n
 }
 
 // eachCall visits all calls in order.

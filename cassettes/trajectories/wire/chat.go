@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
@@ -34,6 +36,8 @@ type chatMessage struct {
 	Requestor json.RawMessage `json:"requestor"`
 	ID        json.RawMessage `json:"id"`
 	Usage     json.RawMessage `json:"usage"`
+	// Recordings of agentbench watch have the seconds since the conversation began.
+	At json.RawMessage `json:"at"`
 }
 
 // A chatCall is a call, or a piece of a streamed one. In logs its function may also
@@ -113,6 +117,7 @@ func (m *chatMessage) message() Message {
 	if out.Role == Assistant && IsObject(m.Usage) && json.Unmarshal(m.Usage, &u) == nil {
 		out.TokensIn, out.TokensOut = u.Prompt, u.Completion
 	}
+	out.At, out.Timed = secondsIn(m.At)
 	if Given(m.Error) {
 		// The log says that the tool failed, but not how. Such a result often has no
 		// other content.
@@ -120,6 +125,16 @@ func (m *chatMessage) message() Message {
 		out.Text = cmp.Or(out.Text, Text(m.Error))
 	}
 	return out
+}
+
+// secondsIn reads a number of seconds, at most a hundred years.
+func secondsIn(raw json.RawMessage) (at time.Duration, ok bool) {
+	const most = 100 * 365 * 24 * 60 * 60
+	var seconds float64
+	if len(raw) == 0 || json.Unmarshal(raw, &seconds) != nil || !(seconds >= 0 && seconds <= most) || string(raw) == "null" {
+		return 0, false
+	}
+	return time.Duration(math.Round(seconds*1000)) * time.Millisecond, true
 }
 
 func (m *chatMessage) text() string {

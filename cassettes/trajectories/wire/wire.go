@@ -73,6 +73,8 @@ type Message struct {
 	// At is the time since the conversation began, where the times of all messages are
 	// known.
 	At time.Duration
+	// Timed says, of a message in a log, that At is known.
+	Timed bool
 	// Reply says that the message is a whole answer in traffic, and so a turn of its
 	// own. In a log a turn may be several messages.
 	Reply bool

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -39,23 +41,24 @@ Completions and Responses, Anthropic Messages and Gemini.
 While it runs, it says what the variants would have stopped. Ctrl-C ends it with the
 table of agentbench replay over the conversations that passed, and the exit code 0.
 
-By default nothing is kept. -o FILE.shapes keeps the shape of each conversation, a
-line without content: which calls were equal, which results, when. -o FOLDER records
-each in a file there, without secrets and personal data. agentbench replay reads both.
-Keys of the API pass through and are never written.
+It keeps the shape of each conversation in traffic.shapes, or traffic-2.shapes if
+that is there: a line without content, which says which calls were equal, which
+results, when. -o FILE.shapes names another file. -o FOLDER records each conversation
+in a file there, without secrets and personal data. agentbench replay reads both.
+-o none keeps nothing. Keys of the API pass through and are never written.
 
 It accepts connections only from this machine (127.0.0.1), and asks nobody but the
 upstream, whose certificate it verifies. docs/watch.md says more.`,
 		Example: `  agentbench watch --upstream https://api.openai.com
   agentbench watch --upstream https://api.anthropic.com --port 8080 --variant recommended --variant my-limits.yaml
-  agentbench watch --upstream https://api.openai.com -o traffic.shapes --key-header X-Run-Id`,
+  agentbench watch --upstream https://api.openai.com -o monday.shapes --key-header X-Run-Id`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	cmd.Flags().Var(&f.upstream, "upstream", "the `URL` of the API, to which every request goes on")
 	cmd.Flags().Var(&f.port, "port", "listen on port `N`; 0 means any free port")
 	addVariants(cmd, &f.variants, "say what this `VARIANT` would have stopped, a preset or a YAML file; can be repeated (default recommended)")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "keep the shapes of conversations in `FILE`.shapes, or record them redacted in a folder")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "keep the shapes of conversations in `FILE`.shapes, or record them redacted in a folder; none keeps nothing (default traffic.shapes)")
 	cmd.Flags().StringVar(&f.keyHeader, "key-header", "", "requests with one value of the header `NAME` are one run, which has its hash as its name")
 	return cmd
 }
@@ -92,6 +95,7 @@ func (f *watchFlags) run(cmd *cobra.Command) error {
 	if err := f.prepare(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
+	defer f.tidy()
 	told := &lines{to: cmd.OutOrStdout()}
 	w, err := watch.New(watch.Options{Upstream: f.upstream.url, Variants: variants, KeyHeader: f.keyHeader, Folder: f.folder(), Shapes: f.shapes(), Redactor: redactor, Tell: told.tell})
 	if err != nil {
@@ -119,24 +123,35 @@ func (f *watchFlags) shapes() string {
 
 // folder returns the folder of recordings, "" = none.
 func (f *watchFlags) folder() string {
-	if f.shapes() != "" {
+	if f.shapes() != "" || f.output == keepNothing {
 		return ""
 	}
 	return f.output
 }
 
-// prepare makes the folder of recordings, or tries whether the file of shapes can be
-// written. It does not replace a file that is there.
+// keepNothing is the value of -o with which nothing is kept.
+const keepNothing = "none"
+
+// prepare makes the folder of recordings, or an empty file for the shapes. It does not
+// replace a file that is there.
 func (f *watchFlags) prepare(stderr io.Writer) error {
-	switch _, err := os.Lstat(f.output); {
-	case f.output == "":
+	switch {
+	case f.output == keepNothing:
 		return nil
-	case f.shapes() != "" && err == nil:
-		return misuse("give it another name, or move the file away", "%s is there already", f.output)
+	case f.output == "":
+		for n := 1; ; n++ {
+			f.output = "traffic.shapes"
+			if n > 1 {
+				f.output = fmt.Sprintf("traffic-%d.shapes", n)
+			}
+			if err := f.reserve(stderr); !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		}
 	case f.shapes() != "":
-		file, err := createMode(stderr, f.output, 0o600)
-		if err == nil {
-			file.Discard()
+		err := f.reserve(stderr)
+		if errors.Is(err, fs.ErrExist) {
+			return misuse("give it another name, or move the file away", "%s is there already", f.output)
 		}
 		return err
 	}
@@ -149,12 +164,36 @@ func (f *watchFlags) prepare(stderr io.Writer) error {
 	return nil
 }
 
+// reserve creates the file of shapes, so that no other watch takes it.
+func (f *watchFlags) reserve(stderr io.Writer) error {
+	file, err := os.OpenFile(f.output, os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return err
+	case err != nil:
+		return misuse("-o takes the path of a file in a folder that you may write to, and -o none keeps nothing", "cannot write %s: %s", f.output, text.Reason(err))
+	}
+	file.Close()
+	written, err := createMode(stderr, f.output, 0o600) // whether it can be replaced
+	if err == nil {
+		written.Discard()
+	}
+	return err
+}
+
+// tidy removes the file of shapes if nothing has been written to it.
+func (f *watchFlags) tidy() {
+	if info, err := os.Lstat(f.output); f.shapes() != "" && err == nil && info.Size() == 0 {
+		os.Remove(f.output)
+	}
+}
+
 // announce prints the proxy's address.
 func (f *watchFlags) announce(w io.Writer, url string) {
 	fmt.Fprintf(w, "watching %s on %s\n", text.Line(f.upstream.String()), url)
 	switch {
-	case f.output == "":
-		fmt.Fprintln(w, "nothing is kept (-o traffic.shapes keeps the shapes of conversations, without content)")
+	case f.output == keepNothing:
+		fmt.Fprintln(w, "nothing is kept")
 	case f.shapes() != "":
 		fmt.Fprintf(w, "the shapes of conversations are kept in %s, without content\n", text.Line(f.output))
 	default:

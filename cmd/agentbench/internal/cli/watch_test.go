@@ -181,3 +181,67 @@ hpd-agent: circuit-breaker stopped 0 failed, 0 good and 1 unlabelled
 		t.Errorf("the file is\n%s", kept)
 	}
 }
+
+// TestWatchBranch checks that a replay of what was kept counts the beginning of a branch
+// once, as the summary does.
+func TestWatchBranch(t *testing.T) {
+	for _, to := range []string{"traffic.shapes", "traffic"} {
+		t.Run(to, func(t *testing.T) {
+			kept := filepath.Join(t.TempDir(), to)
+			w, url := startWatch(t, "same-call-forever", "--variant", "hpd-agent", "--variant", "none", "-o", kept)
+			agent := &chatAgent{t: t, url: url, messages: user("Hi")}
+			for range 3 {
+				agent.turn()
+			}
+			// It goes back to its second reply, and on from there with another result.
+			result := agent.messages[4].(map[string]string)
+			agent.messages = append(agent.messages[:4:4], map[string]string{"role": "tool", "tool_call_id": result["tool_call_id"], "content": "another"})
+			for range 4 {
+				agent.turn()
+			}
+			// Three calls, and four of the branch, of which hpd-agent stops the third: it is
+			// the fifth with the two that the branch shares.
+			const table = ` variant    unlabelled runs stopped  calls not run  stopped, but went on
+─────────────────────────────────────────────────────────────────────────
+ hpd-agent                   1 of 2         2 of 7                0 of 1
+ none                        0 of 2         0 of 7                0 of 0
+hpd-agent: circuit-breaker stopped 0 failed, 0 good and 1 unlabelled
+2 recorded runs under 2 variants
+`
+			if got := w.end(); !strings.HasSuffix(got, "7 requests in 2 conversations, 1 branching off another\n"+table) {
+				t.Errorf("got\n%s", got)
+			}
+			if code, replayed, stderr := session(t, "replay", kept, "--variant", "hpd-agent", "--variant", "none"); code != exitPassed || replayed != table {
+				t.Errorf("a replay: code %d\n%s%s", code, replayed, stderr)
+			}
+		})
+	}
+}
+
+// TestWatchKeepsShapesByDefault checks the names of the files, and that no empty file
+// stays.
+func TestWatchKeepsShapesByDefault(t *testing.T) {
+	t.Chdir(t.TempDir())
+	first, url := startWatch(t, "same-call-forever")
+	second, _ := startWatch(t, "same-call-forever")
+	third, _ := startWatch(t, "same-call-forever", "-o", "none")
+	(&chatAgent{t: t, url: url, messages: user("Hi")}).turn()
+	for i, tt := range []struct {
+		w    *serving
+		says string
+	}{
+		{first, "the shapes of conversations are kept in traffic.shapes, without content\n"},
+		{second, "the shapes of conversations are kept in traffic-2.shapes, without content\n"},
+		{third, "nothing is kept\n"},
+	} {
+		if got := tt.w.end(); !strings.HasPrefix(got, tt.says) {
+			t.Errorf("watch %d says\n%s", i+1, got)
+		}
+	}
+	if kept, _ := filepath.Glob("*"); len(kept) != 1 || kept[0] != "traffic.shapes" {
+		t.Errorf("the folder has %v", kept)
+	}
+	if info, err := os.Stat("traffic.shapes"); err != nil || info.Size() == 0 || info.Mode().Perm() != 0o600 {
+		t.Errorf("traffic.shapes: %v, %v", info, err)
+	}
+}

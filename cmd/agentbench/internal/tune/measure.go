@@ -44,7 +44,7 @@ func Measure(ctx context.Context, runs []*trajectories.Trajectory, rules []*Rule
 	}
 	tasks := map[string]int{}
 	for _, t := range runs {
-		r := Run{Task: m.Tasks, Label: t.Label, Calls: calls(t)}
+		r := Run{Task: m.Tasks, Label: t.Label, Calls: t.OwnCalls()}
 		if key := t.TaskKey(); key != "" {
 			if t.Shape { // numbers of tasks mean something within their file
 				key = t.File + "\x00" + key
@@ -70,15 +70,6 @@ func Measure(ctx context.Context, runs []*trajectories.Trajectory, rules []*Rule
 			return nil
 		})
 	return m, err
-}
-
-func calls(t *trajectories.Trajectory) (n int) {
-	for _, run := range t.Runs {
-		for _, turn := range run.Turns {
-			n += len(turn.Calls)
-		}
-	}
-	return n
 }
 
 // stops replays one run under each rule.

@@ -251,10 +251,14 @@ func (n *node) log() []wire.Message {
 	var all []wire.Message
 	start := way[len(way)-1].began
 	for _, n := range slices.Backward(way) {
-		all = appendAt(all, n.began.Sub(start), n.news...)
-		all = appendAt(all, n.ended.Sub(start), n.reply)
+		all = append(all, n.messages(start)...)
 	}
 	return all
+}
+
+// messages returns what is new in a node's request, and its reply, with their times.
+func (n *node) messages(start time.Time) []wire.Message {
+	return appendAt(appendAt(nil, n.began.Sub(start), n.news...), n.ended.Sub(start), n.reply)
 }
 
 func (n *node) root() *node {

@@ -94,11 +94,11 @@ func (w *Watch) document(c *conversation) []byte {
 	for i := len(way) - 1; i >= 0; i-- {
 		n := way[i]
 		if c.docs[n] == nil {
-			c.docs[n] = c.docOf(append(append([]wire.Message{}, n.news...), n.reply))
+			c.docs[n] = c.docOf(n.messages(way[len(way)-1].began))
 		}
 		b.Write(c.docs[n])
 	}
-	b.Write(c.docOf(c.tail))
+	b.Write(c.docOf(c.log()[len(c.tip.log()):]))
 	if b.Len() > start {
 		b.Truncate(b.Len() - len(",\n"))
 	}
@@ -129,6 +129,7 @@ type chatMessage struct {
 	ID      string     `json:"tool_call_id,omitempty"`
 	Error   bool       `json:"error,omitempty"`
 	Usage   *usage     `json:"usage,omitempty"`
+	At      float64    `json:"at"` // seconds since the conversation began
 }
 
 type chatCall struct {
@@ -148,7 +149,7 @@ type usage struct {
 var roles = map[wire.Role]string{wire.User: "user", wire.Assistant: "assistant", wire.Tool: "tool", wire.System: "system"}
 
 func chatForm(m *wire.Message) chatMessage {
-	out := chatMessage{Role: roles[m.Role], Content: m.Text, ID: m.ID, Error: m.Code != loop.None}
+	out := chatMessage{Role: roles[m.Role], Content: m.Text, ID: m.ID, Error: m.Code != loop.None, At: float64(m.At.Milliseconds()) / 1000}
 	for _, c := range m.Calls {
 		call := chatCall{ID: c.ID, Type: "function"}
 		call.Function.Name, call.Function.Args = c.Name, c.Args

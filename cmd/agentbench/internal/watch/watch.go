@@ -259,7 +259,7 @@ func (w *Watch) close(c *conversation) {
 	w.write(c)
 	w.shapes.closed = w.shape(w.shapes.closed, c)
 	for _, v := range w.o.Variants {
-		if r, err := c.result(v); err == nil {
+		if r, err := trajectories.Outcome(context.Background(), c.trajectory(), v); err == nil {
 			w.results = append(w.results, r)
 		}
 	}
@@ -337,11 +337,12 @@ func callsOf(r *trajectories.Trajectory) (n int) {
 }
 
 // trajectory returns the conversation as a trajectory.
-func (c *conversation) trajectory() *trajectories.Trajectory { return c.trajectoryOf(c.log()) }
-
-func (c *conversation) trajectoryOf(log []wire.Message) *trajectories.Trajectory {
-	r := trajectories.OfConversation(cmp.Or(c.run, c.name), &wire.Conversation{Model: c.model, System: c.system, Messages: log})
+func (c *conversation) trajectory() *trajectories.Trajectory {
+	r := trajectories.OfConversation(cmp.Or(c.run, c.name), &wire.Conversation{Model: c.model, System: c.system, Messages: c.log()})
 	r.File = c.name
+	if c.from != nil {
+		r.Shared = c.from.replies // each is a turn
+	}
 	return r
 }
 
@@ -358,7 +359,7 @@ func (w *Watch) Results(each func(*scenarios.Result) error) error {
 	}
 	for _, c := range w.conversations {
 		for _, v := range w.o.Variants {
-			r, err := c.result(v)
+			r, err := trajectories.Outcome(context.Background(), c.trajectory(), v)
 			if err == nil {
 				err = each(r)
 			}
@@ -368,37 +369,6 @@ func (w *Watch) Results(each func(*scenarios.Result) error) error {
 		}
 	}
 	return nil
-}
-
-// result replays a conversation under a variant. Of a branch it counts what happened
-// after it branched off.
-func (c *conversation) result(v scenarios.Variant) (*scenarios.Result, error) {
-	r, _, err := trajectories.Play(context.Background(), c.trajectory(), v)
-	if err != nil || c.from == nil {
-		return r, err
-	}
-	before, _, err := trajectories.Play(context.Background(), c.trajectoryOf(c.from.log()), v)
-	if err == nil {
-		less(r, before)
-	}
-	return r, err
-}
-
-// less takes the counts of what happened before from a result.
-func less(r, before *scenarios.Result) {
-	pairs := []struct{ of, before *int }{
-		{&r.Turns, &before.Turns}, {&r.ModelCalls, &before.ModelCalls}, {&r.Asked, &before.Asked}, {&r.Calls, &before.Calls},
-		{&r.Tries, &before.Tries}, {&r.Errors, &before.Errors}, {&r.Vetoed, &before.Vetoed}, {&r.Nudges, &before.Nudges},
-		{&r.Invalid, &before.Invalid}, {&r.Saved, &before.Saved}, {&r.SchemaOK, &before.SchemaOK},
-	}
-	for _, p := range pairs {
-		*p.of = max(0, *p.of-*p.before)
-	}
-	for code, n := range before.Codes {
-		if r.Codes[code] -= n; r.Codes[code] <= 0 {
-			delete(r.Codes, code)
-		}
-	}
 }
 
 // Counts returns what has passed so far.
