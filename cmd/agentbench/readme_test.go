@@ -16,7 +16,7 @@ import (
 
 // TestReadme runs the commands of the console blocks in README.md and docs/*.md, and
 // compares the output with the page. The blocks of a page run one after another in a
-// copy of the repository without its Go files:
+// copy of the folders of the repository that they name, without Go files and testdata:
 //
 //	```console
 //	$ agentbench run --suite limits        # also: go run ./cmd/agentbench run …
@@ -54,7 +54,7 @@ func TestReadme(t *testing.T) {
 			continue
 		}
 		dir := t.TempDir()
-		copyRepository(t, root, dir)
+		copyRepository(t, root, dir, blocks)
 		for _, block := range blocks {
 			t.Run(fmt.Sprintf("%s:%d", filepath.Base(page), block.line), func(t *testing.T) {
 				t.Chdir(dir)
@@ -254,10 +254,14 @@ func trimmed(text string) string {
 	return out + "\n"
 }
 
-// copyRepository copies the files of the repository, so that a session may
-// write files where it likes.
-func copyRepository(t *testing.T, from, to string) {
+// copyRepository copies the files of the repository, so that a session may change them:
+// those at its top and those in folders that a block names, be it in the singular.
+// Folders named testdata count by themselves.
+func copyRepository(t *testing.T, from, to string, blocks []console) {
 	t.Helper()
+	named := func(folder string) bool {
+		return slices.ContainsFunc(blocks, func(c console) bool { return strings.Contains(c.text, strings.TrimSuffix(folder, "s")) })
+	}
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -268,6 +272,8 @@ func copyRepository(t *testing.T, from, to string) {
 		}
 		switch target := filepath.Join(to, inside); {
 		case d.IsDir() && inside != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case d.IsDir() && inside != "." && (filepath.Dir(inside) == "." || d.Name() == "testdata") && !named(filepath.ToSlash(inside)):
 			return fs.SkipDir
 		case d.IsDir():
 			return os.MkdirAll(target, 0o777)
