@@ -28,7 +28,7 @@ func WriteAnnotations(w io.Writer, r *Report) error {
 	}
 	if r.Gate != nil {
 		for i := range r.Gate.Rules {
-			if rule := &r.Gate.Rules[i]; rule.Verdict == scenarios.Fail || rule.Verdict == scenarios.Inconclusive || rule.Warning {
+			if rule := &r.Gate.Rules[i]; rule.mark() != "" {
 				write(level(rule.Verdict), "title="+annotationProperty("gate: "+rule.Name), rule.Measured+" (wanted "+rule.Wanted+")")
 			}
 		}
@@ -61,11 +61,11 @@ func level(v scenarios.Verdict) string {
 
 // properties returns the place and the title of an annotation.
 func (t *TrialFindings) properties() string {
-	title := "title=" + annotationProperty(fmt.Sprintf("%s under %s, seed %d", t.Scenario, t.Variant, t.Seed))
-	if t.File == "" {
+	title := "title=" + annotationProperty(t.title())
+	if t.place == "" {
 		return title
 	}
-	return fmt.Sprintf("file=%s,line=%d,%s", annotationProperty(t.File), max(t.Line, 1), title)
+	return fmt.Sprintf("file=%s,line=%d,%s", annotationProperty(t.place), max(t.Line, 1), title)
 }
 
 var (

@@ -3,8 +3,6 @@ package reports
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
-	"encoding/xml"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/google/go-cmp/cmp"
-	junit "github.com/joshdk/go-junit"
 )
 
 // evil is a text that every format would trip over.
@@ -52,44 +49,6 @@ func export(t *testing.T, write func(*bytes.Buffer) error) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-func TestJUnit(t *testing.T) {
-	text := export(t, func(b *bytes.Buffer) error { return WriteJUnit(b, troubled(t)) })
-	suites, err := junit.Ingest([]byte(text))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	var status []string
-	for _, s := range suites {
-		for _, c := range s.Tests {
-			status = append(status, s.Name+" "+c.Classname[:10]+" "+string(c.Status)+" "+c.Duration.String())
-		}
-	}
-	want := []string{"loops loops/dark error 0s", "loops loops/x\\x1 failed 1.5s", "other other/fine passed 250ms", "other other/seen skipped 0s"}
-	if diff := cmp.Diff(want, status); diff != "" {
-		t.Error(diff)
-	}
-	var back junitSuites
-	if err := xml.Unmarshal([]byte(text), &back); err != nil {
-		t.Fatal(err)
-	}
-	if got := back.junitCounts; got.Tests != 4 || got.Failures != 1 || got.Errors != 1 || got.Skipped != 1 || got.Time != "1.750" {
-		t.Errorf("counts %+v", got)
-	}
-	failed := back.Suites[0].Cases[1]
-	if failed.Properties[1] != (junitProperty{"seed", "7"}) || !strings.HasPrefix(failed.Properties[0].Value, `vx\x1b[31m\x00\a|`) || failed.File != "dir/a b,c:d.yaml" || failed.Line != 3 {
-		t.Errorf("case %+v", failed)
-	}
-	if p := failed.Failure; p.Type != "label" || !strings.HasPrefix(p.Message, "not caught x\\x1b[31m\\x00\\a|`<script>alert(1)</script>") ||
-		!strings.Contains(p.Text, "\ncalls: want 3, got 1000\n") || !strings.Contains(p.Text, "repeat: agentbench explain 'loops/x") || !strings.Contains(p.Text, "0.000s started") {
-		t.Errorf("failure %+v", p)
-	}
-	for _, r := range text {
-		if r < ' ' && r != '\n' {
-			t.Fatalf("%q is in the file", r)
-		}
-	}
 }
 
 func TestMarkdown(t *testing.T) {
@@ -149,58 +108,6 @@ func TestCSV(t *testing.T) {
 		if got := at(c.row, c.column); got != c.want {
 			t.Errorf("row %d, %s: %q, want %q", c.row, c.column, got, c.want)
 		}
-	}
-}
-
-func TestSARIF(t *testing.T) {
-	var log struct {
-		Schema  string `json:"$schema"`
-		Version string
-		Runs    []struct {
-			Tool struct {
-				Driver struct{ Rules []struct{ ID string } }
-			}
-			Results []struct {
-				RuleID    string
-				RuleIndex int
-				Level     string
-				Message   struct{ Text string }
-				Locations []struct {
-					PhysicalLocation struct {
-						ArtifactLocation struct{ URI string }
-						Region           struct{ StartLine int }
-					}
-				}
-			}
-		}
-	}
-	if err := json.Unmarshal([]byte(export(t, func(b *bytes.Buffer) error { return WriteSARIF(b, troubled(t)) })), &log); err != nil {
-		t.Fatal(err)
-	}
-	if log.Version != "2.1.0" || len(log.Runs) != 1 || len(log.Runs[0].Results) != 3 {
-		t.Fatalf("%+v, want 2.1.0 with three results", log)
-	}
-	run := log.Runs[0]
-	var got []string
-	for _, r := range run.Results {
-		got = append(got, r.Level+" "+r.RuleID)
-		if id := run.Tool.Driver.Rules[r.RuleIndex].ID; id != r.RuleID {
-			t.Errorf("rule %d is %s, not %s", r.RuleIndex, id, r.RuleID)
-		}
-	}
-	if diff := cmp.Diff([]string{"warning ran-dry", "error label", "error calls"}, got); diff != "" {
-		t.Error(diff)
-	}
-	if len(run.Results[0].Locations) != 0 {
-		t.Error("a result without a file has no location")
-	}
-	// A space and a colon in a path are escaped, so that a: is not a scheme.
-	where := run.Results[1].Locations[0].PhysicalLocation
-	if where.ArtifactLocation.URI != "dir/a%20b,c:d.yaml" || where.Region.StartLine != 3 {
-		t.Errorf("location %+v", where)
-	}
-	if strings.ContainsAny(run.Results[1].Message.Text, "\x1b\x00") {
-		t.Error("control characters are in a message")
 	}
 }
 

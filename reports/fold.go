@@ -26,6 +26,10 @@ type Fold struct {
 	Only []string
 	// Repeat returns the command that repeats a trial; nil = unknown.
 	Repeat func(*scenarios.Result) string
+	// Place returns the path of the file of a result for programs that show findings in
+	// a repository: relative to it, with slashes. "" = the file is not there, as that of
+	// an embedded scenario. nil = every relative path is there.
+	Place func(file string) string
 
 	files        files
 	order        []string                   // variants
@@ -223,7 +227,7 @@ func (f *Fold) note(r *scenarios.Result) {
 		return
 	}
 	t := TrialFindings{Scenario: r.Scenario, Variant: r.Variant, Seed: r.Seed, Verdict: r.Verdict, Ending: Ending(r),
-		Findings: append([]scenarios.Finding{}, r.Findings...), File: r.File, Line: r.Line}
+		Findings: append([]scenarios.Finding{}, r.Findings...), File: r.File, Line: r.Line, place: f.placeOf(r.File)}
 	if f.Repeat != nil {
 		t.Command = f.Repeat(r)
 	}

@@ -272,7 +272,7 @@ func FuzzSARIF(f *testing.F) {
 	fuzzed(f, func(t *testing.T, s string) {
 		var log sarifLog
 		doc := exported(t, s, WriteSARIF)
-		for _, json := range []string{doc, exported(t, s, WriteJSON), exported(t, s, WriteResults)} {
+		for _, json := range []string{doc, exported(t, s, WriteJSON), exported(t, s, WriteResults), exported(t, s, WriteCodeQuality)} {
 			if steers(json) {
 				t.Errorf("control characters get through: %q", json)
 			}
@@ -283,8 +283,14 @@ func FuzzSARIF(f *testing.F) {
 			t.Fatal(err)
 		}
 		run := log.Runs[0]
-		if len(run.Results) != 3 {
-			t.Errorf("%d results, want 3", len(run.Results))
+		named := 0
+		for _, n := range run.Invocations[0].Notifications {
+			if n.Rule != nil {
+				named++
+			}
+		}
+		if len(run.Results) != 2 || named != 1 {
+			t.Errorf("%d results and %d findings without a place, want 2 and 1", len(run.Results), named)
 		}
 		for _, r := range run.Results {
 			if r.RuleIndex < 0 || r.RuleIndex >= len(run.Tool.Driver.Rules) || run.Tool.Driver.Rules[r.RuleIndex].ID != r.RuleID || steers(r.Message.Text) {

@@ -124,7 +124,7 @@ func (r *Rule) write(b *strings.Builder, colour Colour, width int) {
 		fmt.Fprintf(b, "; wanted: %s", text.Line(r.Wanted))
 	}
 	b.WriteByte('\n')
-	if r.See != "" && (r.Verdict == scenarios.Fail || r.Verdict == scenarios.Inconclusive || r.Warning) {
+	if r.See != "" && r.mark() != "" {
 		fmt.Fprintf(b, "%*s%s\n", 12+2+width+2, "", colour.Dim(text.Line(r.See)))
 	}
 }
@@ -148,4 +148,16 @@ func (r *Rule) words() string {
 		return "warning"
 	}
 	return string(r.Verdict)
+}
+
+// mark returns how a rule that a reader must look at is marked: fail, inconclusive or
+// warning; "" = nobody need look.
+func (r *Rule) mark() string {
+	switch {
+	case r.Verdict == scenarios.Fail || r.Verdict == scenarios.Inconclusive:
+		return string(r.Verdict)
+	case r.Warning:
+		return "warning"
+	}
+	return ""
 }

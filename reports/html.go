@@ -60,6 +60,15 @@ type view struct {
 	Left  int
 	Head  []string
 	Rows  [][]string
+	Marks []string // class of each row; nil = none has one
+}
+
+// Mark returns the class of a row.
+func (v view) Mark(row int) string {
+	if row < len(v.Marks) {
+		return v.Marks[row]
+	}
+	return ""
 }
 
 func (s section) view() view { return view{Title: s.title, Left: s.left, Head: s.head, Rows: s.rows} }
@@ -165,12 +174,24 @@ func newFigure(title, note string, c chart) figureView {
 	return figureView{Title: title, Note: note, Wide: in(wide, "wide"), Narrow: in(narrow, "narrow")}
 }
 
+// gateView shows the rules of a gate: those that a reader must look at are marked, and
+// come first.
 func gateView(g *Gate) *view {
 	s := section{left: 5, head: []string{"rule", "verdict", "measured", "wanted", "see more"}}
-	for _, rule := range g.Rules {
-		s.rows = append(s.rows, clean([]string{rule.Name, rule.words(), rule.Measured, rule.Wanted, rule.See}))
+	var marks []string
+	add := func(marked bool) {
+		for i := range g.Rules {
+			rule := &g.Rules[i]
+			if mark := rule.mark(); (mark != "") == marked {
+				s.rows = append(s.rows, clean([]string{rule.Name, rule.words(), rule.Measured, rule.Wanted, rule.See}))
+				marks = append(marks, mark)
+			}
+		}
 	}
+	add(true)
+	add(false)
 	v := s.view()
+	v.Marks = marks
 	return &v
 }
 

@@ -6,10 +6,14 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
+
+// The types of this file write what Jenkins' schema of JUnit XML permits, and nothing
+// else: a testcase has no properties, and its file and line are not attributes.
 
 type junitSuites struct {
 	XMLName xml.Name `xml:"testsuites"`
@@ -22,33 +26,26 @@ type junitCounts struct {
 	Tests    int    `xml:"tests,attr"`
 	Failures int    `xml:"failures,attr"`
 	Errors   int    `xml:"errors,attr"`
-	Skipped  int    `xml:"skipped,attr"`
-	Time     string `xml:"time,attr"`
+	Time     string `xml:"time,attr,omitempty"`
 
-	ms int64
+	took time.Duration
 }
 
 type junitSuite struct {
 	Name string `xml:"name,attr"`
 	junitCounts
-	Cases []junitCase `xml:"testcase"`
+	Skipped int         `xml:"skipped,attr"`
+	Cases   []junitCase `xml:"testcase"`
 }
 
 type junitCase struct {
-	Name       string          `xml:"name,attr"`
-	Class      string          `xml:"classname,attr"`
-	Time       string          `xml:"time,attr"`
-	File       string          `xml:"file,attr,omitempty"`
-	Line       int             `xml:"line,attr,omitempty"`
-	Properties []junitProperty `xml:"properties>property"`
-	Failure    *junitProblem   `xml:"failure"`
-	Error      *junitProblem   `xml:"error"`
-	Skipped    *junitProblem   `xml:"skipped"`
-}
-
-type junitProperty struct {
-	Name  string `xml:"name,attr"`
-	Value string `xml:"value,attr"`
+	Name    string        `xml:"name,attr"`
+	Class   string        `xml:"classname,attr"`
+	Time    string        `xml:"time,attr,omitempty"`
+	Failure *junitProblem `xml:"failure"`
+	Error   *junitProblem `xml:"error"`
+	Skipped *junitProblem `xml:"skipped"`
+	Out     string        `xml:"system-out,omitempty"`
 }
 
 type junitProblem struct {
@@ -58,8 +55,10 @@ type junitProblem struct {
 }
 
 // WriteJUnit writes a report as JUnit XML: a testcase for each trial, in the testsuite
-// of its suite, and for each served scenario. An inconclusive one is an error, an unjudged one is skipped. Results
-// that are not whole have one more testcase, an error that says so. Times are virtual.
+// of its suite, and one for each served scenario. An inconclusive one is an error, an
+// unjudged one is skipped. Results that are not whole have one more testcase, an error that says so. A time is the wall
+// time of the trials, and is left out where it is not known, as for results that were read
+// from a file. What else is known of a trial, its virtual time too, is its output.
 func WriteJUnit(w io.Writer, r *Report) error {
 	all := &junitSuites{Name: "agentbench"}
 	suites := map[string]*junitSuite{}
@@ -73,7 +72,9 @@ func WriteJUnit(w io.Writer, r *Report) error {
 			all.Suites = append(all.Suites, s)
 		}
 		s.Cases = append(s.Cases, junitCaseOf(res, commands[trialKey{res.Scenario, res.Variant, res.Seed}]))
-		s.count(res)
+		if s.count(res) {
+			s.Skipped++
+		}
 		all.count(res)
 	}
 	if s := servedSuite(r); s != nil {
@@ -88,9 +89,9 @@ func WriteJUnit(w io.Writer, r *Report) error {
 		all.Errors++
 	}
 	for _, s := range all.Suites {
-		s.Time = seconds(s.ms)
+		s.Time = seconds(s.took)
 	}
-	all.Time = seconds(all.ms)
+	all.Time = seconds(all.took)
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func servedSuite(r *Report) *junitSuite {
 	s := &junitSuite{Name: "served"}
 	for i := range r.Served {
 		one := &r.Served[i]
-		c := junitCase{Name: text.Line(one.Scenario), Class: text.Line(one.Scenario), Time: seconds(0)}
+		c := junitCase{Name: text.Line(one.Scenario), Class: text.Line(one.Scenario)}
 		problem := &junitProblem{Message: one.words(), Type: "protocol"}
 		switch one.verdict() {
 		case scenarios.Fail:
@@ -136,13 +137,14 @@ func incompleteSuite(r *Report) *junitSuite {
 		return nil
 	}
 	const name = "the results are whole"
-	return &junitSuite{Name: "agentbench", junitCounts: junitCounts{Tests: 1, Errors: 1}, Cases: []junitCase{{Name: name, Class: "agentbench", Time: seconds(0),
+	return &junitSuite{Name: "agentbench", junitCounts: junitCounts{Tests: 1, Errors: 1}, Cases: []junitCase{{Name: name, Class: "agentbench",
 		Error: &junitProblem{Message: text.Line(r.Incomplete[0]), Type: "incomplete", Text: text.Lines(strings.Join(r.Incomplete, "\n"))}}}}
 }
 
-func (c *junitCounts) count(r *scenarios.Result) {
+// count counts a trial, and reports whether it was skipped.
+func (c *junitCounts) count(r *scenarios.Result) (skipped bool) {
 	c.Tests++
-	c.ms += r.VirtualMS
+	c.took += r.Took
 	switch r.Verdict {
 	case scenarios.Pass:
 	case scenarios.Fail:
@@ -150,16 +152,15 @@ func (c *junitCounts) count(r *scenarios.Result) {
 	case scenarios.Inconclusive:
 		c.Errors++
 	default:
-		c.Skipped++
+		return true
 	}
+	return false
 }
 
 func junitCaseOf(r *scenarios.Result, command string) junitCase {
 	c := junitCase{
 		Name:  fmt.Sprintf("%s under %s, seed %d", text.Line(r.Scenario), text.Line(r.Variant), r.Seed),
-		Class: text.Line(r.Scenario), Time: seconds(r.VirtualMS), File: text.Line(r.File), Line: r.Line,
-		Properties: []junitProperty{{"variant", text.Line(r.Variant)}, {"seed", strconv.FormatUint(r.Seed, 10)}, {"label", string(r.Label)},
-			{"end_state", string(r.EndState)}, {"stop", text.Line(string(r.Stop))}},
+		Class: text.Line(r.Scenario), Time: seconds(r.Took), Out: junitOut(r),
 	}
 	switch r.Verdict {
 	case scenarios.Pass:
@@ -171,6 +172,21 @@ func junitCaseOf(r *scenarios.Result, command string) junitCase {
 		c.Skipped = &junitProblem{Message: "reported, not judged: ended " + Ending(r)}
 	}
 	return c
+}
+
+// junitOut returns the facts of a trial, one a line.
+func junitOut(r *scenarios.Result) string {
+	var b strings.Builder
+	for _, fact := range [][2]string{{"variant", r.Variant}, {"seed", strconv.FormatUint(r.Seed, 10)}, {"label", string(r.Label)}, {"end_state", string(r.EndState)},
+		{"stop", string(r.Stop)}, {"virtual time", text.Duration(time.Duration(r.VirtualMS) * time.Millisecond)}} {
+		if fact[1] != "" {
+			fmt.Fprintf(&b, "%s: %s\n", fact[0], text.Line(fact[1]))
+		}
+	}
+	if r.File != "" {
+		fmt.Fprintf(&b, "file: %s:%d\n", text.Line(r.File), max(r.Line, 1))
+	}
+	return b.String()
 }
 
 func junitProblemOf(r *scenarios.Result, command string) *junitProblem {
@@ -188,7 +204,13 @@ func junitProblemOf(r *scenarios.Result, command string) *junitProblem {
 	return p
 }
 
-func seconds(ms int64) string { return strconv.FormatFloat(float64(ms)/1000, 'f', 3, 64) }
+// seconds writes a wall time; "" = unknown.
+func seconds(took time.Duration) string {
+	if took <= 0 {
+		return ""
+	}
+	return strconv.FormatFloat(took.Seconds(), 'f', 3, 64)
+}
 
 // commands returns the command that repeats each trial that failed or could not be
 // judged.

@@ -15,9 +15,11 @@ import (
 const Marker = "<!-- agentbench report -->"
 
 // A Markdown report is kept short, since comments and summaries are limited in size. It
-// shows at most this many trials with findings, differences, findings of a trial, and
-// characters of a finding.
+// shows at most this many trials with findings, the first few of them at once and the
+// others where readers open them; differences, findings of a trial, and characters of a
+// finding.
 const (
+	markdownAtOnce      = 10
 	markdownTrials      = 50
 	markdownDifferences = 50
 	markdownFindings    = 5
@@ -25,23 +27,32 @@ const (
 )
 
 // WriteMarkdown writes a report as Markdown (GitHub's), for a comment on a pull
-// request or a step summary.
+// request or a step summary. What a reader must know comes first: the verdict, what
+// changed, the rules of the gate that it broke, and what failed, each with the command
+// that repeats it. Of results that are compared, not judged, it is the comparison. All
+// other tables are folded.
 func WriteMarkdown(w io.Writer, r *Report) error {
 	m := &markdown{}
 	m.b.WriteString(Marker + "\n## agentbench: " + r.headline() + "\n")
 	m.changes(r.Gate)
+	m.broken(r.Gate)
 	for _, warning := range r.Warnings {
 		m.line("> [!WARNING]\n> " + markdownStart(warning))
 	}
-	if r.Gate != nil {
-		m.gate(r.Gate)
-	}
 	m.findings(r)
-	m.table(r.comparisonTable())
-	for _, s := range r.sections() {
-		m.table(s)
+	show, sections := m.folded, r.sections()
+	if r.Verdict == scenarios.Unjudged {
+		show = m.table
+	}
+	show(r.comparisonTable())
+	for i, s := range sections {
+		if i > 0 {
+			show = m.folded
+		}
+		show(s)
 	}
 	m.differences(r)
+	m.gate(r.Gate)
 	m.suites(r)
 	m.folded(r.toolTable())
 	_, err := io.WriteString(w, m.b.String())
@@ -125,39 +136,96 @@ func (m *markdown) changes(g *Gate) {
 	m.b.WriteByte('\n')
 }
 
-func (m *markdown) gate(g *Gate) {
-	s := section{title: "Gate", left: 4, head: []string{"rule", "verdict", "measured", "wanted", "see more"}}
-	for _, rule := range g.Rules {
-		s.rows = append(s.rows, []string{rule.Name, rule.words(), rule.Measured, rule.Wanted, rule.See})
+// broken lists the rules of a gate that a reader must look at.
+func (m *markdown) broken(g *Gate) {
+	if g == nil {
+		return
 	}
-	m.table(s)
+	n := 0
+	for i := range g.Rules {
+		rule := &g.Rules[i]
+		if rule.mark() == "" {
+			continue
+		}
+		n++
+		fmt.Fprintf(&m.b, "- **%s** %s: %s", rule.words(), MarkdownText(rule.Name), MarkdownText(rule.Measured))
+		if rule.Wanted != "" {
+			m.b.WriteString("; wanted: " + MarkdownText(rule.Wanted))
+		}
+		if rule.See != "" {
+			m.b.WriteString("  \n  " + MarkdownCode(rule.See))
+		}
+		m.b.WriteByte('\n')
+	}
+	if n > 0 {
+		m.b.WriteByte('\n')
+	}
 }
 
+// gate folds all rules of a gate.
+func (m *markdown) gate(g *Gate) {
+	if g == nil {
+		return
+	}
+	s := section{title: "All rules of the gate", left: 4, head: []string{"rule", "verdict", "measured", "wanted"}}
+	for i := range g.Rules {
+		rule := &g.Rules[i]
+		s.rows = append(s.rows, []string{rule.Name, rule.words(), rule.Measured, rule.Wanted})
+	}
+	m.folded(s)
+}
+
+// findings lists the trials that failed or could not be judged. Those that a gate lets
+// pass are folded.
 func (m *markdown) findings(r *Report) {
 	if len(r.Findings) == 0 {
 		return
 	}
-	m.line("### " + text.Count(len(r.Findings), "trial") + " failed or could not be judged")
-	for _, t := range r.Findings[:min(markdownTrials, len(r.Findings))] {
-		fmt.Fprintf(&m.b, "- **%s** %s under %s, seed %d: %s\n", MarkdownText(string(t.Verdict)), MarkdownText(t.Scenario), MarkdownText(t.Variant), t.Seed, MarkdownText(t.Ending))
-		for _, line := range reasons(t.Findings[:min(markdownFindings, len(t.Findings))]) {
-			fmt.Fprintf(&m.b, "  - %s\n", markdownStart(text.Cut(line, markdownReason)))
-		}
-		if t.Command != "" {
-			fmt.Fprintf(&m.b, "  - %s\n", MarkdownCode(t.Command))
-		}
+	title := text.Count(len(r.Findings), "trial") + " failed or could not be judged"
+	shown := r.Findings[:min(markdownTrials, len(r.Findings))]
+	atOnce := markdownAtOnce
+	if r.Gate != nil && r.Gate.Verdict == scenarios.Pass {
+		atOnce = 0
+		title += ", and the gate lets them pass"
+	} else {
+		m.line("### " + title)
+		title = "More trials that failed or could not be judged"
 	}
-	if more := len(r.Findings) - markdownTrials; more > 0 {
+	atOnce = min(atOnce, len(shown))
+	for i := range shown[:atOnce] {
+		m.finding(&shown[i])
+	}
+	if atOnce > 0 {
+		m.b.WriteByte('\n')
+	}
+	if atOnce == len(shown) {
+		return
+	}
+	m.line("<details><summary>" + title + "</summary>")
+	for i := range shown[atOnce:] {
+		m.finding(&shown[atOnce+i])
+	}
+	if more := len(r.Findings) - len(shown); more > 0 {
 		fmt.Fprintf(&m.b, "- %s\n", text.Count(more, "more trial"))
 	}
-	m.b.WriteByte('\n')
+	m.line("\n</details>")
+}
+
+func (m *markdown) finding(t *TrialFindings) {
+	fmt.Fprintf(&m.b, "- **%s** %s: %s\n", MarkdownText(string(t.Verdict)), MarkdownText(t.title()), MarkdownText(t.Ending))
+	for _, line := range reasons(t.Findings[:min(markdownFindings, len(t.Findings))]) {
+		fmt.Fprintf(&m.b, "  - %s\n", markdownStart(text.Cut(line, markdownReason)))
+	}
+	if t.Command != "" {
+		fmt.Fprintf(&m.b, "  - %s\n", MarkdownCode(t.Command))
+	}
 }
 
 func (m *markdown) differences(r *Report) {
 	if len(r.Differences) == 0 {
 		return
 	}
-	m.line("### " + text.Count(len(r.Differences), "scenario") + " that the variants treat differently, the worst first")
+	m.line("<details><summary>" + text.Count(len(r.Differences), "scenario") + " that the variants treat differently, the worst first</summary>")
 	for i := range r.Differences[:min(markdownDifferences, len(r.Differences))] {
 		d := &r.Differences[i]
 		fmt.Fprintf(&m.b, "- %s: %s", markdownStart(d.Scenario), MarkdownText(d.words(r.replay())))
@@ -169,7 +237,7 @@ func (m *markdown) differences(r *Report) {
 	if more := len(r.Differences) - markdownDifferences; more > 0 {
 		fmt.Fprintf(&m.b, "- %s\n", text.Count(more, "more scenario"))
 	}
-	m.b.WriteByte('\n')
+	m.line("\n</details>")
 }
 
 func (m *markdown) suites(r *Report) {

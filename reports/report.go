@@ -280,6 +280,8 @@ type TrialFindings struct {
 	File     string              `json:"file,omitempty"`
 	Line     int                 `json:"line,omitempty"`
 	Command  string              `json:"command"` // repeats the trial; "" = unknown
+
+	place string // of the file in the user's repository; "" = it is not in it
 }
 
 // Fuzz is a line of a results file of `agentbench fuzz`.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"path/filepath"
 	"slices"
 
 	"github.com/agentbench-go/agentbench/internal/text"
@@ -29,8 +28,14 @@ type sarifInvocation struct {
 }
 
 type sarifNotification struct {
-	Level   string       `json:"level"`
-	Message sarifMessage `json:"message"`
+	Level   string          `json:"level"`
+	Message sarifMessage    `json:"message"`
+	Rule    *sarifRuleNamed `json:"associatedRule,omitempty"`
+}
+
+type sarifRuleNamed struct {
+	ID    string `json:"id"`
+	Index int    `json:"index"`
 }
 
 type sarifTool struct {
@@ -40,20 +45,33 @@ type sarifTool struct {
 type sarifDriver struct {
 	Name    string      `json:"name"`
 	Version string      `json:"version,omitempty"`
+	URI     string      `json:"informationUri"`
 	Rules   []sarifRule `json:"rules"`
 }
 
 type sarifRule struct {
-	ID string `json:"id"`
+	ID      string        `json:"id"`
+	Short   sarifMessage  `json:"shortDescription"`
+	Full    sarifMessage  `json:"fullDescription"`
+	Help    sarifMessage  `json:"help"`
+	HelpURI string        `json:"helpUri"`
+	Config  sarifRuleInfo `json:"defaultConfiguration"`
+}
+
+type sarifRuleInfo struct {
+	Level string `json:"level"`
 }
 
 type sarifResult struct {
-	RuleID     string          `json:"ruleId"`
-	RuleIndex  int             `json:"ruleIndex"`
-	Level      string          `json:"level"`
-	Message    sarifMessage    `json:"message"`
-	Locations  []sarifLocation `json:"locations,omitempty"`
-	Properties sarifProperties `json:"properties"`
+	RuleID    string          `json:"ruleId"`
+	RuleIndex int             `json:"ruleIndex"`
+	Level     string          `json:"level"`
+	Message   sarifMessage    `json:"message"`
+	Locations []sarifLocation `json:"locations"`
+	// Fingerprints tell a reader which results of two files are the same.
+	// GitHub's code scanning looks at primaryLocationLineHash.
+	Fingerprints map[string]string `json:"partialFingerprints"`
+	Properties   sarifProperties   `json:"properties"`
 }
 
 type sarifMessage struct {
@@ -84,43 +102,42 @@ type sarifProperties struct {
 }
 
 // WriteSARIF writes the findings as SARIF 2.1.0: a result for each finding, at the
-// scenario's line. Findings of inconclusive trials are warnings. Results that are not
-// whole come from an invocation that was not successful; its notifications say why, and
-// have the warnings of the report.
+// scenario's line. A finding about a scenario that lies in none of the user's files, such
+// as an embedded one, has no place, and GitHub refuses a file with such a result: it is a
+// notification of the invocation. Findings of inconclusive trials are warnings. Results
+// that are not whole come from an invocation that was not successful; its notifications
+// say why, and have the warnings of the report.
 func WriteSARIF(w io.Writer, r *Report) error {
-	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "agentbench", Version: text.Line(r.Tool), Rules: sarifRules(r)}}, Invocations: []sarifInvocation{sarifInvoked(r)}, Results: []sarifResult{}}
+	rules := sarifRules(r)
+	invoked, results := sarifInvoked(r), []sarifResult{}
 	for i := range r.Findings {
-		run.Results = append(run.Results, sarifResults(&r.Findings[i], run.Tool.Driver.Rules)...)
+		for _, result := range sarifResults(&r.Findings[i], rules) {
+			if len(result.Locations) > 0 {
+				results = append(results, result)
+				continue
+			}
+			invoked.Notifications = append(invoked.Notifications, sarifNotification{result.Level, result.Message, &sarifRuleNamed{result.RuleID, result.RuleIndex}})
+		}
 	}
+	driver := sarifDriver{Name: "agentbench", Version: text.Line(r.Tool), URI: homepage, Rules: rules}
+	run := sarifRun{Tool: sarifTool{driver}, Invocations: []sarifInvocation{invoked}, Results: results}
 	return writeJSON(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
 }
+
+// homepage is where the documentation is.
+const homepage = "https://github.com/agentbench-go/agentbench"
 
 func sarifInvoked(r *Report) sarifInvocation {
 	all := sarifInvocation{Successful: len(r.Incomplete) == 0}
 	for _, words := range r.Incomplete {
-		all.Notifications = append(all.Notifications, sarifNotification{"error", sarifMessage{text.Line(words)}})
+		all.Notifications = append(all.Notifications, sarifNotification{Level: "error", Message: sarifMessage{text.Line(words)}})
 	}
 	for _, words := range r.Warnings {
 		if !slices.Contains(r.Incomplete, words) {
-			all.Notifications = append(all.Notifications, sarifNotification{"warning", sarifMessage{text.Line(words)}})
+			all.Notifications = append(all.Notifications, sarifNotification{Level: "warning", Message: sarifMessage{text.Line(words)}})
 		}
 	}
 	return all
-}
-
-// unnamed is the rule of a failure without a finding.
-const unnamed = "failed"
-
-// rules returns the rules of the findings of a trial.
-func (t *TrialFindings) rules() []string {
-	if len(t.Findings) == 0 {
-		return []string{unnamed}
-	}
-	var out []string
-	for _, f := range t.Findings {
-		out = append(out, text.Line(f.Rule))
-	}
-	return out
 }
 
 // sarifRules returns the rules of all findings, sorted.
@@ -132,42 +149,41 @@ func sarifRules(r *Report) []sarifRule {
 	slices.Sort(ids)
 	rules := []sarifRule{}
 	for _, id := range slices.Compact(ids) {
-		rules = append(rules, sarifRule{id})
+		words := ruleTextOf(id)
+		rules = append(rules, sarifRule{ID: id, Short: sarifMessage{words.short}, Full: sarifMessage{words.short + ". " + words.help}, Help: sarifMessage{words.help},
+			HelpURI: homepage + "/blob/main/docs/reports.md#which-rules-can-a-finding-have", Config: sarifRuleInfo{"error"}})
 	}
 	return rules
 }
 
+// sarifResults returns a result for each finding of a trial. One without a place has no
+// location.
 func sarifResults(t *TrialFindings, rules []sarifRule) []sarifResult {
-	lines := []string{"ended " + text.Line(t.Ending)}
-	if len(t.Findings) > 0 {
-		lines = reasons(t.Findings)
-	}
 	level := "error"
 	if t.Verdict == scenarios.Inconclusive {
 		level = "warning"
 	}
 	var out []sarifResult
-	for i, id := range t.rules() {
-		message := fmt.Sprintf("%s under %s, seed %d: %s", text.Line(t.Scenario), text.Line(t.Variant), t.Seed, lines[i])
+	for _, told := range t.told() {
+		message := t.title() + ": " + told.reason
 		if t.Command != "" {
 			message += "\nrepeat: " + text.Line(t.Command)
 		}
+		index := slices.IndexFunc(rules, func(r sarifRule) bool { return r.ID == told.rule })
 		out = append(out, sarifResult{
-			RuleID: id, RuleIndex: slices.Index(rules, sarifRule{id}), Level: level, Message: sarifMessage{message}, Locations: sarifLocations(t),
-			Properties: sarifProperties{text.Line(t.Scenario), text.Line(t.Variant), fmt.Sprint(t.Seed)},
+			RuleID: told.rule, RuleIndex: index, Level: level, Message: sarifMessage{message}, Locations: sarifLocations(t),
+			Fingerprints: map[string]string{"agentbenchFinding/v1": told.fingerprint, "primaryLocationLineHash": told.fingerprint},
+			Properties:   sarifProperties{text.Line(t.Scenario), text.Line(t.Variant), fmt.Sprint(t.Seed)},
 		})
 	}
 	return out
 }
 
 func sarifLocations(t *TrialFindings) []sarifLocation {
-	if t.File == "" {
+	if t.place == "" {
 		return nil
 	}
-	uri := url.URL{Path: filepath.ToSlash(t.File)}
-	if filepath.IsAbs(t.File) {
-		uri.Scheme = "file"
-	}
+	uri := url.URL{Path: t.place}
 	l := sarifLocation{sarifPhysical{Artifact: sarifArtifact{uri.String()}}}
 	if t.Line > 0 {
 		l.Physical.Region = &sarifRegion{t.Line}

@@ -128,6 +128,10 @@ type Result struct {
 	Why        string         `json:"why,omitempty"`        // of a foreign agent: why it ended, as far as can be seen
 	Repeat     string         `json:"repeat,omitempty"`     // the command that repeats the trial; "" = that of the report
 
+	// Took is how long the trial took on the wall clock; 0 = unknown. It is in no results
+	// file, which has the same bytes each time.
+	Took time.Duration `json:"-"`
+
 	redacted bool // it holds no secrets
 	fromFile bool // it was read from a results file
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/internal/inorder"
@@ -120,11 +121,13 @@ func (o *Options) make(ctx context.Context, t planned) (*Result, error) {
 			traces.Put(trace)
 		}
 	}()
+	began := time.Now()
 	r := t.run(ctx, trace, t.random, o.Goldens, t.Seed == o.Seed, o.own)
 	if o.Unjudged {
 		r.Verdict = Unjudged
 	}
 	t.finish(r, *trace, o.Keep.keeps(r.Verdict))
+	r.Took = time.Since(began)
 	return r, nil
 }
 

@@ -151,7 +151,7 @@ func runs(t *testing.T, dir string, env []string, args ...string) (stdout, stder
 	return out.String(), errs.String()
 }
 
-const formats = ".jsonl .json .md .html .xml .svg .csv .sarif"
+const formats = ".jsonl .json .md .html .xml .svg .csv .sarif .codequality.json"
 
 // outputs returns -o NAME.EXT for all formats.
 func outputs(name string) (args []string) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -183,9 +184,25 @@ func (f *gateFlags) judge(cmd *cobra.Command, paths []string, keep bool) (*repor
 	if err := hasVariants(r, now.Only, now.Variants()); err != nil {
 		return nil, err
 	}
-	r.Gate = f.limits.Judge(now, base, results)
+	r.Gate = f.limits.Judge(now, base, f.named(results))
 	r.Verdict = r.Gate.Verdict
 	return r, nil
+}
+
+// named returns the names of results files for the commands that reports print. Under
+// --ci an absolute path is one of a machine that is gone when someone reads it: there the
+// file's name alone is that of the artifact.
+func (f *gateFlags) named(results []string) []string {
+	if !f.ci {
+		return results
+	}
+	names := make([]string, len(results))
+	for i, path := range results {
+		if names[i] = path; filepath.IsAbs(path) {
+			names[i] = filepath.Base(path)
+		}
+	}
+	return names
 }
 
 // readBaseline reads the baseline; nil = there is nothing to compare with.

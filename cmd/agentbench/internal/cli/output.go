@@ -78,7 +78,7 @@ func (f *outputFlags) check(cmd *cobra.Command) error {
 		case name == "-":
 			f.format = jsonl
 			continue
-		case exporters[filepath.Ext(name)].write == nil:
+		case extension(name) == "":
 			return misuse("the ending of the name chooses the format: "+text.AnyOf(extensions()), "cannot write %q: no format has that ending", name)
 		case slices.ContainsFunc(files, func(other string) bool { return samePath(other, name) }):
 			return misuse("", "-o %s is given twice", name)
@@ -200,7 +200,7 @@ func (r *results) create(stderr io.Writer, h scenarios.Header) error {
 	if !r.flags.folded && !r.reported() {
 		return nil
 	}
-	r.fold = &reports.Fold{Reference: r.flags.reference, Keep: needResults(r.exports), Repeat: r.flags.repeatTrial}
+	r.fold = &reports.Fold{Reference: r.flags.reference, Keep: needResults(r.exports), Repeat: r.flags.repeatTrial, Place: newPlaces().path}
 	return r.fold.Header(&h)
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -118,7 +117,7 @@ func hasVariants(r *reports.Report, asked, all []string) error {
 
 // newFold returns a fold for results files.
 func (f *outputFlags) newFold(keep bool) *reports.Fold {
-	fold := &reports.Fold{Reference: f.reference, Keep: keep}
+	fold := &reports.Fold{Reference: f.reference, Keep: keep, Place: newPlaces().path}
 	fold.Repeat = func(r *scenarios.Result) string { return repeatResult(fold, r) }
 	return fold
 }
@@ -154,18 +153,29 @@ type exporter struct {
 // exporters are the formats of -o, by the ending of the file's name. Commands
 // that make results write .jsonl themselves, line by line.
 var exporters = map[string]exporter{
-	".jsonl": {write: reports.WriteResults, results: true},
-	".json":  {write: reports.WriteJSON},
-	".md":    {write: reports.WriteMarkdown},
-	".csv":   {write: reports.WriteCSV, results: true},
-	".xml":   {write: reports.WriteJUnit, results: true},
-	".sarif": {write: reports.WriteSARIF},
-	".html":  {write: reports.WriteHTML, results: true},
-	".svg":   {write: reports.WriteSVG},
+	".jsonl":            {write: reports.WriteResults, results: true},
+	".json":             {write: reports.WriteJSON},
+	".md":               {write: reports.WriteMarkdown},
+	".csv":              {write: reports.WriteCSV, results: true},
+	".xml":              {write: reports.WriteJUnit, results: true},
+	".sarif":            {write: reports.WriteSARIF},
+	".codequality.json": {write: reports.WriteCodeQuality},
+	".html":             {write: reports.WriteHTML, results: true},
+	".svg":              {write: reports.WriteSVG},
 }
 
 // extensions returns the endings that a file's name may have.
 func extensions() []string { return slices.Sorted(maps.Keys(exporters)) }
+
+// extension returns the longest of the endings that a file's name has; "" = none.
+func extension(name string) (found string) {
+	for ending := range exporters {
+		if strings.HasSuffix(name, ending) && len(ending) > len(found) {
+			found = ending
+		}
+	}
+	return found
+}
 
 // An export is a file that a report is written to.
 type export struct {
@@ -181,7 +191,7 @@ func createExports(stderr io.Writer, paths []string) (all []export, err error) {
 			discardExports(all)
 			return nil, err
 		}
-		all = append(all, export{file, exporters[filepath.Ext(path)]})
+		all = append(all, export{file, exporters[extension(path)]})
 	}
 	return all, nil
 }

@@ -165,7 +165,7 @@ func TestEveryFormatSaysIncomplete(t *testing.T) {
 		want := "incomplete"
 		switch ending {
 		case ".xml":
-			want = `<testsuites name="agentbench" tests="4" failures="0" errors="1" `
+			want = `<testsuites name="agentbench" tests="4" failures="0" errors="1"`
 		case ".sarif":
 			want = `"executionSuccessful": false`
 		case ".jsonl": // a gate of it is no better than one of the files

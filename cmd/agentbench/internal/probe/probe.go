@@ -201,6 +201,7 @@ const maxTrace = 1 << 20
 // result judges what a trial showed.
 func result(saw *seen, keep bool) *scenarios.Result {
 	r, trace := saw.o.Judge()
+	r.Took = saw.o.End.At
 	if saw.strays > 0 {
 		r.Notes = append(r.Notes, text.Count(saw.strays, "process")+" outlived the agent and were killed")
 	}
