@@ -45,6 +45,13 @@ type Executed struct {
 	Execution *fakes.Execution
 }
 
+// Desk returns the tools of a conversation, for tools that are executed in this process:
+// what is executed there is observed as what is executed over HTTP. It is nil if the
+// server has no scenario of that name, or its script no tools that can be called.
+func (s *Server) Desk(scenario string, seed uint64) *fakes.Desk {
+	return s.desk(s.scenes[scenario], seed)
+}
+
 // desk returns the tools of a conversation, or nil if the script has none that can be
 // called.
 func (s *Server) desk(sc *scene, seed uint64) *fakes.Desk {

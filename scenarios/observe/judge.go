@@ -27,6 +27,7 @@ const (
 	RuleNotFired    = "not-fired"   // a planned failure never fired
 	RuleInterrupted = "interrupted" // the user ended the probe
 	RuleNotStarted  = "not-started" // the agent could not be started
+	RulePanic       = "panic"       // the agent panicked
 )
 
 // A ruling is a verdict and how the run ended.
@@ -52,7 +53,7 @@ func (o *Observation) Judge() (*scenarios.Result, loop.Trace) {
 	}
 	r := scenarios.Trial{Scenario: o.Scenario, Variant: scenarios.Variant{Name: o.Variant}, Seed: o.Seed}.Played(runs, t.trace)
 	r.Requests, r.Asides, r.Verdict, r.Why, r.Notes = len(o.Requests), o.Asides, ruling.verdict, ruling.why, ruling.notes
-	if o.End.How == Exited {
+	if o.End.How == Exited && !o.End.Returned {
 		r.Exit = &o.End.Code
 	}
 	if ruling.finding != nil {
@@ -64,16 +65,56 @@ func (o *Observation) Judge() (*scenarios.Result, loop.Trace) {
 	for _, v := range audit.Observed(t.trace) {
 		r.Notes = append(r.Notes, v.String())
 	}
+	r.Notes = append(r.Notes, o.problems()...)
 	return r, t.trace
+}
+
+// problems returns for what a real API might refuse a request: the first such problem,
+// and how many more requests have any.
+func (o *Observation) problems() (notes []string) {
+	n := 0
+	for i := range o.Requests {
+		if q := &o.Requests[i]; len(q.Problems) > 0 {
+			if n++; n == 1 {
+				notes = append(notes, fmt.Sprintf("request %d: %s", i+1, q.Problems[0]))
+			}
+		}
+	}
+	if n > 1 {
+		notes = append(notes, text.Count(n-1, "more request")+" with problems")
+	}
+	return notes
+}
+
+// Needed returns how many requests and calls a script asks for before its steps repeat
+// without end, or in all: a cap counts from there.
+func Needed(s *fakes.Script) (requests, calls int) {
+	for i := range s.Model {
+		step := &s.Model[i]
+		if step.When != fakes.WhenAlways {
+			continue
+		}
+		if step.Repeat == fakes.Forever || step.State != "" {
+			break
+		}
+		n := max(step.Repeat, 1)
+		requests += n + n*len(step.Failures)
+		calls += n * len(step.Calls)
+	}
+	return requests, calls
 }
 
 func (t *tracer) judge() ruling {
 	o := t.o
+	if o.End.Panic != "" {
+		return ruling{verdict: scenarios.Fail, stop: loop.StopByAgent, end: loop.StoppedByAgent, why: t.why(),
+			finding: &scenarios.Finding{Rule: RulePanic, Message: "the agent panicked: " + text.Line(o.End.Panic)}}
+	}
 	if r := t.unclear(); r != nil {
 		return *r
 	}
 	switch o.End.How {
-	case AtCap, AtCalls:
+	case AtCap, AtCalls, AtCeiling:
 		return t.capped()
 	case AtTimeout:
 		if quiet := min(10*time.Second, o.End.Limit/2); o.Scenario.Label == scenarios.Runaway && !t.waiting() && o.End.At-t.last() < quiet {
@@ -172,13 +213,16 @@ func (t *tracer) waiting() bool {
 // capped is the ruling on a run that went on to the cap.
 func (t *tracer) capped() ruling {
 	o := t.o
-	limit := "the cap"
-	if o.End.How == AtTimeout {
-		limit = "the time was up"
-	}
-	r := ruling{verdict: scenarios.Fail, stop: loop.StopCeiling, end: loop.Ceiling, why: fmt.Sprintf("still asking when %s", limit)}
-	if o.End.How != AtTimeout {
-		r.why = fmt.Sprintf("still asking at %s of %s", limit, t.capText())
+	r := ruling{verdict: scenarios.Fail, stop: loop.StopCeiling, end: loop.Ceiling}
+	switch {
+	case o.End.How == AtTimeout:
+		r.why = "still asking when the time was up"
+	case o.End.How == AtCeiling && t.waiting():
+		r.why = "it waits for an answer that does not come within " + text.Duration(o.End.Limit)
+	case o.End.How == AtCeiling:
+		r.why = "still running after " + text.Duration(o.End.Limit)
+	default:
+		r.why = "still asking at the cap of " + t.capText()
 	}
 	message := "nothing stopped the runaway"
 	if o.Scenario.Label == scenarios.Healthy {
@@ -272,7 +316,7 @@ func (t *tracer) runaway() ruling {
 		stopped.finding = &scenarios.Finding{Rule: RuleTooEarly, Message: fmt.Sprintf("it ended after %s, before anything was repeated; a crash looks the same", text.Count(t.met(), "answer"))}
 		return stopped
 	}
-	if stopped.why == noReason {
+	if stopped.why == noReason || stopped.why == noError {
 		stopped.notes = append(stopped.notes, "no reason found: it ended well and said nothing")
 	}
 	return stopped

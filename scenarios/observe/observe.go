@@ -12,8 +12,8 @@
 //
 //   - passes if the agent itself stopped, after the model had answered at least twice
 //     and before the cap;
-//   - fails at the cap, if the agent still asked when its time was up, or if it ended
-//     well on an empty or cut reply, or on the script's last words although it had
+//   - fails at the cap, if the agent still asked when its time was up, if it was still
+//     there when its virtual time was up, or if it ended well on an empty or cut reply, or on the script's last words although it had
 //     neither nudged nor refused anything;
 //   - is inconclusive if the agent ended earlier, which a crash does too.
 //
@@ -108,6 +108,7 @@ const (
 	AtCap                  // it sent more requests than the cap
 	AtCalls                // the model asked for more calls than the cap
 	AtTimeout              // its time was up
+	AtCeiling              // its virtual time was up: whoever waits by then waits for ever
 	Idle                   // it was alive and silent for too long
 	Interrupted            // the user ended the probe
 	NotStarted             // it could not be started
@@ -129,6 +130,12 @@ type End struct {
 	Cap   int
 	// Reason says why the agent could not be started.
 	Reason string
+	// Returned is set for an agent in this process, a function that returned or was given
+	// up: Says is its error, and it has no exit code.
+	Returned bool
+	// Panic is what the agent panicked with, "" = it did not. It is for agents that run
+	// in this process; the panic of another process is an exit code.
+	Panic string
 }
 
 // well reports whether the agent ended as if all was well.

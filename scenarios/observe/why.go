@@ -7,8 +7,12 @@ import (
 	"github.com/agentbench-go/agentbench/internal/text"
 )
 
-// noReason is the why of an agent that ended well and said nothing.
-const noReason = "exit code 0"
+// noReason and noError are the why of an agent that ended well and said nothing: of a
+// process, and of a function.
+const (
+	noReason = "exit code 0"
+	noError  = "it returned no error"
+)
 
 // why says why the agent ended, as far as can be seen: how its process ended, what it
 // wrote last, and what it told the model before.
@@ -23,6 +27,10 @@ func (t *tracer) why() string {
 		fmt.Fprintf(&b, "it was ended after %s", text.Duration(e.At))
 	case e.Signal != "":
 		fmt.Fprintf(&b, "signal %s", e.Signal)
+	case e.Returned && e.Code != 0:
+		b.WriteString("it returned an error")
+	case e.Returned:
+		b.WriteString(noError)
 	default:
 		fmt.Fprintf(&b, "exit code %d", e.Code)
 	}

@@ -205,17 +205,6 @@ func result(saw *seen, keep bool) *scenarios.Result {
 	if saw.strays > 0 {
 		r.Notes = append(r.Notes, text.Count(saw.strays, "process")+" outlived the agent and were killed")
 	}
-	problems := 0
-	for i := range saw.o.Requests {
-		if q := &saw.o.Requests[i]; len(q.Problems) > 0 {
-			if problems++; problems == 1 {
-				r.Notes = append(r.Notes, fmt.Sprintf("request %d: %s", i+1, q.Problems[0]))
-			}
-		}
-	}
-	if problems > 1 {
-		r.Notes = append(r.Notes, text.Count(problems-1, "more request")+" with problems")
-	}
 	trace = r.Redact(trace, saw.o.Scenario.Redactor().Text)
 	if keep {
 		if t := trace.String(); len(t) <= maxTrace {

@@ -98,7 +98,7 @@ func (a *Agent) trial(ctx context.Context, s *scenarios.Scenario, seed uint64, o
 	if err != nil {
 		return nil, err
 	}
-	needed, neededCalls := scriptNeeds(&s.Script)
+	needed, neededCalls := observe.Needed(&s.Script)
 	door, err := open(server, rec, needed+a.Cap, neededCalls+a.Calls)
 	if err != nil {
 		return nil, err
@@ -168,24 +168,6 @@ func (a *Agent) watch(ctx context.Context, p *process, d *door, rec *observe.Rec
 			}
 		}
 	}
-}
-
-// scriptNeeds returns how many requests and calls a script asks for before its steps
-// repeat without end, or in all.
-func scriptNeeds(s *fakes.Script) (requests, calls int) {
-	for i := range s.Model {
-		step := &s.Model[i]
-		if step.When != fakes.WhenAlways {
-			continue
-		}
-		if step.Repeat == fakes.Forever || step.State != "" {
-			break
-		}
-		n := max(step.Repeat, 1)
-		requests += n + n*len(step.Failures)
-		calls += n * len(step.Calls)
-	}
-	return requests, calls
 }
 
 // prepare makes what the agent needs: its folder, home, files and environment. clean
