@@ -141,6 +141,9 @@ func (f *Fold) Variants() []string { return append(slices.Clone(f.order), f.over
 // of their headers.
 func (f *Fold) Kind() string { return cmp.Or(f.files.kind, KindRun) }
 
+// Judged says how the results so far were judged.
+func (f *Fold) Judged() scenarios.Judged { return f.files.judged }
+
 // variant notes a variant, and reports whether its results count.
 func (f *Fold) variant(name string) bool {
 	list, counts := &f.order, f.Only == nil || slices.Contains(f.Only, name)

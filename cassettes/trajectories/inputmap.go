@@ -26,7 +26,7 @@ type InputMap struct {
 	Model    string // in a run
 	Label    string // in a run: a word of a label, or a reward
 
-	Role  string            // in a message, who says it
+	Role  string            // in a message, the word that says who speaks
 	Roles map[string]string // from the words in Role to user, assistant, tool and system
 	Text  string            // in a message
 
@@ -101,7 +101,7 @@ func (m *InputMap) parse(data []byte) error {
 	case m.Messages == "":
 		return errors.New(`messages is missing: the path of the messages in a run, or "." where each line is a message`)
 	case m.Role == "":
-		return errors.New("role is missing: the path in a message of who says it")
+		return errors.New("role is missing: the path, in a message, of the word that says who speaks")
 	case m.Calls != "" && m.CallName == "":
 		return errors.New("call_name is missing: the path in a call of its tool's name")
 	}

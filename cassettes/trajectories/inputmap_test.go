@@ -89,7 +89,7 @@ tokens_out: t.1
 func TestInputMapMistakes(t *testing.T) {
 	for file, want := range map[string]string{
 		"message: a":                      `unknown key "message" (did you mean messages?)`,
-		"messages: a":                     "role is missing: the path in a message of who says it",
+		"messages: a":                     "role is missing: the path, in a message, of the word that says who speaks",
 		"role: a":                         "messages is missing: the path of the messages in a run",
 		"messages: a\nrole: b\ncalls: c":  "call_name is missing",
 		"messages: [a]":                   "messages must be a path such as turns.0.text, not [a]",

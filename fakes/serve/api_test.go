@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -147,6 +148,9 @@ func TestResponseHeaders(t *testing.T) {
 		if h := post(s, c.path, "{").Header(); h.Get(want[0]) != "req_3" {
 			t.Errorf("%s: a refusal has %v", name, h)
 		}
+		if got := post(s, c.path, "{").Body.String(); name == "messages" && !strings.HasSuffix(got, `,"request_id":"req_4"}`) {
+			t.Errorf("a refusal says %s", got)
+		}
 	}
 }
 
@@ -154,7 +158,7 @@ func TestResponseHeaders(t *testing.T) {
 // for the beginning that all chunks of a stream share.
 func TestWireText(t *testing.T) {
 	chunk := func(delta, finish, usage string) string {
-		return `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":0,"model":"any","choices":[{"index":0,"delta":{` + delta + `},"logprobs":null,"finish_reason":` + finish + `}]` + usage + "}\n\n"
+		return `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":946684800,"model":"any","choices":[{"index":0,"delta":{` + delta + `},"logprobs":null,"finish_reason":` + finish + `}]` + usage + "}\n\n"
 	}
 	named := func(name, fields string) string {
 		return "event: " + name + "\ndata: {\"type\":\"" + name + `"` + fields + "}\n\n"
@@ -162,7 +166,7 @@ func TestWireText(t *testing.T) {
 	calls := []fakes.StepCall{call("f", `{"a":1}`), call("g", `{"b":2}`)}
 	const rest = `"parallel_tool_calls":true,"previous_response_id":null,"reasoning":{"effort":null,"summary":null},"store":false,"temperature":1,"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_p":1,"truncation":"disabled",`
 	response := func(status, output, usage string) string {
-		return `,"response":{"id":"resp_1","object":"response","created_at":0,"status":"` + status + `","error":null,"incomplete_details":null,"instructions":null,"max_output_tokens":null,"model":"any","output":[` + output + `],` + rest + `"usage":` + usage + `,"user":null,"metadata":{}}`
+		return `,"response":{"id":"resp_1","object":"response","created_at":946684800,"status":"` + status + `","error":null,"incomplete_details":null,"instructions":null,"max_output_tokens":null,"model":"any","output":[` + output + `],` + rest + `"usage":` + usage + `,"user":null,"metadata":{}}`
 	}
 	const item = `{"id":"fc_1_0_call_1_1","type":"function_call","status":"completed","call_id":"call_1_1","name":"f","arguments":"{\"a\":1}"}`
 	tests := []struct {
@@ -175,7 +179,7 @@ func TestWireText(t *testing.T) {
 			chunk(`"role":"assistant","content":"","refusal":null`, "null", `,"usage":null`) +
 				chunk(`"content":"a"`, "null", `,"usage":null`) + chunk(`"content":"b"`, "null", `,"usage":null`) + chunk(`"content":"c"`, "null", `,"usage":null`) +
 				chunk(``, `"stop"`, `,"usage":null`) +
-				`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":0,"model":"any","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}` + "\n\n" +
+				`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":946684800,"model":"any","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}` + "\n\n" +
 				"data: [DONE]\n\n"},
 		// 7 characters in 3 pieces: 2, 2 and 3.
 		{"a chat's calls", "/v1/chat/completions", `{"model":"any","messages":[],"stream":true}`, fakes.Step{Calls: calls},
@@ -190,7 +194,7 @@ func TestWireText(t *testing.T) {
 				chunk(`"tool_calls":[{"index":1,"function":{"arguments":":2}"}}]`, "null", "") +
 				chunk(``, `"tool_calls"`, "") + "data: [DONE]\n\n"},
 		{"a chat", "/v1/chat/completions", `{"model":"any","messages":[]}`, fakes.Step{Calls: calls[:1], TokensIn: 9, TokensOut: 3},
-			`{"id":"chatcmpl-1","object":"chat.completion","created":0,"model":"any","choices":[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,` +
+			`{"id":"chatcmpl-1","object":"chat.completion","created":946684800,"model":"any","choices":[{"index":0,"message":{"role":"assistant","content":null,"refusal":null,` +
 				`"tool_calls":[{"id":"call_1_1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"logprobs":null,"finish_reason":"tool_calls"}],` +
 				`"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}`},
 		{"a message's stream", "/v1/messages", `{"model":"any","max_tokens":9,"messages":[],"stream":true}`, fakes.Step{Text: "ab", Calls: calls[:1], TokensIn: 9, TokensOut: 3},
@@ -225,9 +229,11 @@ func TestWireText(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, post(serveSteps(t, at(tt.step)), tt.path, offering(tt.body)).Body.String()); diff != "" {
-				t.Error(diff)
-			}
+			synctest.Test(t, func(t *testing.T) { // which begins on 1 January 2000
+				if diff := cmp.Diff(tt.want, post(serveSteps(t, at(tt.step)), tt.path, offering(tt.body)).Body.String()); diff != "" {
+					t.Error(diff)
+				}
+			})
 		})
 	}
 }

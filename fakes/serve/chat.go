@@ -2,6 +2,7 @@ package serve
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -136,7 +137,8 @@ func chatHead(b []byte, r *reply, kind string) []byte {
 	b = strconv.AppendInt(b, int64(r.n), 10)
 	b = append(b, `","object":"`...)
 	b = append(b, kind...)
-	b = appendText(append(b, `","created":0,"model":`...), r.model)
+	b = appendNumber(b, `","created":`, r.created)
+	b = appendText(append(b, `,"model":`...), r.model)
 	return append(b, ',')
 }
 
@@ -214,7 +216,7 @@ func (chat) end(s *stream, r *reply) {
 	s.b = append(s.b, "data: [DONE]\n\n"...)
 }
 
-func (chat) failure(b []byte, status int, code, text string) []byte {
+func (chat) failure(b []byte, status int, code, text string, _ time.Duration) []byte {
 	return append(openAIError(append(b, '{'), status, code, text), '}')
 }
 

@@ -85,7 +85,7 @@ func (d *desks) made(sc *scene, seed uint64) *toolDesk {
 		now := time.Now()
 		r := t.open[x]
 		if r == nil {
-			e := &Entry{AtMS: now.Sub(s.began).Milliseconds(), Scenario: sc.name, Seed: seed, Tool: clip(x.Call.Name), Call: x.Call.Ref().String(), Code: x.Said.Code, Open: true}
+			e := &Entry{AtMS: s.began.since(now), Scenario: sc.name, Seed: seed, Tool: clip(x.Call.Name), Call: x.Call.Ref().String(), Code: x.Said.Code, Open: true}
 			if x.Said.Hang {
 				e.Fault = "hang"
 			}

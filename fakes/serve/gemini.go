@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -308,8 +309,13 @@ func (gemini) end(s *stream, r *reply) {
 	s.b = append(geminiTail(s.b, r, finish, true), "\n\n"...)
 }
 
-func (gemini) failure(b []byte, status int, _, text string) []byte {
-	return append(googleError(append(b, '{'), status, text), '}')
+func (gemini) failure(b []byte, status int, _, text string, wait time.Duration) []byte {
+	b = googleError(append(b, '{'), status, text)
+	if wait > 0 {
+		b = append(b[:len(b)-1], `,"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"`...)
+		b = append(strconv.AppendFloat(b, wait.Seconds(), 'f', -1, 64), `s"}]}`...)
+	}
+	return append(b, '}')
 }
 
 func (gemini) failureEvent(b []byte, status int, text string) []byte {

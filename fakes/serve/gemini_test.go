@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -167,6 +169,38 @@ func TestGeminiErrors(t *testing.T) {
 			t.Errorf("%s %s: %d %s", tt.path, tt.body, w.Code, w.Body)
 		}
 	}
+}
+
+// Google's clients read how long to wait from the body: google.rpc.RetryInfo, whose
+// duration is in seconds.
+func TestGeminiRetryInfo(t *testing.T) {
+	for wait, want := range map[time.Duration]string{0: `"status":"RESOURCE_EXHAUSTED"}}`,
+		5 * sec:   `"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"2.5s"}]}}`,
+		400 * sec: `"retryDelay":"200s"}]}}`,
+		100 * ms:  `"retryDelay":"0.05s"}]}}`} {
+		step := at(fakes.Step{Text: "a", Failures: []fakes.ModelFailure{{Status: 429, Text: "no", RetryAfter: wait, Latency: fakes.Instantly()}}})
+		s, err := New([]Scenario{{"test/one", &fakes.Script{Model: []fakes.Step{step}}}}, Options{Speed: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := post(s, geminiWhole, `{"contents":[]}`); !json.Valid(w.Body.Bytes()) || !strings.HasSuffix(w.Body.String(), want) {
+			t.Errorf("%v: %s", wait, w.Body)
+		}
+	}
+}
+
+// A server may be made long before its first request.
+func TestTimesBeginWithTheFirstRequest(t *testing.T) {
+	s := serveSteps(t, at(fakes.Step{Text: "a"}))
+	synctest.Test(t, func(t *testing.T) { // which begins in the year 2000
+		for range 2 {
+			post(s, geminiWhole, `{"contents":[]}`)
+			time.Sleep(3 * sec)
+		}
+		if e := s.Journal().Entries; e[0].AtMS != 0 || e[1].AtMS != 3000 {
+			t.Errorf("the requests came after %d and %d ms", e[0].AtMS, e[1].AtMS)
+		}
+	})
 }
 
 // Tokens are counted, models shown and texts embedded without an entry in the journal.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -14,9 +15,9 @@ const JournalSchema = "agentbench.journal/v1"
 
 // An Entry describes one request. It contains no text of the conversation.
 type Entry struct {
-	Type     string   `json:"type"` // request, or call: the execution of a scripted tool
-	N        int      `json:"n"`    // from 1, in the order of arrival
-	AtMS     int64    `json:"at_ms"`
+	Type     string   `json:"type"`    // request, or call: the execution of a scripted tool
+	N        int      `json:"n"`       // from 1, in the order of arrival
+	AtMS     int64    `json:"at_ms"`   // since the first entry
 	TookMS   int64    `json:"took_ms"` // until the end of the answer
 	API      string   `json:"api,omitempty"`
 	Path     string   `json:"path,omitempty"`
@@ -132,6 +133,18 @@ const (
 	requestEntry = "request"
 	callEntry    = "call"
 )
+
+// A beginning is the time of the first request or execution.
+type beginning struct {
+	once sync.Once
+	at   time.Time
+}
+
+// since returns the milliseconds since the beginning, which is now at the first call.
+func (b *beginning) since(now time.Time) int64 {
+	b.once.Do(func() { b.at = now })
+	return max(now.Sub(b.at).Milliseconds(), 0)
+}
 
 // begin adds the entry of a request and tells the observer.
 func (j *journal) begin(seen *Seen) {

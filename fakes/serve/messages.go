@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -250,7 +251,7 @@ var threadField = field("thread")
 
 const threadUnsupported = "thread_unsupported_request"
 
-func (messages) failure(b []byte, status int, code, text string) []byte {
+func (messages) failure(b []byte, status int, code, text string, _ time.Duration) []byte {
 	b = anthropicError(append(b, `{"type":"error"`...), status, text)
 	if code == threadUnsupported {
 		b = append(b[:len(b)-1], `,"details":{"error_code":"`+threadUnsupported+`","unsupported":["thread"]}}`...)

@@ -14,6 +14,7 @@ import (
 type plan struct {
 	status     int
 	stream     bool
+	refused    bool          // the whole answer is an error
 	wait       time.Duration // for Retry-After
 	waitAsDate bool
 	out        *stream
@@ -55,7 +56,7 @@ func (x *exchange) prepare(said *fakes.Said, r *reply, streamed bool) *plan {
 	}
 	switch {
 	case f != nil && refusing(f, streamed):
-		p.refuse(x.api, f, said.Reason)
+		p.refuse(x, f, said.Reason)
 		return p
 	case f != nil && f.Wire == fakes.WireNoFinish:
 		r.finish = ""
@@ -103,13 +104,13 @@ func refusing(f *fakes.ModelFailure, streamed bool) bool {
 }
 
 // refuse plans an answer that consists of the failure's status and error.
-func (p *plan) refuse(a api, f *fakes.ModelFailure, reason string) {
-	p.stream = false
+func (p *plan) refuse(x *exchange, f *fakes.ModelFailure, reason string) {
+	p.stream, p.refused = false, true
 	if f.Wire != fakes.WireErrorEvent {
 		p.status = f.Status
 		p.wait, p.waitAsDate = f.RetryAfter, f.Wire == fakes.WireRetryAfterDate
 	}
-	p.out.b = a.failure(p.out.b, f.Status, "", reasonOf(f, reason))
+	p.out.b = x.api.failure(p.out.b, f.Status, "", reasonOf(f, reason), x.real(p.wait))
 	p.send(p.after, len(p.out.b))
 }
 

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"strings"
+	"time"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -157,7 +158,8 @@ func (responses) whole(b []byte, r *reply) []byte {
 // responseObject writes a response: complete, or in progress without output.
 func responseObject(b []byte, r *reply, whole bool) []byte {
 	b = appendNumber(append(b, '{'), `"id":"resp_`, int64(r.n))
-	b = append(b, `","object":"response","created_at":0,"status":"`...)
+	b = appendNumber(b, `","object":"response","created_at":`, r.created)
+	b = append(b, `,"status":"`...)
 	status, reason := "in_progress", ""
 	if whole {
 		status, reason = responseStatus(r.finish)
@@ -340,8 +342,8 @@ func (responses) end(s *stream, r *reply) {
 	s.endEvent()
 }
 
-func (responses) failure(b []byte, status int, code, text string) []byte {
-	return chat{}.failure(b, status, code, text)
+func (responses) failure(b []byte, status int, code, text string, wait time.Duration) []byte {
+	return chat{}.failure(b, status, code, text, wait)
 }
 
 func (responses) failureEvent(b []byte, status int, text string) []byte {

@@ -24,6 +24,10 @@ func (x *exchange) ask() {
 		return
 	}
 	x.begin()
+	if p.refused { // only now it has an id
+		p.out.b = x.signed(p.out.b)
+		p.parts[len(p.parts)-1].to = len(p.out.b)
+	}
 	x.play(p)
 }
 
@@ -186,7 +190,7 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 		return nil, refused
 	}
 	step := &x.scene.script.Model[at.step]
-	r := &reply{n: at.n, model: q.model, text: said.Text, calls: said.Calls, spaces: spaces, finish: said.Finish,
+	r := &reply{n: at.n, created: x.came.Unix(), model: q.model, text: said.Text, calls: said.Calls, spaces: spaces, finish: said.Finish,
 		in: step.TokensIn, out: step.TokensOut, usage: q.usage, of: said.Of, wire: step.Wire}
 	if r.in == 0 && r.out == 0 && !x.exact {
 		r.in, r.out = estimate(body), r.tokens()
@@ -213,7 +217,7 @@ func (s *spot) aside(q *question) bool {
 func (x *exchange) aside(q *question, at *spot) *plan {
 	x.entry.Aside = true
 	said := fakes.Said{Text: asideText, Finish: loop.FinishStop}
-	r := &reply{n: at.n, model: q.model, text: said.Text, finish: said.Finish, usage: q.usage}
+	r := &reply{n: at.n, created: x.came.Unix(), model: q.model, text: said.Text, finish: said.Finish, usage: q.usage}
 	if x.journal.observe != nil {
 		x.saw(&said, r, nil)
 	}

@@ -87,7 +87,7 @@ type Server struct {
 	models  []byte // the list of models
 	tries   *tries
 	journal journal
-	began   time.Time
+	began   beginning
 	atOnce  atomic.Int64
 	large   chan struct{} // holds one element for each large body being read
 	bodies  sync.Pool     // of *bytes.Buffer
@@ -99,7 +99,7 @@ type Server struct {
 func New(scenarios []Scenario, o Options) (*Server, error) {
 	s := &Server{seed: o.Seed, speed: o.Speed, exact: o.ScriptedUsage, strict: o.Strict, own: o.OwnCalls, scenes: make(map[string]*scene, len(scenarios)), tries: newTries(maxCounted / 2),
 		journal: journal{observe: o.Observe, executed: o.Executed, scenes: map[string]*sceneTally{}, max: o.Entries},
-		began:   time.Now(), large: make(chan struct{}, largeBodies)}
+		large:   make(chan struct{}, largeBodies)}
 	if s.speed == 0 {
 		s.speed = 1
 	}
@@ -358,7 +358,7 @@ func (x *exchange) answerRefusal(r *refusal) {
 	h.Set("X-Should-Retry", "false")
 	x.identify(h)
 	x.w.WriteHeader(r.status)
-	x.w.Write(x.api.failure(nil, r.status, r.code, "agentbench: "+r.problem))
+	x.w.Write(x.signed(x.api.failure(nil, r.status, r.code, "agentbench: "+r.problem, 0)))
 }
 
 // identify sets the header with the id of the request.
@@ -368,11 +368,20 @@ func (x *exchange) identify(h http.Header) {
 	}
 }
 
+// signed adds the id of the request to the body of an error of Anthropic's API.
+func (x *exchange) signed(body []byte) []byte {
+	if _, ok := x.api.(messages); !ok || x.entry.N == 0 {
+		return body
+	}
+	body = appendText(append(body[:len(body)-1], `,"request_id":`...), requestID(x.entry.N))
+	return append(body, '}')
+}
+
 // requestID returns the id of the n-th request in the journal.
 func requestID(n int) string { return "req_" + strconv.Itoa(n) }
 
 func (x *exchange) begin() {
-	x.entry.AtMS = x.came.Sub(x.began).Milliseconds()
+	x.entry.AtMS = x.began.since(x.came)
 	x.entry.Open = true
 	x.seen.Entry = x.entry
 	x.journal.begin(&x.seen)

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"time"
 	"unicode/utf8"
 
 	"github.com/agentbench-go/agentbench/fakes"
@@ -20,9 +21,9 @@ type api interface {
 	endText(s *stream, r *reply)
 	call(s *stream, r *reply, d delta)
 	end(s *stream, r *reply)
-	// failure writes the body of a failed request, failureEvent the error event of a
-	// stream that fails.
-	failure(b []byte, status int, code, text string) []byte
+	// failure writes the body of a failed request, after which the client should wait
+	// so long, failureEvent the error event of a stream that fails.
+	failure(b []byte, status int, code, text string, wait time.Duration) []byte
 	failureEvent(b []byte, status int, text string) []byte
 	// heartbeat returns a keep-alive of a stream.
 	heartbeat() string
@@ -34,7 +35,8 @@ type api interface {
 
 // A reply is the content of a response.
 type reply struct {
-	n       int // the number of its request
+	n       int   // the number of its request
+	created int64 // seconds since 1970
 	model   string
 	text    string
 	calls   []loop.AskedCall

@@ -218,7 +218,7 @@ func showEvidence(w io.Writer, r *reports.Report) error {
 // repeatResult returns the command that repeats a trial of a results file. It
 // knows only the file of the scenario, and the variant and faults of the headers.
 func repeatResult(fold *reports.Fold, r *scenarios.Result) string {
-	if r.Repeat != "" { // a foreign agent
+	if r.Repeat != "" || fold.Judged() == scenarios.JudgedForeign { // which the loop cannot repeat
 		return r.Repeat
 	}
 	variant := cmp.Or(fold.VariantFile(r.Variant), r.Variant)

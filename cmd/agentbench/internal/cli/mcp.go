@@ -11,14 +11,12 @@ import (
 )
 
 type mcpFlags struct {
-	seed    seed
-	speed   speed
-	faults  faults
+	worldFlags
 	connect string
 }
 
 func newMCP() *cobra.Command {
-	f := &mcpFlags{seed: 1, speed: 1}
+	f := &mcpFlags{worldFlags: usualWorld}
 	cmd := &cobra.Command{
 		Use:   "mcp [SCENARIO]",
 		Short: "Offer the scripted tools over MCP, for your own agent",
@@ -39,9 +37,7 @@ configuration of popular agents.`,
 		RunE: func(cmd *cobra.Command, names []string) error { return f.run(cmd, names) },
 	}
 	cmd.Flags().StringVar(&f.connect, "connect", "", "be a bridge to the agentbench serve at this `ADDRESS`")
-	cmd.Flags().Var(&f.seed, "seed", "the seed of random numbers")
-	cmd.Flags().Var(&f.speed, "speed", "divide all waits by `N`")
-	cmd.Flags().Var(&f.faults, "fault", "add this `FAULT`, such as 'error tool 2 NotFound'; can be repeated")
+	f.add(cmd, "the seed of random numbers", "add this `FAULT`, such as 'error tool 2 NotFound'; can be repeated")
 	return cmd
 }
 
@@ -49,7 +45,7 @@ func (f *mcpFlags) run(cmd *cobra.Command, names []string) error {
 	if f.connect != "" {
 		return f.bridge(cmd, names)
 	}
-	script, err := f.script(names)
+	script, err := f.named(names)
 	if err != nil {
 		return err
 	}
@@ -67,8 +63,8 @@ func mcpHandler(speed speed) func(*fakes.Desk) http.Handler {
 	return func(d *fakes.Desk) http.Handler { return tools(d, speed).Handler() }
 }
 
-// script returns the script of the one scenario that is named.
-func (f *mcpFlags) script(names []string) (*fakes.Script, error) {
+// named returns the script of the one scenario that is named.
+func (f *mcpFlags) named(names []string) (*fakes.Script, error) {
 	if len(names) == 0 {
 		return nil, misuse("agentbench list scenarios shows the names, --connect takes the tools of an agentbench serve", "mcp needs a scenario")
 	}
@@ -79,11 +75,10 @@ func (f *mcpFlags) script(names []string) (*fakes.Script, error) {
 	if len(chosen) != 1 {
 		return nil, misuse("name one of them", "mcp offers the tools of one scenario, not of %d", len(chosen))
 	}
-	script := chosen[0].Script
-	script.Faults = append(script.Faults[:len(script.Faults):len(script.Faults)], f.faults...)
+	script := f.script(chosen[0])
 	for i := range script.Tools {
 		if script.Tools[i].Session == nil {
-			return &script, nil
+			return script, nil
 		}
 	}
 	return nil, misuse("agentbench explain shows what it scripts", "%s has no tools that can be called outside a loop", chosen[0].ID())

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/secrets"
+	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/fakes/serve"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -22,17 +23,15 @@ import (
 )
 
 type serveFlags struct {
+	worldFlags
 	port   port
-	seed   seed
-	speed  speed
-	faults faults
 	strict bool
 	server string
 	output string
 }
 
 func newServe() *cobra.Command {
-	f := &serveFlags{seed: 1, speed: 1}
+	f := &serveFlags{worldFlags: usualWorld}
 	cmd := &cobra.Command{
 		Use:   "serve [SCENARIO…]",
 		Short: "Serve the scripted model over HTTP, for your own agent",
@@ -64,13 +63,34 @@ with the exit code 0. A reply takes as long as in the script, by default 2s; wit
 		RunE: func(cmd *cobra.Command, names []string) error { return f.run(cmd, names) },
 	}
 	cmd.Flags().Var(&f.port, "port", "listen on port `N`; 0 means any free port")
-	cmd.Flags().Var(&f.seed, "seed", "the seed of random numbers, unless the path has one")
-	cmd.Flags().Var(&f.speed, "speed", "divide all waits by `N`")
-	cmd.Flags().Var(&f.faults, "fault", "add this `FAULT` to every conversation, such as 'error model 10% 503'; can be repeated")
+	f.add(cmd, "the seed of random numbers, unless the path has one", "add this `FAULT` to every conversation, such as 'error model 10% 503'; can be repeated")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "answer 400 to what the real API would refuse")
 	cmd.Flags().StringVar(&f.server, "server-name", "bench", "your agent knows the server of the script's tools as `NAME`")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "also write the journal to `FILE`.jsonl")
 	return cmd
+}
+
+// worldFlags are the flags of the commands that play the world of a script themselves.
+type worldFlags struct {
+	seed   seed
+	speed  speed
+	faults faults
+}
+
+// usualWorld holds their defaults.
+var usualWorld = worldFlags{seed: 1, speed: 1}
+
+func (f *worldFlags) add(cmd *cobra.Command, seed, fault string) {
+	cmd.Flags().Var(&f.seed, "seed", seed)
+	cmd.Flags().Var(&f.speed, "speed", "divide all waits by `N`")
+	cmd.Flags().Var(&f.faults, "fault", fault)
+}
+
+// script returns the script of a scenario with the faults of --fault added.
+func (f *worldFlags) script(s *scenarios.Scenario) *fakes.Script {
+	script := s.Script
+	script.Faults = slices.Concat(script.Faults, f.faults)
+	return &script
 }
 
 // A port is a flag whose value is the number of a TCP port.
@@ -179,9 +199,7 @@ func servedScenarios(names []string) ([]*scenarios.Scenario, error) {
 func (f *serveFlags) scripts(chosen []*scenarios.Scenario) []serve.Scenario {
 	list := make([]serve.Scenario, len(chosen))
 	for i, s := range chosen {
-		script := s.Script
-		script.Faults = slices.Concat(script.Faults, f.faults)
-		list[i] = serve.Scenario{Name: s.ID(), Script: &script}
+		list[i] = serve.Scenario{Name: s.ID(), Script: f.script(s)}
 	}
 	return list
 }

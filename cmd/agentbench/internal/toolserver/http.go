@@ -43,7 +43,7 @@ func (s *Server) Handler() http.Handler {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		out := &cutWriter{ResponseWriter: w}
-		id := s.lines.add(&line{ctx, func() { out.lost.Store(true); cancel() }})
+		id := s.lines.add(&line{client: ctx, cut: func() { out.lost.Store(true); cancel() }})
 		defer s.lines.remove(id)
 		r = r.WithContext(ctx)
 		r.Header = r.Header.Clone()

@@ -17,13 +17,15 @@ import (
 )
 
 // Pipe serves one client that speaks lines of JSON-RPC, as over stdio, until it leaves
-// or ctx ends. It closes the pipe. An error is not that the client has left.
+// or ctx ends. Requests before the end of the input still get their answers. It closes
+// the pipe. An error is not that the client has left.
 func (s *Server) Pipe(ctx context.Context, pipe io.ReadWriteCloser) error {
 	once := &closeOnce{ReadWriteCloser: pipe}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ctx = context.WithValue(ctx, lineKey{}, &line{ctx, func() { once.Close() }})
-	session, err := s.mcp.Connect(ctx, &mcp.IOTransport{Reader: once, Writer: once, MaxLineLength: maxMessage}, nil)
+	finish := &finisher{Transport: &mcp.IOTransport{Reader: once, Writer: once, MaxLineLength: maxMessage}, until: ctx}
+	ctx = context.WithValue(ctx, lineKey{}, &line{client: ctx, cut: func() { once.Close(); cancel() }, hung: func(by int) { finish.count(0, by) }})
+	session, err := s.mcp.Connect(ctx, finish, nil)
 	if err != nil {
 		return err
 	}

@@ -72,6 +72,7 @@ var errGone = errors.New("the client has left")
 type line struct {
 	client context.Context // ends when the client has left
 	cut    func()          // breaks the connection
+	hung   func(by int)    // counts the calls that hang; nil = nobody counts
 }
 
 type lineKey struct{}
@@ -98,6 +99,10 @@ func (s *Server) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToo
 	answered := false
 	defer func() { x.End(answered) }()
 	if x.Said.Hang {
+		if on.hung != nil {
+			on.hung(1)
+			defer on.hung(-1)
+		}
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}

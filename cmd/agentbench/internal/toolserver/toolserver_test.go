@@ -193,6 +193,44 @@ func TestHang(t *testing.T) {
 	}
 }
 
+// At the end of a client's input the calls that still get an answer are answered, in
+// the script's time; one that hangs is not waited for.
+func TestEndOfInput(t *testing.T) {
+	for tool, want := range map[string]string{"read": `"id":2,"result":{"content":[{"type":"text","text":"slow down"}],"isError":true`, "hangs": ""} {
+		t.Run(tool, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				desk := fakes.NewDesk(script(), 1)
+				desk.Asked(1, []loop.Call{{N: 1, Name: tool, Args: `{"path":"a"}`}})
+				answered := false
+				desk.Observe = func(x *fakes.Execution) { answered = x.Answered }
+				in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"path":"a"}}}
+`
+				var out strings.Builder
+				began := time.Now()
+				if err := New(desk, Options{}).Pipe(t.Context(), ended{strings.NewReader(in), &out}); err != nil {
+					t.Error(err)
+				}
+				if !strings.Contains(out.String(), `"id":1,`) || !strings.Contains(out.String(), want) || answered != (want != "") {
+					t.Errorf("answered %v:\n%s", answered, out.String())
+				}
+				if took := time.Since(began); want != "" && took != 3*sec || want == "" && took != 0 {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// ended is a pipe whose input ends.
+type ended struct {
+	io.Reader
+	io.Writer
+}
+
+func (ended) Close() error { return nil }
+
 // A lost connection breaks the connection of the call. The client connects again and
 // finds the same tools.
 func TestConnectionLost(t *testing.T) {
