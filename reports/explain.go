@@ -13,8 +13,9 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios/describe"
 )
 
-// ExplainEnd writes how a trial that has just run ended, and its trace.
-func ExplainEnd(b *strings.Builder, r *scenarios.Result, trace loop.Trace, paint Colour) {
+// ExplainEnd writes how a trial that has just run ended, and its trace: at most so many
+// lines, 0 = all.
+func ExplainEnd(b *strings.Builder, r *scenarios.Result, trace loop.Trace, paint Colour, most int) {
 	fmt.Fprintf(b, "\nUnder %s, seed %d\n", text.Line(r.Variant), r.Seed)
 	for _, out := range halts(trace) {
 		fmt.Fprintf(b, "  %s (%s): %s\n", out.End, text.Line(string(out.Stop)), text.Line(out.Reason))
@@ -35,8 +36,11 @@ func ExplainEnd(b *strings.Builder, r *scenarios.Result, trace loop.Trace, paint
 	for _, note := range r.Notes {
 		fmt.Fprintf(b, "  note: %s\n", text.Line(note))
 	}
-	fmt.Fprintf(b, "\nThe trace\n%s", text.Lines(trace.String()))
+	fmt.Fprintf(b, "\nThe trace\n%s", middleOut(text.Lines(trace.String()), most, allLines))
 }
+
+// allLines is the hint where lines are left out.
+const allLines = "--verbose shows all"
 
 // halts returns the outcomes of the runs that ended, in order, without those of
 // sub-runs.
@@ -91,8 +95,9 @@ func counts(r *scenarios.Result) string {
 }
 
 // Explain writes why a trial ended as it did, from its result alone. source says
-// in one line where the result comes from.
-func (f *Fold) Explain(b *strings.Builder, r *scenarios.Result, source string, paint Colour) {
+// in one line where the result comes from. Of the trace it writes at most so many lines,
+// 0 = all.
+func (f *Fold) Explain(b *strings.Builder, r *scenarios.Result, source string, paint Colour, most int) {
 	fmt.Fprintf(b, "%s: ", text.Line(r.Scenario))
 	if r.Label != "" {
 		fmt.Fprintf(b, "%s, ", r.Label)
@@ -107,7 +112,7 @@ func (f *Fold) Explain(b *strings.Builder, r *scenarios.Result, source string, p
 	if r.Trace == "" {
 		b.WriteString("\nThe trace was not kept\n")
 	} else {
-		fmt.Fprintf(b, "\nThe trace\n%s", text.Lines(strings.TrimSuffix(r.Trace, "\n")+"\n"))
+		fmt.Fprintf(b, "\nThe trace\n%s", middleOut(keptTrace(r), most, allLines))
 	}
 	fmt.Fprintf(b, "\nrepeat: %s\n", text.Line(f.Repeat(r)))
 }

@@ -135,7 +135,7 @@ func counted(n int, one, many string) string {
 // trace adds the trace of a result, and returns its number.
 func (v *trialsView) trace(res *scenarios.Result) int {
 	n := len(v.Traces) + 1
-	t := traceView{Number: n, Title: fmt.Sprintf("%s under %s, seed %d: %s", text.Line(res.Scenario), text.Line(res.Variant), res.Seed, Ending(res)), Text: shortTrace(text.Lines(res.Trace))}
+	t := traceView{Number: n, Title: fmt.Sprintf("%s under %s, seed %d: %s", text.Line(res.Scenario), text.Line(res.Variant), res.Seed, Ending(res)), Text: shortTrace(keptTrace(res))}
 	if len(res.Findings) > 0 {
 		t.Reasons = Reasons(res)
 		t.Diff = newDiff(res.Findings)

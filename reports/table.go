@@ -11,8 +11,21 @@ import (
 // Table writes a table for the terminal: a head, a rule, the rows and, with a foot,
 // another rule and the foot. The first left columns are left-aligned, the others
 // right-aligned. Cells are written as they are: foreign text must have passed through
-// [text.Line].
+// [text.Line]. On a [Screen] the table is made to fit.
 func Table(w io.Writer, left int, head []string, rows [][]string, foot []string) error {
+	screen, fits := w.(Screen)
+	var out []string
+	if fits {
+		table := append([][]string{head}, rows...)
+		if foot != nil {
+			table = append(table, foot)
+		}
+		table, out = fit(screen.Columns, left, table)
+		head, rows = table[0], table[1:len(rows)+1]
+		if foot != nil {
+			foot = table[len(table)-1]
+		}
+	}
 	align := tw.CellAlignment{PerColumn: make([]tw.Align, len(head))}
 	for i := range align.PerColumn {
 		align.PerColumn[i] = tw.AlignRight
@@ -35,6 +48,9 @@ func Table(w io.Writer, left int, head []string, rows [][]string, foot []string)
 	}
 	if err := t.Render(); err != nil {
 		return err
+	}
+	if len(out) > 0 {
+		b.WriteString("no room on the screen for: " + strings.Join(out, ", ") + "; a pipe gets all\n")
 	}
 	return writeTrimmed(w, b.String())
 }

@@ -33,7 +33,7 @@ func (t Terminal) Write(w io.Writer, r *Report) error {
 			continue
 		}
 		fmt.Fprintf(&b, "%s\n", s.title)
-		if err := Table(&b, s.left, s.head, s.rows, nil); err != nil {
+		if err := Table(like(w, &b), s.left, s.head, s.rows, nil); err != nil {
 			return err
 		}
 		b.WriteByte('\n')

@@ -39,16 +39,16 @@ func (r *Result) Redact(trace loop.Trace, redact func(string) string) loop.Trace
 	return trace
 }
 
-// finish redacts the result, and with keep adds the text of the trace, cut as
-// [traceText] does.
-func (t *Trial) finish(r *Result, trace loop.Trace, keep bool) {
+// finish redacts the result, and adds at most so many bytes of the text of the trace, cut
+// as [TraceText] does; 0 = none.
+func (t *Trial) finish(r *Result, trace loop.Trace, most int) {
 	r.redacted = true
-	if !keep && len(r.Findings)+len(r.Notes) == 0 {
+	if most == 0 && len(r.Findings)+len(r.Notes) == 0 {
 		return
 	}
 	change := t.Scenario.redacting()
-	if keep {
-		r.Trace = traceText(trace, change)
+	if most > 0 {
+		r.Trace, r.TraceCut = TraceText(trace, change, most)
 	}
 	r.redactFindings(change)
 }

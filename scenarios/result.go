@@ -118,6 +118,7 @@ type Result struct {
 	File       string         `json:"file,omitempty"`
 	Line       int            `json:"line,omitempty"`
 	Trace      string         `json:"trace,omitempty"`      // canonical text
+	TraceCut   *TraceCut      `json:"trace_cut,omitempty"`  // the steps that Trace leaves out; nil = none
 	Saved      int            `json:"saved,omitempty"`      // of replay: recorded calls not executed
 	WentOn     bool           `json:"went_on,omitempty"`    // of replay: a stopped trajectory goes on to a new call
 	NotJudged  []string       `json:"not_judged,omitempty"` // of replay: rules left out because the recording does not hold what they go by
@@ -134,6 +135,13 @@ type Result struct {
 
 	redacted bool // it holds no secrets
 	fromFile bool // it was read from a results file
+}
+
+// A TraceCut says where the middle of a long trace was left out of a result. What is left
+// is still the text of a trace.
+type TraceCut struct {
+	Line  int `json:"line"`  // of the trace, from 1, before which the steps were
+	Steps int `json:"steps"` // how many inputs, with their effects
 }
 
 // A Verdict is the judgement on a trial.

@@ -1,11 +1,14 @@
 package scenarios
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,8 +35,8 @@ type Options struct {
 	Faults []fakes.Fault
 	// Strict makes trials inconclusive whose results have notes.
 	Strict bool
-	// Keep says which results hold the redacted text of their trace. Of a long trace
-	// they hold the records of the first MiB.
+	// Keep says which results hold the redacted text of their trace. A long trace is cut
+	// in the middle: see [Result.TraceCut].
 	Keep Keep
 	// Player plays the cassettes of scenarios that have one: see [Trial].
 	Player Player
@@ -52,8 +55,8 @@ type Keep uint8
 // The values of Keep. The zero value is KeepNone.
 const (
 	KeepNone   Keep = iota
-	KeepFailed      // of trials that failed, or whose verdict is inconclusive
-	KeepAll
+	KeepFailed      // of trials that failed, or whose verdict is inconclusive: at most 32 KiB
+	KeepAll         // at most a MiB
 )
 
 func (k Keep) keeps(v Verdict) bool {
@@ -126,7 +129,11 @@ func (o *Options) make(ctx context.Context, t planned) (*Result, error) {
 	if o.Unjudged {
 		r.Verdict = Unjudged
 	}
-	t.finish(r, *trace, o.Keep.keeps(r.Verdict))
+	most := 0
+	if o.Keep.keeps(r.Verdict) {
+		most = o.Keep.bytes()
+	}
+	t.finish(r, *trace, most)
 	r.Took = time.Since(began)
 	return r, nil
 }
@@ -150,22 +157,67 @@ func (o *Options) check() error {
 	return nil
 }
 
-// maxTrace bounds the text of a trace in a result, in bytes: many results wait for
-// their turn, and the trace of a runaway that reads a large file a thousand times is
-// long.
-const maxTrace = 1 << 20
+// maxTrace and maxFailed bound the text of a trace in a result, in bytes: many results
+// wait for their turn, and a runaway that nothing stops says the same a thousand times.
+const (
+	maxTrace  = 1 << 20
+	maxFailed = 32 << 10 // where the traces of all trials were not asked for
+)
 
-// traceText returns the redacted text of a trace, or of its first records if the text
-// is longer than maxTrace.
-func traceText(trace loop.Trace, redact func(string) string) string {
+// bytes returns how long a kept trace may be.
+func (k Keep) bytes() int {
+	if k == KeepAll {
+		return maxTrace
+	}
+	return maxFailed
+}
+
+// TraceText returns the redacted text of a trace for a result. If the text is longer than
+// most, in bytes, it is cut in the middle between two records.
+func TraceText(trace loop.Trace, redact func(string) string, most int) (string, *TraceCut) {
 	var b []byte
+	first, room := 0, 0 // the records in the first half, and their bytes
 	for i := range trace {
-		whole := len(b)
-		if b = trace[i].Map(redact).AppendText(b); len(b) > maxTrace {
-			return string(b[:whole])
+		b = trace[i].Map(redact).AppendText(b)
+		switch {
+		case len(b) > most:
+			return cutTrace(trace, redact, b[:room], first, most-most/2)
+		case len(b) <= most/2:
+			first, room = i+1, len(b)
 		}
 	}
-	return string(b)
+	return string(b), nil
+}
+
+// CutTrace cuts the kept trace to the length that [KeepFailed] keeps.
+func (r *Result) CutTrace() {
+	trace, err := loop.ParseTrace(r.Trace)
+	if len(r.Trace) <= maxFailed || err != nil {
+		return
+	}
+	before := r.TraceCut
+	if r.Trace, r.TraceCut = TraceText(trace, strings.Clone, maxFailed); before != nil {
+		r.TraceCut.Steps += before.Steps
+	}
+}
+
+// cutTrace appends to a head, the text of the first records, as many of the last records
+// as fit in so many bytes.
+func cutTrace(trace loop.Trace, redact func(string) string, head []byte, first, most int) (string, *TraceCut) {
+	var tail [][]byte
+	last := len(trace)
+	for size := 0; last > first; last-- {
+		text := trace[last-1].Map(redact).AppendText(nil)
+		if size += len(text); size > most {
+			break
+		}
+		tail = append(tail, text)
+	}
+	cut := &TraceCut{Line: bytes.Count(head, []byte("\n")) + 1, Steps: last - first}
+	for _, text := range slices.Backward(tail) {
+		head = append(head, text...)
+	}
+	return string(head), cut
 }
 
 // Header returns the first line of the results file for these options. tool is the

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
@@ -149,20 +150,33 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
-// A long trace is cut between two records, so that what is left can be read.
+// A long trace loses its middle, between two records, so that what is left can be read.
 func TestLongTraceIsCut(t *testing.T) {
-	long := strings.Repeat("x", maxTrace/3)
 	var trace loop.Trace
-	for range 4 {
-		trace = append(trace, loop.Record{In: loop.Input{Kind: loop.UserMessage, Text: long}})
+	for i := range 10 {
+		trace = append(trace, loop.Record{In: loop.Input{Kind: loop.UserMessage, At: time.Duration(i) * time.Second, Text: strings.Repeat("x", 100)}})
 	}
-	text := traceText(trace, strings.Clone)
+	one := len(trace[:1].String())
+	whole := trace.String()
+	if text, cut := TraceText(trace, strings.Clone, len(whole)); text != whole || cut != nil {
+		t.Errorf("a trace that fits is cut: %v", cut)
+	}
+	text, cut := TraceText(trace, strings.Clone, 5*one+4) // 2 at each end and half of one
 	got, err := loop.ParseTrace(text)
-	if err != nil || len(got) != 2 {
-		t.Errorf("%d records, %v", len(got), err)
+	if err != nil || len(got) != 4 || got[1].In.At != time.Second || got[2].In.At != 8*time.Second {
+		t.Errorf("got %v, %v", got, err)
 	}
-	if text := traceText(trace[:2], strings.Clone); text != trace[:2].String() {
-		t.Error("a short trace is cut too")
+	if *cut != (TraceCut{Line: 3, Steps: 6}) {
+		t.Errorf("got %+v", *cut)
+	}
+
+	// What a results file holds of a failed trial is short, whatever was kept before.
+	for range 2000 {
+		trace = append(trace, trace[9])
+	}
+	r := &Result{Trace: trace.String()}
+	if r.CutTrace(); len(r.Trace) > 32<<10 || r.TraceCut == nil || r.TraceCut.Steps+strings.Count(r.Trace, "\n") != 2010 {
+		t.Errorf("%d bytes, %+v", len(r.Trace), r.TraceCut)
 	}
 }
 

@@ -272,6 +272,21 @@ func TestBar(t *testing.T) {
 	if b.Len() > 0 {
 		t.Errorf("work that is done at once shows %q", b.String())
 	}
+	log := &bar{w: &b, of: 4000, log: true}
+	log.show(1204)
+	log.show(1205) // so soon after the first that nothing is said
+	log.clear()
+	unknown := &bar{w: &b, log: true}
+	unknown.show(7)
+	if got := b.String(); got != "still running: 1,204 of 4,000\nstill running: 7 done\n" {
+		t.Errorf("a log gets %q", got)
+	}
+	if bar := newBar(&b, 4, false, false); bar != nil {
+		t.Error("a pipe gets a bar")
+	}
+	if bar := newBar(&b, 4, false, true); bar == nil || !bar.log {
+		t.Error("a log gets no lines")
+	}
 	var none *bar
 	none.show(1) // a nil bar shows nothing
 	none.clear()

@@ -25,6 +25,7 @@ type explainFlags struct {
 	seed    seed
 	trial   string
 	noColor bool
+	verbose bool
 }
 
 func newExplain() *cobra.Command {
@@ -34,7 +35,8 @@ func newExplain() *cobra.Command {
 		Short: "Explain a scenario, or a trial of a results file, and how it ended",
 		Long: `Explain a scenario in words: the task, the tools and how they behave, what the
 model says step by step, and what is expected. Then run it and show how it ended
-and why, the counts, the findings and the whole trace.
+and why, the counts, the findings and the trace. Of a trace of more than 200 lines
+the middle is left out, unless --verbose is given.
 
 NAME is an embedded scenario: suite/name, or name if only one suite has it. PATH
 is a scenario file.
@@ -71,9 +73,22 @@ The exit code is that of the verdict.`,
 	if err := cmd.RegisterFlagCompletionFunc("trial", completeTrial); err != nil {
 		panic(err) // there is no such flag: a mistake in this file
 	}
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "show the whole trace")
 	addFaults(cmd, &f.faults)
 	addNoColor(cmd, &f.noColor)
 	return cmd
+}
+
+// shownLines is how many lines of a trace explain shows without --verbose: those of a
+// run that nothing stops say the same a thousand times.
+const shownLines = 200
+
+// lines returns how many lines of a trace are shown, 0 = all.
+func (f *explainFlags) lines() int {
+	if f.verbose {
+		return 0
+	}
+	return shownLines
 }
 
 func (f *explainFlags) run(cmd *cobra.Command, name string) error {
@@ -108,7 +123,7 @@ func (f *explainFlags) run(cmd *cobra.Command, name string) error {
 	b.Reset()
 	b.WriteString(described)
 	trace = result.Redact(trace, redact)
-	reports.ExplainEnd(&b, result, trace, colour(stdout, f.noColor))
+	reports.ExplainEnd(&b, result, trace, colour(stdout, f.noColor), f.lines())
 	if _, err := fmt.Fprint(stdout, b.String()); err != nil {
 		return err
 	}
@@ -194,7 +209,7 @@ func (f *explainFlags) explainResult(cmd *cobra.Command, path string) error {
 	r = r.Redacted()
 	stdout := cmd.OutOrStdout()
 	var b strings.Builder
-	p.fold.Explain(&b, r, text.Line(path)+p.from, colour(stdout, f.noColor))
+	p.fold.Explain(&b, r, text.Line(path)+p.from, colour(stdout, f.noColor), f.lines())
 	if _, err := fmt.Fprint(stdout, b.String()); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/agentbench-go/agentbench/fuzz"
 	"github.com/agentbench-go/agentbench/internal/outfile"
@@ -49,9 +48,11 @@ func (c *fuzzed) begin(cmd *cobra.Command) error {
 		}
 		c.out = append(c.out, file)
 	}
-	if stderr := cmd.ErrOrStderr(); !c.quiet && !c.ci && c.time == 0 && isTerminal(stderr) {
-		c.bar = &bar{w: stderr, of: int(c.runs), drawn: time.Now()}
+	of := int(c.runs)
+	if c.time > 0 {
+		of = 0
 	}
+	c.bar = newBar(cmd.ErrOrStderr(), of, c.quiet, c.ci)
 	return nil
 }
 

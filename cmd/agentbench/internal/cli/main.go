@@ -11,11 +11,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/agentbench-go/agentbench/cassettes/endpoint"
 	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/probe"
 	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -46,7 +48,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root := newRoot()
 	root.SetArgs(append([]string{}, args...)) // not nil, which would mean os.Args
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	out := screen(stdout)
+	root.SetOut(out)
+	if s, ok := out.(reports.Screen); ok {
+		root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", s.Columns)))
+	}
 	root.SetErr(stderr)
 	return report(stderr, root.ExecuteContext(ctx))
 }

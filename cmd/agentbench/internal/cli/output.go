@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // A format is what a command writes to the standard output.
@@ -57,7 +59,7 @@ func (f *outputFlags) add(cmd *cobra.Command) {
 	addChoice(cmd, &f.format, "format", "what to print: table, jsonl (the results) or json (a report)", table, jsonl, jsonWhole)
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print no table, failures or progress; the exit code has the verdict")
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "print a line for each trial on standard error, and leave nothing out")
-	fs.BoolVar(&f.ci, "ci", false, "print for a log: no colour, no progress, nothing left out")
+	fs.BoolVar(&f.ci, "ci", false, "print for a log: no colour, nothing left out, and every 30s how far it is instead of a bar")
 	addNoColor(cmd, &f.noColor)
 }
 
@@ -130,9 +132,31 @@ func colour(w io.Writer, never bool) reports.Colour {
 }
 
 func isTerminal(w io.Writer) bool {
+	if s, ok := w.(reports.Screen); ok {
+		w = s.Writer
+	}
 	f, ok := w.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
 }
+
+// screen returns a terminal as a [reports.Screen], and another writer as it is. The
+// variable COLUMNS beats the terminal's width.
+func screen(w io.Writer) io.Writer {
+	if !isTerminal(w) {
+		return w
+	}
+	columns, _ := strconv.Atoi(os.Getenv("COLUMNS"))
+	if columns < 1 {
+		columns, _, _ = term.GetSize(int(w.(*os.File).Fd())) // 0 if it is not known
+	}
+	if columns < 1 {
+		columns = usualColumns
+	}
+	return reports.Screen{Writer: w, Columns: columns}
+}
+
+// usualColumns is the width of a terminal that does not tell it.
+const usualColumns = 80
 
 // results passes the results of a command on as they come: to the files, the
 // standard output and the terminal.
@@ -170,12 +194,11 @@ func (f *outputFlags) open(cmd *cobra.Command, h scenarios.Header) (_ *results, 
 			return nil, err
 		}
 	}
-	switch stderr := cmd.ErrOrStderr(); {
-	case f.verbose:
-		r.log = stderr
-	case !f.quiet && !f.ci && isTerminal(stderr):
-		r.bar = &bar{w: stderr, of: h.Trials, drawn: time.Now()}
+	if f.verbose {
+		r.log = cmd.ErrOrStderr()
+		return r, nil
 	}
+	r.bar = newBar(cmd.ErrOrStderr(), h.Trials, f.quiet, f.ci)
 	return r, nil
 }
 
@@ -374,10 +397,12 @@ func redactor() *secrets.Redactor {
 	return r
 }
 
-// A bar shows progress on a terminal. A nil bar shows nothing.
+// A bar shows progress: on a terminal as a bar, in a log as a line now and then, so that
+// nobody takes a long command for one that hangs. A nil bar shows nothing.
 type bar struct {
 	w     io.Writer
-	of    int
+	of    int // 0 = it is not known
+	log   bool
 	drawn time.Time // when it was last drawn, at first when the work began: short work needs no bar
 	shown bool
 }
@@ -385,16 +410,34 @@ type bar struct {
 const (
 	barWidth = 30
 	barEvery = 100 * time.Millisecond
+	logEvery = 30 * time.Second
 )
 
-// show draws the bar, unless it was drawn less than barEvery ago.
-func (b *bar) show(done int) {
-	if b == nil || b.of == 0 || time.Since(b.drawn) < barEvery {
-		return
+// newBar returns the progress of a command: a bar on a terminal, lines with ci, nil with
+// quiet and in a pipe.
+func newBar(stderr io.Writer, of int, quiet, ci bool) *bar {
+	if quiet || !ci && !isTerminal(stderr) {
+		return nil
 	}
-	b.drawn, b.shown = time.Now(), true
-	full := barWidth * done / b.of
-	fmt.Fprintf(b.w, "\r\x1b[K%s%s %d of %d", strings.Repeat("█", full), strings.Repeat("░", barWidth-full), done, b.of)
+	return &bar{w: stderr, of: of, log: ci, drawn: time.Now()}
+}
+
+// show draws the bar, unless it was drawn a short time ago.
+func (b *bar) show(done int) {
+	switch {
+	case b == nil:
+	case b.log && time.Since(b.drawn) >= logEvery:
+		b.drawn = time.Now()
+		line := "still running: " + text.Number(done) + " done"
+		if b.of > 0 {
+			line = "still running: " + text.Number(done) + " of " + text.Number(b.of)
+		}
+		fmt.Fprintln(b.w, line)
+	case !b.log && b.of > 0 && time.Since(b.drawn) >= barEvery:
+		b.drawn, b.shown = time.Now(), true
+		full := barWidth * done / b.of
+		fmt.Fprintf(b.w, "\r\x1b[K%s%s %d of %d", strings.Repeat("█", full), strings.Repeat("░", barWidth-full), done, b.of)
+	}
 }
 
 // clear erases the bar.

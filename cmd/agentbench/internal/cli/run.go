@@ -253,7 +253,9 @@ func (f *runFlags) trials(cmd *cobra.Command, o scenarios.Options) error {
 			}
 		}
 		if f.keep == keepNone || f.keep == keepFailed && r.Verdict == scenarios.Pass {
-			r.Trace = ""
+			r.Trace, r.TraceCut = "", nil
+		} else if f.keep == keepFailed {
+			r.CutTrace()
 		}
 		return out.add(r)
 	})

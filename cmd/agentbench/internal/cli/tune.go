@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/tune"
@@ -116,10 +115,7 @@ func (f *tuneFlags) measure(cmd *cobra.Command, runs []*trajectories.Trajectory)
 	if err != nil {
 		return nil, err
 	}
-	var progress *bar
-	if stderr := cmd.ErrOrStderr(); !f.quiet && isTerminal(stderr) {
-		progress = &bar{w: stderr, of: len(runs), drawn: time.Now()}
-	}
+	progress := newBar(cmd.ErrOrStderr(), len(runs), f.quiet, false)
 	defer progress.clear()
 	return tune.Measure(cmd.Context(), runs, append(rules, presets...), int(f.replay.jobs.count), progress.show)
 }

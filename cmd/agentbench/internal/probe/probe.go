@@ -207,9 +207,7 @@ func result(saw *seen, keep bool) *scenarios.Result {
 	}
 	trace = r.Redact(trace, saw.o.Scenario.Redactor().Text)
 	if keep {
-		if t := trace.String(); len(t) <= maxTrace {
-			r.Trace = t
-		}
+		r.Trace, r.TraceCut = scenarios.TraceText(trace, strings.Clone, maxTrace)
 	}
 	return r
 }
