@@ -1,6 +1,6 @@
 # What can be made. Every recipe is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help corpora test quick figures race race-short race-live attack bench fuzz golden lint tidy examples go-agents run
+.PHONY: help notices corpora test quick figures race race-short race-live attack bench fuzz golden lint tidy examples go-agents run
 
 GO ?= go
 FUZZTIME ?= 10s
@@ -58,6 +58,9 @@ corpora: ## make the embedded corpora anew from the recorded runs in RUNS
 	$(SHAPE) $(RUNS)/mini-swe-agent -o cassettes/shapes/corpus/mini-swe-agent.shapes --corpus "mini-swe-agent source=https://github.com/gruckion/mini-swe-agent commit=d12a71affd95403b036b2bdbd827349b77bfffb9 licence=MIT"
 	$(SHAPE) $(RUNS)/sentinel -o cassettes/shapes/corpus/sentinel.shapes --corpus "sentinel source=https://github.com/sunnydubey1111/agent-trajectory-sentinel commit=040eb2b74aeab2ed420e2979669f80b18f90370f licence=Apache-2.0"
 	$(SHAPE) $(RUNS)/swe-agent -o cassettes/shapes/corpus/swe-agent.shapes --corpus "swe-agent source=https://github.com/SWE-agent/SWE-agent commit=3ea751c087f32b16e039a2233dd6eefecef325d5 licence=MIT"
+
+notices: ## the licences of all modules in the program (THIRD_PARTY_NOTICES), written anew
+	UPDATE=1 $(GO) test -tags nolive -run TestNotices ./cmd/agentbench
 
 lint: ## format, vet, staticcheck and module tidiness
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w ."; exit 1; }
