@@ -21,6 +21,7 @@ figures: ## the figures of docs and presets, and how often the gate is wrong, me
 	$(GO) test -tags figures -timeout 20m -run IntervalsKeepTheirWord -v ./reports/stats
 	$(GO) test -tags figures -timeout 20m -run 'GateFalseAlarms|GatePower' ./reports
 	$(GO) test -tags 'figures nolive' -timeout 20m -run Stranger ./cmd/agentbench
+	$(GO) test -tags 'figures nolive' -timeout 20m -run Figures ./cmd/agentbench/internal/tune
 
 race: ## all tests under the race detector, but for those of race-live
 	$(GO) test -race -tags nolive -timeout 30m $$($(GO) list -tags nolive work | grep -v /cassettes/openai)

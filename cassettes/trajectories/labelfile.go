@@ -23,10 +23,7 @@ const maxLabels = 16 << 20
 // beats labels.csv.
 func readLabels(folder string) *labelFile {
 	var f *labelFile
-	for _, form := range []struct {
-		name string
-		read func(*labelFile, []byte) error
-	}{{"labels.json", (*labelFile).json}, {"labels.csv", (*labelFile).csv}} {
+	for _, form := range labelForms {
 		path := filepath.Join(folder, form.name)
 		if _, err := os.Lstat(path); err != nil {
 			continue
@@ -35,16 +32,33 @@ func readLabels(folder string) *labelFile {
 			f.problem(Noted, 0, "%s beside it is left out", form.name)
 			continue
 		}
-		f = &labelFile{path: path, labels: map[string]Label{}, used: map[string]bool{}}
-		data, err := labelBytes(path)
-		if err == nil {
-			err = form.read(f, bytes.TrimPrefix(data, []byte("\ufeff")))
-		}
-		if err != nil {
+		f = newLabelFile(path)
+		if data, err := labelBytes(path); err != nil {
 			f.problem(Broken, 0, "no labels: %v", err)
+		} else {
+			f.fill(form, data)
 		}
 	}
 	return f
+}
+
+func newLabelFile(path string) *labelFile {
+	return &labelFile{path: path, labels: map[string]Label{}, used: map[string]bool{}}
+}
+
+// A labelForm is a form of files of labels.
+type labelForm struct {
+	name string // of the file beside the runs
+	read func(*labelFile, []byte) error
+}
+
+var labelForms = []labelForm{{"labels.json", (*labelFile).json}, {"labels.csv", (*labelFile).csv}}
+
+// fill reads the labels.
+func (f *labelFile) fill(form labelForm, data []byte) {
+	if err := form.read(f, bytes.TrimPrefix(data, []byte("\ufeff"))); err != nil {
+		f.problem(Broken, 0, "no labels: %v", err)
+	}
 }
 
 func labelBytes(path string) ([]byte, error) {

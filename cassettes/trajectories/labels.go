@@ -1,7 +1,9 @@
 package trajectories
 
 import (
+	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +25,7 @@ import (
 // failed, as far up as the paths.
 type Labels struct {
 	roots   []string
+	given   *labelFile            // beats all others; nil = none
 	folders map[string]*labelFile // by folder; nil = no file of labels
 	files   []*labelFile
 	named   map[Label]*some // runs that have their label from the name of a folder
@@ -43,6 +46,26 @@ func NewLabels(paths []string) *Labels {
 	return l
 }
 
+// Give reads a file of labels, of the name .json or .csv, that beats those near the runs.
+// The error says that it cannot be read; what else is wrong with it is a problem.
+func (l *Labels) Give(path string) error {
+	for _, form := range labelForms {
+		if filepath.Ext(path) != filepath.Ext(form.name) {
+			continue
+		}
+		data, err := labelBytes(path)
+		if err != nil {
+			return err
+		}
+		l.given = newLabelFile(path)
+		l.given.covered = true
+		l.given.fill(form, data)
+		l.files = append(l.files, l.given)
+		return nil
+	}
+	return errors.New("labels are in a file .json or .csv")
+}
+
 // Label labels the runs of one file, as [Read] returned them.
 func (l *Labels) Label(runs []*Trajectory) {
 	if len(runs) == 0 {
@@ -54,11 +77,7 @@ func (l *Labels) Label(runs []*Trajectory) {
 		var nearest *labelFile
 		var said Label
 		name := names[0]
-		for _, folder := range folders {
-			file := l.in(folder)
-			if file == nil {
-				continue
-			}
+		for file := range l.filesOf(folders) {
 			if nearest == nil {
 				nearest = file
 			}
@@ -73,6 +92,20 @@ func (l *Labels) Label(runs []*Trajectory) {
 		}
 		if run.Label == Unlabelled {
 			l.byFolder(run, folders)
+		}
+	}
+}
+
+// filesOf yields the files of labels in which a run of the folders may be named.
+func (l *Labels) filesOf(folders []string) iter.Seq[*labelFile] {
+	return func(yield func(*labelFile) bool) {
+		if l.given != nil && !yield(l.given) {
+			return
+		}
+		for _, folder := range folders {
+			if file := l.in(folder); file != nil && !yield(file) {
+				return
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package trajectories
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -116,8 +117,28 @@ func less(r, before *scenarios.Result) {
 }
 
 // replayedWhole replays a trajectory with the turns that belong to another run.
-func replayedWhole(ctx context.Context, r *Trajectory, v scenarios.Variant, wrap func(loop.World) loop.World) (result *scenarios.Result, err error) {
-	w := newWorld(r)
+func replayedWhole(ctx context.Context, r *Trajectory, v scenarios.Variant, wrap func(loop.World) loop.World) (*scenarios.Result, error) {
+	w, err := worldAfter(ctx, r, v, wrap)
+	var p *panicked
+	if err != nil && !errors.As(err, &p) {
+		return nil, err
+	}
+	result := w.result(v.Name)
+	if p != nil {
+		result.Verdict = scenarios.Inconclusive
+		result.Findings = append(result.Findings, scenarios.Finding{Rule: "panic", Message: fmt.Sprint(p.value)})
+	}
+	return result, nil
+}
+
+// A panicked replay has panicked.
+type panicked struct{ value any }
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// worldAfter replays a trajectory, and returns the world as it is at the end.
+func worldAfter(ctx context.Context, r *Trajectory, v scenarios.Variant, wrap func(loop.World) loop.World) (w *world, err error) {
+	w = newWorld(r)
 	cfg, blind := r.judged(v.Config)
 	w.blind = blind
 	m, err := loop.New(cfg, w.task(), w.tools())
@@ -126,15 +147,30 @@ func replayedWhole(ctx context.Context, r *Trajectory, v scenarios.Variant, wrap
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			result, err = w.result(v.Name), nil
-			result.Verdict = scenarios.Inconclusive
-			result.Findings = append(result.Findings, scenarios.Finding{Rule: "panic", Message: fmt.Sprint(p)})
+			err = &panicked{p}
 		}
 	}()
-	if _, err := loop.Run(ctx, m, wrap(w)); err != nil {
-		return nil, err
+	_, err = loop.Run(ctx, m, wrap(w))
+	return w, err
+}
+
+// Stopped replays as [Outcome] does. It returns only whether a rule stopped the run or
+// refused calls of it, and how many recorded calls did not run for that; it is for very
+// many variants.
+func Stopped(ctx context.Context, r *Trajectory, v scenarios.Variant) (stopped bool, saved int, err error) {
+	w, err := worldAfter(ctx, r, v, untraced)
+	if err != nil {
+		return false, 0, err
 	}
-	return w.result(v.Name), nil
+	saved = len(w.lost)
+	if r.Shared > 0 && saved > 0 {
+		before, err := worldAfter(ctx, r.beginning(), v, untraced)
+		if err != nil {
+			return false, 0, err
+		}
+		saved -= len(before.lost)
+	}
+	return w.stop != nil || saved > 0, saved, nil
 }
 
 // result returns the result of the session.

@@ -126,9 +126,11 @@ func (f *compareFlags) compareRecorded(cmd *cobra.Command, paths []string) error
 			f.reference = v.Name
 		}
 	}
-	reader := replayFlags{outputFlags: outputFlags{verbose: f.verbose, ci: f.ci}}
-	runs, problems := reader.read(recordings(""), paths)
-	reader.printProblems(cmd.ErrOrStderr(), problems)
+	runs, problems, err := (&recordingFlags{}).read(paths)
+	if err != nil {
+		return err
+	}
+	(&outputFlags{verbose: f.verbose, ci: f.ci}).printProblems(cmd.ErrOrStderr(), problems)
 	if len(runs) == 0 {
 		return exitCode(exitUsage)
 	}

@@ -45,8 +45,3 @@ func readMost(r io.Reader, most int) ([]byte, error) {
 	}
 	return data, err
 }
-
-// recordings reads files of recorded runs in a format, "" = by their content.
-func recordings(format string) trajectories.Reader {
-	return trajectories.Reader{Format: format, Decoders: decoders}
-}

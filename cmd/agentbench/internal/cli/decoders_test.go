@@ -38,7 +38,7 @@ func TestDecoders(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		runs, problems := recordings("").Read(path)
+		runs, problems := trajectories.Reader{Decoders: decoders}.Read(path)
 		if len(runs) != 1 || len(problems) > 0 {
 			t.Fatalf("%s: %d runs, problems %v", name, len(runs), problems)
 		}
@@ -94,8 +94,8 @@ func TestRealProtobuf(t *testing.T) {
 	if _, err := os.Stat(stem + "pb"); err != nil {
 		t.Skipf("the recorded trace is not here: %v", err)
 	}
-	want, _ := recordings("").Read(stem + "json")
-	got, problems := recordings("").Read(stem + "pb")
+	want, _ := trajectories.Reader{Decoders: decoders}.Read(stem + "json")
+	got, problems := trajectories.Reader{Decoders: decoders}.Read(stem + "pb")
 	if len(problems) > 0 || len(want) != len(got) {
 		t.Fatalf("%d runs in protobuf, %d in JSON, problems %v", len(got), len(want), problems)
 	}

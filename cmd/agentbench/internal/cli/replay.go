@@ -18,12 +18,11 @@ import (
 
 type replayFlags struct {
 	outputFlags
-	variants    []string
-	inputFormat string
-	inputMap    string
-	toScenario  string
-	shapes      shapeFlags
-	jobs        jobs
+	variants   []string
+	recordings recordingFlags
+	toScenario string
+	shapes     shapeFlags
+	jobs       jobs
 }
 
 func newReplay() *cobra.Command {
@@ -60,8 +59,7 @@ and every command that reads recorded runs reads it.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	addVariants(cmd, &f.variants, "replay under this `VARIANT`, a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
-	addChoice(cmd, &f.inputFormat, "input-format", "read the files as this `FORMAT`, one of agentbench list formats (default: by their content)", trajectories.Formats()...)
-	cmd.Flags().StringVar(&f.inputMap, "input-map", "", "read the files as the YAML `FILE` says, which has the paths of messages, calls and results (docs/formats.md)")
+	f.recordings.add(cmd)
 	cmd.Flags().StringVar(&f.toScenario, "to-scenario", "", "write the recorded run called `NAME` as a scenario, to the file of -o or the standard output")
 	f.shapes.add(cmd)
 	addJobs(cmd, &f.jobs)
@@ -91,11 +89,10 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	reader, err := f.reader()
+	runs, problems, err := f.recordings.read(paths)
 	if err != nil {
 		return err
 	}
-	runs, problems := f.read(reader, paths)
 	if len(runs) == 0 {
 		f.verbose = true // also what is left out of files that hold more than this
 		f.printProblems(cmd.ErrOrStderr(), problems)
@@ -110,49 +107,6 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 		return f.writeScenario(cmd, runs, variants[0])
 	}
 	return f.trials(cmd, runs, variants, problems)
-}
-
-// reader returns the reader of the files.
-func (f *replayFlags) reader() (trajectories.Reader, error) {
-	reader := recordings(f.inputFormat)
-	switch {
-	case f.inputMap == "":
-		return reader, nil
-	case f.inputFormat != "":
-		return reader, misuse("leave one of them out", "--input-format and --input-map contradict each other")
-	}
-	m, err := trajectories.ReadInputMap(f.inputMap)
-	if err != nil {
-		return reader, misuse("docs/formats.md says what a map holds", "--input-map: %v", err)
-	}
-	reader.Map = m
-	return reader, nil
-}
-
-// read returns the recorded runs in paths, the embedded ones if there is none.
-func (f *replayFlags) read(reader trajectories.Reader, paths []string) (runs []*trajectories.Trajectory, problems []*trajectories.Problem) {
-	if len(paths) == 0 {
-		return trajectories.Embedded(), nil
-	}
-	files, lost := trajectories.Find(paths)
-	labels := trajectories.NewLabels(paths)
-	var notes trajectories.Notes
-	for _, file := range files {
-		more, bad := reader.Read(file)
-		labels.Label(more)
-		notes.Add(more)
-		runs = append(runs, more...)
-		problems = append(problems, bad...)
-	}
-	problems = slices.Concat(lost, labels.Problems(), notes.Problems(), problems)
-	return runs, brokenFirst(problems)
-}
-
-// brokenFirst returns the problems with those first that are errors.
-func brokenFirst(problems []*trajectories.Problem) []*trajectories.Problem {
-	rank := func(p *trajectories.Problem) int { return min(int(p.Kind), 1) }
-	slices.SortStableFunc(problems, func(a, b *trajectories.Problem) int { return cmp.Compare(rank(a), rank(b)) })
-	return problems
 }
 
 // trials replays the runs, writes their results and shows the counts.
@@ -237,41 +191,6 @@ func (f *replayFlags) show(cmd *cobra.Command, replay *reports.Replay, corpora [
 	}
 	_, err := io.WriteString(cmd.OutOrStdout(), note)
 	return err
-}
-
-// shownProblems is how many problems are shown without --ci or --verbose.
-const shownProblems = 20
-
-func countBroken(problems []*trajectories.Problem) int {
-	n := 0
-	for _, p := range problems {
-		if p.Kind == trajectories.Broken {
-			n++
-		}
-	}
-	return n
-}
-
-// printProblems prints what could not be read, which files have nothing to replay, and
-// which labels match no run. With --verbose it also prints what was left out of the other files.
-func (f *replayFlags) printProblems(stderr io.Writer, problems []*trajectories.Problem) {
-	if !f.verbose {
-		left := func(p *trajectories.Problem) bool { return p.Kind == trajectories.Partly }
-		problems = slices.DeleteFunc(slices.Clone(problems), left)
-	}
-	shown := problems
-	if !f.verbose && !f.ci {
-		shown = problems[:min(shownProblems, len(problems))]
-	}
-	redact := redactor().Text
-	for _, p := range shown {
-		said := *p
-		said.Text = redact(p.Text) // which may quote the file
-		io.WriteString(stderr, text.Lines(said.Error()))
-	}
-	if more := len(problems) - len(shown); more > 0 {
-		fmt.Fprintf(stderr, "%s not shown: --ci or --verbose shows all\n", text.Count(more, "more problem"))
-	}
 }
 
 // checkScenario reports flags that contradict --to-scenario.

@@ -16,11 +16,12 @@ import (
 )
 
 type tuneFlags struct {
-	replay    replayFlags
-	budget    string
-	scenarios string
-	file      string
-	quiet     bool
+	recordings recordingFlags
+	jobs       jobs
+	budget     string
+	scenarios  string
+	file       string
+	quiet      bool
 }
 
 func newTune() *cobra.Command {
@@ -36,6 +37,7 @@ The choice is made by cross-validation over tasks, and is worth what it does on
 tasks that it has not seen. Where nothing helps, or there are too few runs to say,
 tune says so, writes nothing and exits with 0. -o writes the chosen variant.`,
 		Example: `  agentbench tune runs/ --max-good-stopped 1% -o mine.yaml
+  agentbench tune traffic.shapes --labels labels.json
   agentbench tune traffic.shapes --scenarios my-scenarios/ -o mine.yaml
   agentbench tune`,
 		Args: cobra.ArbitraryArgs,
@@ -46,9 +48,8 @@ tune says so, writes nothing and exits with 0. -o writes the chosen variant.`,
 	fs.StringVar(&f.scenarios, "scenarios", "", "the choice must also pass the scenarios in this `FOLDER`")
 	fs.StringVarP(&f.file, "output", "o", "", "write the chosen variant to this `FILE` (.yaml)")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing")
-	addChoice(cmd, &f.replay.inputFormat, "input-format", "read the files as this `FORMAT`, one of agentbench list formats (default: by their content)", trajectories.Formats()...)
-	fs.StringVar(&f.replay.inputMap, "input-map", "", "read the files as the YAML `FILE` says, which has the paths of messages, calls and results (docs/formats.md)")
-	addJobs(cmd, &f.replay.jobs)
+	f.recordings.add(cmd)
+	addJobs(cmd, &f.jobs)
 	return cmd
 }
 
@@ -66,12 +67,11 @@ func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
 			return badInput(err)
 		}
 	}
-	reader, err := f.replay.reader()
+	runs, problems, err := f.recordings.read(paths)
 	if err != nil {
 		return err
 	}
-	runs, problems := f.replay.read(reader, paths)
-	f.replay.printProblems(cmd.ErrOrStderr(), problems)
+	(&outputFlags{}).printProblems(cmd.ErrOrStderr(), problems)
 	if len(runs) == 0 {
 		return exitCode(exitUsage)
 	}
@@ -80,6 +80,11 @@ func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	choice := measured.Choose(budget)
+	if choice.Best != nil {
+		if err := measured.Replay(cmd.Context(), runs, choice, int(f.jobs.count)); err != nil {
+			return err
+		}
+	}
 	if err := f.show(cmd, measured, choice); err != nil {
 		return err
 	}
@@ -117,7 +122,7 @@ func (f *tuneFlags) measure(cmd *cobra.Command, runs []*trajectories.Trajectory)
 	}
 	progress := newBar(cmd.ErrOrStderr(), len(runs), f.quiet, false)
 	defer progress.clear()
-	return tune.Measure(cmd.Context(), runs, append(rules, presets...), int(f.replay.jobs.count), progress.show)
+	return tune.Measure(cmd.Context(), runs, append(rules, presets...), int(f.jobs.count), progress.show)
 }
 
 func (f *tuneFlags) show(cmd *cobra.Command, m *tune.Measured, c *tune.Choice) error {

@@ -13,9 +13,15 @@ import (
 // the share of their good runs that are stopped, Saved the share of the calls of failed
 // runs, its interval drawn from tasks.
 type Figures struct {
-	Good, Saved, Lost stats.Interval
+	Good, Saved stats.Interval
+	Lost        float64 // share of the calls of good runs
 	GoodStopped, Goods, FailedStopped, Faileds,
 	SavedCalls, FailedCalls, LostCalls, GoodCalls int
+}
+
+// counts returns what the figures are made of.
+func (f *Figures) counts() [4]int {
+	return [...]int{f.GoodStopped, f.FailedStopped, f.SavedCalls, f.LostCalls}
 }
 
 // A Point is a candidate of the frontier: no other saves more and stops fewer good runs.
@@ -38,6 +44,13 @@ type Choice struct {
 	HeldOut  Figures     // of the choices made without the tasks that they are measured on
 	Picked   []Candidate // what each fold chose, best first; the zero Candidate = nothing
 	Frontier []Point
+	Replayed *Replayed // what [Measured.Replay] found; nil = not called
+}
+
+// Replayed says what a replay of the choice as a whole found.
+type Replayed struct {
+	Runs    int
+	Differs bool // the figures of the choice are not those of its two rules, the earlier counting
 }
 
 // A Why says why something or nothing is chosen.
@@ -51,6 +64,7 @@ const (
 	OverBudget      // the held-out share of good runs stopped is above the budget
 	TooFewTasks     // fewer than MinTasks tasks have good runs
 	NoFailed        // no failed run
+	NoGood          // no good run
 	NoLabels        // no run has a label
 )
 
@@ -110,6 +124,9 @@ func (m *Measured) Choose(budget float64) *Choice {
 	}
 	c.Frontier = m.frontier(candidates, all)
 	switch {
+	case c.Good == 0:
+		c.Why = NoGood
+		return c
 	case c.GoodTasks < MinTasks:
 		c.Why = TooFewTasks
 		return c
@@ -133,7 +150,7 @@ func (m *Measured) Choose(budget float64) *Choice {
 			c.Frontier[i].Chosen = c.Frontier[i].Candidate == chosen
 		}
 		if !slices.ContainsFunc(c.Frontier, func(p Point) bool { return p.Chosen }) {
-			c.Frontier = append(c.Frontier, Point{chosen, m.figures(func(int) pair { return candidates[best] }), true})
+			c.Frontier = append(c.Frontier, Point{chosen, m.figures(m.stopsOf(candidates[best])), true})
 		}
 	}
 	return c
@@ -199,8 +216,16 @@ func (m *Measured) candidate(p pair) Candidate {
 	return Candidate{m.Rules[p.first], m.Rules[p.second]}
 }
 
-// stop returns what a candidate does to a run.
+// stopsOf returns what a candidate does, by run.
+func (m *Measured) stopsOf(p pair) func(run int) Stop {
+	return func(run int) Stop { return m.stop(p, run) }
+}
+
+// stop returns what a candidate does to a run; none does nothing.
 func (m *Measured) stop(p pair, run int) Stop {
+	if p.first < 0 {
+		return Stop{}
+	}
 	s := m.Stops[p.first][run]
 	if p.second >= 0 {
 		s = s.earlier(m.Stops[p.second][run])
@@ -266,19 +291,16 @@ func (m *Measured) crossValidate(c *Choice, candidates []pair, all [][]sums, wei
 		}
 		c.Picked = append(c.Picked, chosen)
 	}
-	c.HeldOut = m.figures(func(run int) pair { return byFold[weights[run].fold] })
+	c.HeldOut = m.figures(func(run int) Stop { return m.stop(byFold[weights[run].fold], run) })
 }
 
-// figures returns what the candidates, one for each run, do.
-func (m *Measured) figures(of func(run int) pair) Figures {
-	type task struct{ stopped, goods, saved, failed, lost, good float64 }
+// figures returns what stops, one for each run, do.
+func (m *Measured) figures(of func(run int) Stop) Figures {
+	type task struct{ stopped, goods, saved, failed float64 }
 	var f Figures
 	tasks := make([]task, m.Tasks)
 	for i, r := range m.Runs {
-		var s Stop
-		if p := of(i); p.first >= 0 {
-			s = m.stop(p, i)
-		}
+		s := of(i)
 		t := &tasks[r.Task]
 		stopped := 0
 		if s.Stopped {
@@ -292,8 +314,6 @@ func (m *Measured) figures(of func(run int) pair) Figures {
 			f.GoodCalls += r.Calls
 			t.goods++
 			t.stopped += float64(stopped)
-			t.lost += float64(s.Saved)
-			t.good += float64(r.Calls)
 		case trajectories.Failure:
 			f.Faileds++
 			f.FailedStopped += stopped
@@ -311,18 +331,15 @@ func (m *Measured) figures(of func(run int) pair) Figures {
 		}
 	}
 	f.Good = stats.WilsonUnits(shares, trials)
-	ratio := func(part, whole func(*task) float64) stats.Interval {
-		return stats.Bootstrap(len(tasks), 500, 1, func(weight []float64) float64 {
-			var a, b float64
-			for i, w := range weight {
-				a += w * part(&tasks[i])
-				b += w * whole(&tasks[i])
-			}
-			return a / b
-		})
-	}
-	f.Saved = ratio(func(t *task) float64 { return t.saved }, func(t *task) float64 { return t.failed })
-	f.Lost = ratio(func(t *task) float64 { return t.lost }, func(t *task) float64 { return t.good })
+	f.Saved = stats.Bootstrap(len(tasks), 500, 1, func(weight []float64) float64 {
+		var saved, failed float64
+		for i, w := range weight {
+			saved += w * tasks[i].saved
+			failed += w * tasks[i].failed
+		}
+		return saved / failed
+	})
+	f.Lost = float64(f.LostCalls) / float64(f.GoodCalls)
 	return f
 }
 
@@ -360,7 +377,7 @@ func (m *Measured) frontier(candidates []pair, all [][]sums) (points []Point) {
 	for _, s := range order {
 		if s.saved > best && len(points) < mostPoints {
 			best = s.saved
-			points = append(points, Point{Candidate: m.candidate(candidates[s.i]), Seen: m.figures(func(int) pair { return candidates[s.i] })})
+			points = append(points, Point{Candidate: m.candidate(candidates[s.i]), Seen: m.figures(m.stopsOf(candidates[s.i]))})
 		}
 	}
 	return points

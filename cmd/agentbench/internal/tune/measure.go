@@ -6,7 +6,7 @@ import (
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/internal/inorder"
-	"github.com/agentbench-go/agentbench/loop"
+	"github.com/agentbench-go/agentbench/scenarios"
 )
 
 // A Run is what tune needs to know of a recorded run.
@@ -80,15 +80,43 @@ func stops(ctx context.Context, t *trajectories.Trajectory, rules []*Rule) ([]St
 		if r.above && r.Family == quiet {
 			continue
 		}
-		result, err := trajectories.Outcome(ctx, t, r.Variant())
-		if err != nil {
+		var err error
+		if out[i], err = replayed(ctx, t, r.Variant()); err != nil {
 			return nil, err
 		}
-		ended := result.EndState == loop.Done || result.EndState == loop.RecordingEnded
-		out[i] = Stop{!ended || result.Saved > 0, int32(result.Saved)}
 		if quiet = ""; !out[i].Stopped && r.above {
 			quiet = r.Family
 		}
 	}
 	return out, nil
+}
+
+func replayed(ctx context.Context, t *trajectories.Trajectory, v scenarios.Variant) (Stop, error) {
+	stopped, saved, err := trajectories.Stopped(ctx, t, v)
+	return Stop{stopped, int32(saved)}, err
+}
+
+// Replay replays the runs, which are those of [Measure], under both rules of the choice
+// together. Until then its figures take for granted that two rules do what the earlier
+// of the two does alone.
+func (m *Measured) Replay(ctx context.Context, runs []*trajectories.Trajectory, c *Choice, workers int) error {
+	v := c.Best.Variant("tuned")
+	stops := make([]Stop, 0, len(runs))
+	err := inorder.Run(ctx, inorder.Options{Workers: workers}, slices.Values(runs),
+		func(ctx context.Context, t *trajectories.Trajectory) (Stop, error) { return replayed(ctx, t, v) },
+		func(s Stop) error {
+			stops = append(stops, s)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	for i := range c.Frontier {
+		if p := &c.Frontier[i]; p.Chosen {
+			found := p.Seen
+			p.Seen = m.figures(func(run int) Stop { return stops[run] })
+			c.Replayed = &Replayed{Runs: len(runs), Differs: found.counts() != p.Seen.counts()}
+		}
+	}
+	return nil
 }

@@ -2,190 +2,88 @@ package tune
 
 import (
 	"context"
-	"fmt"
-	"math/rand/v2"
-	"strings"
 	"testing"
 
-	"github.com/agentbench-go/agentbench/cassettes/shapes"
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 )
 
-// traffic draws runs of tasks: each has some new calls, then one call again and again as
-// often as repeats says, then some new calls.
-func traffic(seed uint64, tasks, trials int, repeats func(good bool, rng *rand.Rand) int) []*trajectories.Trajectory {
-	rng := rand.New(rand.NewPCG(seed, 7))
-	var lines strings.Builder
-	for task := 1; task <= tasks; task++ {
-		for range trials {
-			good := rng.IntN(2) == 0
-			outcome, next := "failure", 2
-			if good {
-				outcome = "success"
-			}
-			fmt.Fprintf(&lines, "1 %s task=%d u", outcome, task)
-			fresh := func(n int) {
-				for range n {
-					fmt.Fprintf(&lines, " a%d=%d", next, next)
-					next++
-				}
-			}
-			fresh(1 + rng.IntN(6))
-			for range repeats(good, rng) {
-				lines.WriteString(" b1=1")
-			}
-			fresh(1 + rng.IntN(6))
-			lines.WriteString(" .\n")
-		}
-	}
-	runs, err := shapes.Parse([]byte(lines.String()))
-	if err != nil {
-		panic(err)
-	}
-	return trajectories.FromShapes(runs)
-}
-
-// planted has an optimum: good runs repeat a call at most 3 times, most failed ones 7
-// times, so that a stop at 4 in a row takes most.
-func planted(good bool, rng *rand.Rand) int {
-	switch {
-	case good:
-		return 1 + rng.IntN(3)
-	case rng.IntN(4) == 0:
-		return 1 + rng.IntN(3)
-	}
-	return 7
-}
-
-// alike has no difference between good and failed runs.
-func alike(_ bool, rng *rand.Rand) int { return 1 + rng.IntN(8) }
-
-// measure replays runs under the single rules, and the presets if seed is 0.
-func measure(t *testing.T, seed uint64, runs []*trajectories.Trajectory) *Measured {
+// found counts the seeds in which the planted rule is found, or one that saves at least as
+// much and stops at most one good run more.
+func found(t *testing.T, l *lab, seeds uint64) (n int) {
 	t.Helper()
-	rules := Candidates(false, false)
-	if seed == 0 {
-		presets, err := Presets()
-		if err != nil {
-			t.Fatal(err)
-		}
-		rules = append(rules, presets...)
-	}
-	m, err := Measure(context.Background(), runs, rules, 0, func(int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-func TestFindsAPlantedOptimum(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a simulation: the short form leaves it out")
-	}
-	found, seeds := 0, seedsOf(4, 50)
 	for seed := range seeds {
-		m := measure(t, seed, traffic(seed, 60, 3, planted))
+		m := l.measure(t, traffic(seed, 60, 3, planted))
 		c := m.Choose(0.01)
 		if c.Best == nil {
 			t.Logf("seed %d: nothing chosen: %d, %+v", seed, c.Why, c.HeldOut.Saved)
 			continue
 		}
-		best, want := -1, -1
-		for i, p := range m.candidates() {
-			if m.candidate(p) == *c.Best {
-				best = i
-			}
-			if m.candidate(p).Name() == "same call in a row 4" {
-				want = i
-			}
-		}
-		// The rule, or one that saves at least as much and stops no good run more.
-		weights := func(i int) (good, saved int) {
-			f := m.figures(func(int) pair { return m.candidates()[i] })
+		weights := func(name string) (good, saved int) {
+			f := m.figures(m.stopsOf(m.named(t, name)))
 			return f.GoodStopped, f.SavedCalls
 		}
-		good, saved := weights(best)
-		wantGood, wantSaved := weights(want)
+		good, saved := weights(c.Best.Name())
+		wantGood, wantSaved := weights("same call in a row 4")
 		if good <= wantGood+1 && saved >= wantSaved {
-			found++
+			n++
 		} else {
 			t.Logf("seed %d: %s saves %d, planted %d", seed, c.Best.Name(), saved, wantSaved)
 		}
 	}
-	if found*50 < 48*int(seeds) {
-		t.Errorf("found in %d of %d seeds", found, seeds)
-	}
+	return n
 }
 
-func TestNoDifferenceHelpsNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a simulation: the short form leaves it out")
+// named returns the candidate with a name.
+func (m *Measured) named(t *testing.T, name string) pair {
+	t.Helper()
+	for _, p := range m.candidates() {
+		if m.candidate(p).Name() == name {
+			return p
+		}
 	}
-	promised, seeds := 0, seedsOf(8, 200)
+	t.Fatalf("there is no candidate %s", name)
+	return pair{}
+}
+
+// promised counts the seeds in which something is chosen although there is nothing to
+// choose by.
+func promised(t *testing.T, l *lab, seeds uint64) (n int) {
+	t.Helper()
 	for seed := range seeds {
-		if c := measure(t, seed, traffic(seed, 60, 3, alike)).Choose(0.01); c.Best != nil {
-			promised++
+		if c := l.measure(t, traffic(seed, 60, 3, alike)).Choose(0.01); c.Best != nil {
+			n++
 			t.Logf("seed %d: %s saves %+v, stops %+v", seed, c.Best.Name(), c.HeldOut.Saved, c.HeldOut.Good)
 		}
 	}
-	if float64(promised) > 0.05*float64(seeds) {
-		t.Errorf("a false promise in %d of %d seeds", promised, seeds)
-	}
+	return n
 }
 
-func TestThreeTasksChooseNothing(t *testing.T) {
-	c := measure(t, 1, traffic(1, 3, 30, planted)).Choose(0.01)
-	if c.Best != nil || c.Why != TooFewTasks || c.GoodTasks != 3 {
-		t.Errorf("chose %v because of %d on %d tasks", c.Best, c.Why, c.GoodTasks)
-	}
-	// 1 − 0.05^(1/3) = 0.632.
-	if p := Promise(3); p < 0.631 || p > 0.633 {
-		t.Errorf("3 tasks promise %v", p)
-	}
-}
-
-// The held-out figure of the choices equals, on average, what they do to fresh tasks.
-func TestHeldOutIsUnbiased(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a simulation: the short form leaves it out")
-	}
-	mixed := func(good bool, rng *rand.Rand) int {
-		if good {
-			return 1 + rng.IntN(6)
+// bias returns the mean difference between the held-out figures of choices and what the
+// same choices do to fresh tasks: of calls saved, and of good runs stopped.
+func bias(t *testing.T, l *lab, seeds uint64, tasks int) (saved, stopped float64) {
+	t.Helper()
+	fresh := l.measure(t, traffic(1_000_000, tasks, 3, mixed))
+	known := map[string]Figures{}
+	figures := func(c Candidate) Figures {
+		if c.First == nil {
+			return Figures{} // it chose nothing, which does nothing
 		}
-		return 1 + rng.IntN(9)
+		if _, seen := known[c.Name()]; !seen {
+			known[c.Name()] = fresh.plain(fresh.named(t, c.Name()))
+		}
+		return known[c.Name()]
 	}
-	var saved, stopped float64
-	seeds := seedsOf(16, 200)
-	fresh := measure(t, 999, traffic(999, int(seedsOf(800, 5000)), 3, mixed)) // so many tasks
 	for seed := range seeds {
-		m := measure(t, 1, traffic(seed, 40, 3, mixed))
-		c := m.Choose(0.05)
-		var savedFresh, stoppedFresh float64
+		c := l.measure(t, traffic(seed, 40, 3, mixed)).Choose(0.05)
+		saved += c.HeldOut.Saved.Value / float64(seeds)
+		stopped += c.HeldOut.Good.Value / float64(seeds)
 		for _, picked := range c.Picked {
-			if picked.First == nil {
-				continue
-			}
-			for _, p := range fresh.candidates() {
-				if fresh.candidate(p).Name() == picked.Name() {
-					f := fresh.plain(p)
-					savedFresh += f.Saved.Value / float64(len(c.Picked))
-					stoppedFresh += f.Good.Value / float64(len(c.Picked))
-					break
-				}
-			}
+			f := figures(picked)
+			saved -= f.Saved.Value / float64(len(c.Picked)) / float64(seeds)
+			stopped -= f.Good.Value / float64(len(c.Picked)) / float64(seeds)
 		}
-		saved += (c.HeldOut.Saved.Value - savedFresh) / float64(seeds)
-		stopped += (c.HeldOut.Good.Value - stoppedFresh) / float64(seeds)
 	}
-	t.Logf("mean difference over %d seeds: saved %.4f, good stopped %.4f", seeds, saved, stopped)
-	limit := 0.01
-	if seeds < 200 {
-		limit = 0.02 // four standard errors of the mean of so few
-	}
-	if saved > limit || saved < -limit || stopped > limit || stopped < -limit {
-		t.Errorf("biased: saved %.4f, good stopped %.4f", saved, stopped)
-	}
+	return saved, stopped
 }
 
 // plain returns the two rates of a candidate, without intervals.
@@ -200,4 +98,57 @@ func (m *Measured) plain(p pair) (f Figures) {
 	s := m.sums(p, weights, base)[0]
 	f.Good.Value, f.Saved.Value = s.share/s.tasks, s.saved/s.calls
 	return f
+}
+
+// A few seeds of the simulations; the tag figures runs them all (figures_test.go).
+func TestPlanted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation: the short form leaves it out")
+	}
+	l := newLab(t)
+	if n := found(t, l, 4); n != 4 {
+		t.Errorf("the planted optimum is found in %d of 4 seeds", n)
+	}
+	if n := promised(t, l, 8); n > 0 {
+		t.Errorf("a false promise in %d of 8 seeds", n)
+	}
+	const limit = 0.02 // four standard errors of the mean of so few
+	if saved, stopped := bias(t, l, 16, 800); max(saved, -saved, stopped, -stopped) > limit {
+		t.Errorf("biased: saved %.4f, good stopped %.4f", saved, stopped)
+	}
+	c := l.measure(t, traffic(1, 3, 30, planted)).Choose(0.01)
+	if c.Best != nil || c.Why != TooFewTasks || c.GoodTasks != 3 {
+		t.Errorf("chose %v because of %d on %d tasks", c.Best, c.Why, c.GoodTasks)
+	}
+	// 1 − 0.05^(1/3) = 0.632.
+	if p := Promise(3); p < 0.631 || p > 0.633 {
+		t.Errorf("3 tasks promise %v", p)
+	}
+}
+
+// The choice replayed as a whole does what the earlier of its rules does; other figures
+// are told, and replace those of the fold.
+func TestReplayOfTheChoice(t *testing.T) {
+	l := newLab(t)
+	drawn := traffic(1, 60, 3, planted)
+	m := l.measure(t, drawn)
+	c := m.Choose(0.01)
+	if c.Best == nil {
+		t.Fatal("nothing is chosen")
+	}
+	runs := make([]*trajectories.Trajectory, len(drawn))
+	for i, r := range drawn {
+		runs[i] = r.trajectory()
+	}
+	if err := m.Replay(context.Background(), runs, c, 0); err != nil || c.Replayed == nil || c.Replayed.Differs {
+		t.Errorf("replayed %+v, %v", c.Replayed, err)
+	}
+	for i := range c.Frontier {
+		if c.Frontier[i].Chosen {
+			c.Frontier[i].Seen.SavedCalls++
+		}
+	}
+	if err := m.Replay(context.Background(), runs, c, 0); err != nil || !c.Replayed.Differs {
+		t.Errorf("a figure that is one off is not told: %+v, %v", c.Replayed, err)
+	}
 }

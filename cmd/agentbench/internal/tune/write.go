@@ -20,8 +20,11 @@ func share(i stats.Interval) string {
 	return fmt.Sprintf("%s (%s–%s)", percent(i.Value), strings.TrimSuffix(percent(i.Lower), " %"), percent(i.Upper))
 }
 
-// percent writes a share with at most one decimal.
+// percent writes a share with at most one decimal, and — for that of nothing.
 func percent(x float64) string {
+	if x != x {
+		return "—"
+	}
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", 100*x), ".0") + " %"
 }
 
@@ -36,7 +39,7 @@ func (c *Choice) Write(w io.Writer) error {
 				mark = "chosen"
 			}
 			rows = append(rows, []string{p.Name(), mark, share(p.Seen.Saved), fmt.Sprintf("%s of %s", text.Number(p.Seen.FailedStopped), text.Number(p.Seen.Faileds)),
-				share(p.Seen.Good), fmt.Sprintf("%s of %s", text.Number(p.Seen.GoodStopped), text.Number(p.Seen.Goods)), percent(p.Seen.Lost.Value)})
+				share(p.Seen.Good), fmt.Sprintf("%s of %s", text.Number(p.Seen.GoodStopped), text.Number(p.Seen.Goods)), percent(p.Seen.Lost)})
 		}
 		head := []string{"rule", "", "calls saved on failed runs (seen)", "failed stopped", "good runs stopped, by task (seen)", "good stopped", "calls lost on good runs"}
 		if err := reports.Table(w, 2, head, rows, nil); err != nil {
@@ -54,7 +57,15 @@ func (c *Choice) Lines() []string {
 	if len(c.Picked) > 0 {
 		lines = append(lines, fmt.Sprintf("held out, %d folds of tasks: %s of the calls of failed runs saved, %s of good runs stopped", c.Folds, share(c.HeldOut.Saved), share(c.HeldOut.Good)))
 	}
-	return append(lines, c.answer())
+	lines = append(lines, c.answer())
+	switch r := c.Replayed; {
+	case r == nil:
+	case r.Differs:
+		lines = append(lines, fmt.Sprintf("replayed as a whole on %s, its figures differ from those of its rules one by one; the figures of the whole are shown", text.Count(r.Runs, "run")))
+	default:
+		lines = append(lines, fmt.Sprintf("replayed as a whole on %s, it stops what its rules stop one by one", text.Count(r.Runs, "run")))
+	}
+	return lines
 }
 
 // answer returns the last line.
@@ -71,6 +82,8 @@ func (c *Choice) answer() string {
 		return fmt.Sprintf("nothing helps: on tasks that the choice has not seen it stops %s of good runs, more than %s", percent(c.HeldOut.Good.Value), percent(c.Budget))
 	case TooFewTasks:
 		return fmt.Sprintf("nothing is chosen: %s with good runs cannot promise less than %s of good tasks stopped; %d are needed", text.Count(c.GoodTasks, "task"), fmt.Sprintf("%.0f %%", 100*Promise(c.GoodTasks)), MinTasks)
+	case NoGood:
+		return "nothing is chosen: no run is labelled as good, so nobody knows what a stop costs"
 	case NoFailed:
 		return "nothing is chosen: no run is labelled as failed, so nobody knows what a stop saves"
 	}
