@@ -71,8 +71,8 @@ type Report struct {
 
 // Run asks the agent the scenarios, each in a parallel subtest and a bubble of its own.
 // Without options these are all embedded ones that it can be asked: an agent has nobody
-// to ask for a permission, and hears one message. With -test.v the test says what is not
-// asked, and why.
+// to ask for a permission, and only with [Sessions] it hears more than one message. With
+// -test.v the test says what is not asked, and why.
 func Run(t *testing.T, agent Agent, opts ...Option) {
 	t.Helper()
 	o := newOptions(opts)
@@ -167,7 +167,7 @@ func (r *runner) subtest(s *scenarios.Scenario, seed uint64) {
 }
 
 // mistakes are the rules that say that the test, and not the agent, must be mended.
-var mistakes = []string{observe.RuleNoRequest, observe.RuleTools}
+var mistakes = []string{observe.RuleNoRequest, observe.RuleTools, observe.RuleMessages}
 
 // judge lets the subtest fail, or skips it.
 func (r *runner) judge(t *testing.T, report *Report) {

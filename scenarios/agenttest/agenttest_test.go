@@ -21,36 +21,41 @@ import (
 
 // plain is a loop without any net but a limit of turns; 0 = none. It waits for a reply
 // as long as patient says; 0 = for ever.
-func plain(turns int, patient time.Duration) Agent {
+func plain(limit int, patient time.Duration) Agent {
 	return func(ctx context.Context, w *World) (string, error) {
-		history := []loop.Message{{Role: loop.User, Text: w.Task}}
-		var specs []loop.ToolSpec
-		for _, tool := range w.Tools {
-			specs = append(specs, tool.Spec())
-		}
-		for turn := 1; turns == 0 || turn <= turns; turn++ {
-			asking, done := ctx, context.CancelFunc(func() {})
-			if patient > 0 {
-				asking, done = context.WithTimeout(ctx, patient)
-			}
-			reply, err := w.Model().Reply(asking, loop.ModelRequest{History: history, Tools: specs}, func(string) {})
-			done()
-			if err != nil {
-				return "", err
-			}
-			if len(reply.Calls) == 0 {
-				return reply.Text, nil
-			}
-			m := loop.Message{Role: loop.Assistant, Text: reply.Text}
-			var results []loop.Message
-			for _, c := range reply.Calls {
-				m.Calls = append(m.Calls, loop.Call{ID: c.ID, Name: c.Name, Args: c.Args})
-				results = append(results, loop.Message{Role: loop.ToolRole, CallID: c.ID, Text: execute(ctx, w, c)})
-			}
-			history = append(append(history, m), results...)
-		}
-		return "", fmt.Errorf("stopped after %d turns", turns)
+		answer, _, err := turns(ctx, w, []loop.Message{{Role: loop.User, Text: w.Task}}, limit, patient)
+		return answer, err
 	}
+}
+
+// turns takes turns until the model has no call, and returns the answer and the history.
+func turns(ctx context.Context, w *World, history []loop.Message, limit int, patient time.Duration) (string, []loop.Message, error) {
+	var specs []loop.ToolSpec
+	for _, tool := range w.Tools {
+		specs = append(specs, tool.Spec())
+	}
+	for turn := 1; limit == 0 || turn <= limit; turn++ {
+		asking, done := ctx, context.CancelFunc(func() {})
+		if patient > 0 {
+			asking, done = context.WithTimeout(ctx, patient)
+		}
+		reply, err := w.Model().Reply(asking, loop.ModelRequest{History: history, Tools: specs}, func(string) {})
+		done()
+		if err != nil {
+			return "", history, err
+		}
+		m := loop.Message{Role: loop.Assistant, Text: reply.Text}
+		if len(reply.Calls) == 0 {
+			return reply.Text, append(history, m), nil
+		}
+		var results []loop.Message
+		for _, c := range reply.Calls {
+			m.Calls = append(m.Calls, loop.Call{ID: c.ID, Name: c.Name, Args: c.Args})
+			results = append(results, loop.Message{Role: loop.ToolRole, CallID: c.ID, Text: execute(ctx, w, c)})
+		}
+		history = append(append(history, m), results...)
+	}
+	return "", history, fmt.Errorf("stopped after %d turns", limit)
 }
 
 func execute(ctx context.Context, w *World, c loop.AskedCall) string {
@@ -188,6 +193,106 @@ func TestTools(t *testing.T) {
 			}
 			return plain(0, 0)(ctx, w)
 		}, Within(time.Hour))
+	})
+}
+
+// converses is a plain loop in a conversation: each message continues the history.
+func converses(ctx context.Context, w *World) (string, error) {
+	var history []loop.Message
+	return w.Converse(ctx, func(ctx context.Context, text string) (answer string, err error) {
+		history = append(history, loop.Message{Role: loop.User, Text: text})
+		answer, history, err = turns(ctx, w, history, 0, 0)
+		return answer, err
+	})
+}
+
+// Every scenario with a cancel or several messages can be judged.
+func TestSessions(t *testing.T) {
+	all, err := scenarios.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOptions([]Option{Sessions()})
+	ids, asked := first(t), 0
+	ends := map[string]string{}
+	for _, s := range all {
+		user := &s.Script.User
+		if o.notAsked(s) != "" {
+			continue
+		}
+		if ids[s.ID()] {
+			asked++
+		}
+		if len(user.Messages) == 0 && user.Cancel == nil {
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			r := Trial(t, s, converses, Sessions())
+			ends[s.ID()] = fmt.Sprint(r.Verdict, " ", r.EndState)
+			if r.Verdict == scenarios.Inconclusive {
+				t.Errorf("%s", r.Failure())
+			}
+			if again, err := loop.ParseTrace(r.Observed.String()); err != nil || again.String() != r.Observed.String() {
+				t.Errorf("%s: the trace does not parse: %v", s.ID(), err)
+			}
+		})
+	}
+	if asked < 230 {
+		t.Errorf("%d of the first %d scenarios can be asked, not 230", asked, len(ids))
+	}
+	for id, want := range map[string]string{
+		"cancel/while-the-model-thinks":   "pass CANCELLED",
+		"cancel/second-run":               "pass CANCELLED",
+		"cancel/rest-of-the-batch":        "pass CANCELLED",
+		"cancel/goes-on-after-a-cancel":   "pass CANCELLED",
+		"healthy/counters-restart":        "pass DONE",
+		"stuck-loops/stuck-an-hour-later": "fail CEILING",
+	} {
+		if ends[id] != want {
+			t.Errorf("%s: %s, not %s", id, ends[id], want)
+		}
+	}
+}
+
+// A cancel must be heard, and heard soon.
+func TestCancel(t *testing.T) {
+	s := made(scenarios.Runaway, tool(milk), forever)
+	s.Script.User.Cancel = &fakes.CancelAt{At: 10 * time.Second}
+	for _, tt := range []struct {
+		name    string
+		agent   Agent
+		verdict scenarios.Verdict
+		end     loop.EndState
+		says    string
+		took    time.Duration
+	}{
+		{"it ends", plain(0, 0), scenarios.Pass, loop.WasCancelled, "", 10 * time.Second},
+		{"it goes on", func(ctx context.Context, w *World) (string, error) { return plain(6, 0)(context.WithoutCancel(ctx), w) }, scenarios.Fail, loop.StoppedByAgent,
+			"it sent 1 request after the user had cancelled", 6 * (2*time.Second + ms200)},
+		{"it dawdles", func(ctx context.Context, w *World) (string, error) {
+			plain(0, 0)(ctx, w)
+			time.Sleep(2 * time.Minute)
+			return "", ctx.Err()
+		}, scenarios.Fail, loop.StoppedByAgent, "it ended 2m00s after the user had cancelled", 130 * time.Second},
+		{"it was over by then", plain(3, 0), scenarios.Pass, loop.StoppedByAgent, "", 3 * (2*time.Second + ms200)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := Trial(t, s, tt.agent)
+			if r.Verdict != tt.verdict || r.EndState != tt.end || !strings.Contains(r.Failure(), tt.says) || r.Observation.End.At != tt.took {
+				t.Errorf("%s: %s %s after %v, %s", tt.name, r.Verdict, r.EndState, r.Observation.End.At, r.Failure())
+			}
+		})
+	}
+}
+
+// An agent that does not converse is told so.
+func TestOneMessage(t *testing.T) {
+	s := made(scenarios.Healthy, nil, done, done)
+	s.Script.User.Messages = []fakes.UserMessage{{Text: "And then?"}}
+	synctest.Test(t, func(t *testing.T) {
+		if r := Trial(t, s, plain(0, 0), Sessions()); r.Verdict != scenarios.Inconclusive || r.Findings[0].Rule != observe.RuleMessages {
+			t.Errorf("%s", r.Failure())
+		}
 	})
 }
 

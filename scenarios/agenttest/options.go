@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
@@ -16,16 +17,17 @@ import (
 type Option func(*options)
 
 type options struct {
-	suites  []string
-	filter  string
-	from    []string
-	name    string
-	cap     int
-	within  time.Duration
-	seeds   int
-	known   map[string]string
-	results string
-	speed   float64 // 0 = a bubble
+	suites   []string
+	filter   string
+	from     []string
+	name     string
+	cap      int
+	within   time.Duration
+	seeds    int
+	known    map[string]string
+	results  string
+	speed    float64 // 0 = a bubble
+	sessions bool
 }
 
 // The bounds of a trial without [Cap] and [Within].
@@ -85,6 +87,10 @@ func Name(name string) Option { return func(o *options) { o.name = name } }
 // own.
 func Seeds(n int) Option { return func(o *options) { o.seeds = max(n, 1) } }
 
+// Sessions also asks scenarios in which the user says more than the task. The agent must
+// call [World.Converse].
+func Sessions() Option { return func(o *options) { o.sessions = true } }
+
 // RealTime asks without a bubble, for an agent that breaks it: time is real, and the
 // waits of model and tools are divided by speed, such as 1000. The waits of the agent
 // itself are not.
@@ -125,7 +131,15 @@ func (o *options) notAsked(s *scenarios.Scenario) string {
 	var needs []string
 	for _, n := range s.Needs() {
 		switch n {
-		case scenarios.NeedResults, scenarios.NeedTries, scenarios.NeedWindow:
+		case scenarios.NeedResults, scenarios.NeedTries, scenarios.NeedWindow, scenarios.NeedCancel:
+		case scenarios.NeedRuns:
+			steered := func(m fakes.UserMessage) bool { return m.At > 0 }
+			switch {
+			case slices.ContainsFunc(s.Script.User.Messages, steered):
+				needs = append(needs, "a user who speaks during a run")
+			case !o.sessions:
+				needs = append(needs, "a conversation (Sessions)")
+			}
 		default:
 			needs = append(needs, string(n))
 		}

@@ -45,9 +45,11 @@ type trial struct {
 	close    context.CancelFunc
 	limit    int // of requests
 
+	stop context.CancelCauseFunc // ends what the agent does
+
 	mu   sync.Mutex
-	sent int // requests of all kinds
-	stop context.CancelCauseFunc
+	sent int                     // requests of all kinds
+	run  context.CancelCauseFunc // ends the run under way
 }
 
 // newTrial makes the world of a trial. In a bubble, time begins here.
@@ -61,7 +63,7 @@ func newTrial(s *scenarios.Scenario, o *options, seed uint64) (*trial, error) {
 	}
 	var err error
 	tr.server, err = serve.New([]serve.Scenario{{Name: s.ID(), Script: &s.Script}},
-		serve.Options{Seed: seed, Speed: speed, Observe: tr.recorder.Seen, Executed: tr.recorder.Executed})
+		serve.Options{Seed: seed, Speed: speed, Observe: tr.recorder.Seen, Executed: tr.executed})
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +104,18 @@ func (tr *trial) play(parent context.Context, agent Agent) *Report {
 	defer stop(errOver)
 	tr.stop = stop
 	var then *observe.Observation // when the time was up: before the agent could let go
+	running, run := context.WithCancelCause(ctx)
+	tr.begin(run)
+	if c := tr.scenario.Script.User.Cancel; c != nil && c.At > 0 {
+		defer time.AfterFunc(tr.real(c.At), tr.cancel).Stop()
+	}
 	timer := time.AfterFunc(tr.within, func() {
 		then = tr.recorder.Observation()
 		stop(ErrTime)
 	})
 	defer timer.Stop()
 	returned := make(chan ending, 1)
-	go func() { returned <- call(ctx, agent, tr.world()) }()
+	go func() { returned <- call(running, agent, tr.world()) }()
 	var e ending
 	select {
 	case e = <-returned:
@@ -169,6 +176,65 @@ func (tr *trial) patience() time.Duration {
 	return patience
 }
 
+// real returns the time that a wait of the script takes.
+func (tr *trial) real(d time.Duration) time.Duration {
+	if tr.speed == 0 {
+		return d
+	}
+	return time.Duration(float64(d) / tr.speed)
+}
+
+// begin begins a run, which a cancel of the user ends.
+func (tr *trial) begin(run context.CancelCauseFunc) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.run = run
+}
+
+// cancel is the user's cancel.
+func (tr *trial) cancel() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.recorder.Cancel()
+	tr.run(ErrCancelled)
+}
+
+// executed notes an execution, right after whose begin the user may cancel.
+func (tr *trial) executed(x *serve.Executed) {
+	tr.recorder.Executed(x)
+	c := tr.scenario.Script.User.Cancel
+	if c != nil && c.Call > 0 && c.Call == x.Execution.Call.N && x.Execution.Call.Try == 1 && !x.Execution.Ended {
+		tr.cancel()
+	}
+}
+
+// Converse holds the conversation of the scenario: it asks with the task, and then with
+// each further message of the user, at its time. The context of a run ends when the user
+// cancels that run. Converse returns what the last run returned. It ends early if a run
+// fails and the user waits for its success. See [Sessions].
+func (w *World) Converse(ctx context.Context, ask func(ctx context.Context, text string) (answer string, err error)) (answer string, err error) {
+	tr, message := w.trial, w.Task
+	for i := 0; ; i++ {
+		run, stop := context.WithCancelCause(ctx)
+		tr.begin(stop)
+		tr.recorder.Begin(message)
+		answer, err = ask(run, message)
+		failed := err != nil || run.Err() != nil
+		stop(nil)
+		tr.recorder.End(failed)
+		messages := tr.scenario.Script.User.Messages
+		if ctx.Err() != nil || i == len(messages) || failed && !messages[i].AfterAny {
+			return answer, err
+		}
+		select {
+		case <-time.After(tr.real(messages[i].Wait)):
+		case <-ctx.Done():
+			return answer, err
+		}
+		message = messages[i].Text
+	}
+}
+
 // call calls the agent, and catches its panic.
 func call(ctx context.Context, agent Agent, w *World) (e ending) {
 	e.err = errors.New("it ended its goroutine, as t.FailNow does")
@@ -192,7 +258,7 @@ func (tr *trial) end(cause error, e *ending) observe.End {
 		end.How, end.Limit = observe.AtTimeout, tr.within
 	case errors.Is(cause, ErrTime):
 		end.How, end.Limit = observe.AtCeiling, tr.within
-	case cause != nil && !errors.Is(cause, ErrCancelled):
+	case cause != nil:
 		end.How = observe.Interrupted
 	}
 	if e.err != nil {
@@ -218,6 +284,9 @@ const maxAsides = 10
 // RoundTrip lets the server answer a request, until the trial is over or the agent has
 // sent too many.
 func (tr *trial) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Context().Err() != nil {
+		return nil, context.Cause(r.Context())
+	}
 	tr.mu.Lock()
 	tr.sent++
 	sent := tr.sent
@@ -273,11 +342,7 @@ func (tr *trial) execute(ctx context.Context, name, args string, deaf bool) (str
 	}
 	var answered <-chan time.Time // never, for a tool that hangs
 	if !x.Said.Hang {
-		wait := x.Said.After
-		if tr.speed > 0 {
-			wait = time.Duration(float64(wait) / tr.speed)
-		}
-		timer := time.NewTimer(wait)
+		timer := time.NewTimer(tr.real(x.Said.After))
 		defer timer.Stop()
 		answered = timer.C
 	}

@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ const (
 	RuleSilent      = "silent"      // it was alive and silent
 	RuleTools       = "tools"       // it lacks tools of the script
 	RuleNotRun      = "not-run"     // calls did not run, and nobody refused them
+	RuleMessages    = "messages"    // it hears no message after the task
 	RuleRanDry      = "ran-dry"     // no step of the script fits a request
 	RuleNotFired    = "not-fired"   // a planned failure never fired
 	RuleInterrupted = "interrupted" // the user ended the probe
@@ -47,11 +49,7 @@ func (o *Observation) Judge() (*scenarios.Result, loop.Trace) {
 	if ruling.end != "" {
 		t.halt(&ruling)
 	}
-	var runs []loop.Outcome
-	if ruling.end != "" {
-		runs = append(runs, t.out)
-	}
-	r := scenarios.Trial{Scenario: o.Scenario, Variant: scenarios.Variant{Name: o.Variant}, Seed: o.Seed}.Played(runs, t.trace)
+	r := scenarios.Trial{Scenario: o.Scenario, Variant: scenarios.Variant{Name: o.Variant}, Seed: o.Seed}.Played(t.runs, t.trace)
 	r.Requests, r.Asides, r.Verdict, r.Why, r.Notes = len(o.Requests), o.Asides, ruling.verdict, ruling.why, ruling.notes
 	if o.End.How == Exited && !o.End.Returned {
 		r.Exit = &o.End.Code
@@ -124,10 +122,71 @@ func (t *tracer) judge() ruling {
 	case Idle:
 		return t.silent()
 	}
+	if r := t.cancelled(); r != nil {
+		return *r
+	}
 	if o.Scenario.Label == scenarios.Runaway {
 		return t.runaway()
 	}
 	return t.healthy()
+}
+
+// cancelledIn reports whether the user cancelled run i.
+func (o *Observation) cancelledIn(i int) bool {
+	return o.Cancelled.Seq > o.Runs[i].Began.Seq && (i+1 == len(o.Runs) || o.Cancelled.Seq < o.Runs[i+1].Began.Seq)
+}
+
+// prompt is how long a run may take to end once the user has cancelled it.
+const prompt = time.Minute
+
+// cancelled is the ruling on what the agent did when the user cancelled; nil = it ended
+// as it should, but that was not its last run, or the user did not cancel.
+func (t *tracer) cancelled() *ruling {
+	o := t.o
+	if o.Cancelled.Seq == 0 {
+		return nil
+	}
+	ended, until, last := o.End.At, math.MaxInt, true
+	for i := range o.Runs {
+		if o.cancelledIn(i) && i+1 < len(o.Runs) {
+			ended, until, last = o.Runs[i].Ended.At, o.Runs[i+1].Began.Seq, false
+		}
+	}
+	more := 0
+	for i := range o.Requests {
+		if seq := o.Requests[i].Asked.Seq; seq > o.Cancelled.Seq && seq < until {
+			more++
+		}
+	}
+	r := &ruling{verdict: scenarios.Fail, stop: loop.StopByAgent, end: loop.StoppedByAgent, why: t.why()}
+	switch {
+	case more > 0:
+		r.finding = t.label("it sent " + text.Count(more, "request") + " after the user had cancelled")
+	case ended-o.Cancelled.At > prompt:
+		r.finding = t.label("it ended " + text.Duration(ended-o.Cancelled.At) + " after the user had cancelled")
+	case last:
+		return &ruling{verdict: scenarios.Pass, stop: loop.StopCancelled, end: loop.WasCancelled, why: "cancelled by the user"}
+	default:
+		return nil
+	}
+	return r
+}
+
+// of returns the requests of run i.
+func (o *Observation) of(i int) []Request {
+	from, until := o.Runs[i].Began.Seq, math.MaxInt
+	if i+1 < len(o.Runs) {
+		until = o.Runs[i+1].Began.Seq
+	}
+	return slices.DeleteFunc(slices.Clone(o.Requests), func(q Request) bool { return q.Asked.Seq < from || q.Asked.Seq > until })
+}
+
+// lastRun returns the requests of the last run.
+func (t *tracer) lastRun() []Request {
+	if n := len(t.o.Runs); n > 0 {
+		return t.o.of(n - 1)
+	}
+	return t.o.Requests
 }
 
 // unclear returns why there can be no verdict whatever the label is, nil = there can.
@@ -158,6 +217,8 @@ func (t *tracer) unclear() *ruling {
 		return none(RuleNoRequest, "its requests offered no tools, so they count as beside its loop")
 	case len(o.Requests) == 0:
 		return none(RuleNoRequest, "it sent no request to the model")
+	case o.Runs == nil && len(o.Scenario.Script.User.Messages) > 0:
+		return none(RuleMessages, "it hears only the user's first message")
 	case len(missing) > 0:
 		return none(RuleTools, "it does not offer %s to the model", text.AnyOf(missing))
 	case t.dryCall() != "":
@@ -325,8 +386,20 @@ func (t *tracer) runaway() ruling {
 func (t *tracer) healthy() ruling {
 	o := t.o
 	stopped := ruling{verdict: scenarios.Fail, stop: loop.StopByAgent, end: loop.StoppedByAgent, why: t.why()}
-	last := &o.Requests[len(o.Requests)-1]
-	switch reached := slices.ContainsFunc(o.Requests, func(q Request) bool { return q.answers() }); {
+	answers := func(q Request) bool { return q.answers() }
+	for i := range max(len(o.Runs)-1, 0) {
+		if !o.cancelledIn(i) && (o.Runs[i].Failed || !slices.ContainsFunc(o.of(i), answers)) {
+			stopped.finding = t.label(fmt.Sprintf("run %d of the conversation ended before the script's answer", i+1))
+			return stopped
+		}
+	}
+	requests := t.lastRun()
+	if len(requests) == 0 {
+		stopped.finding = t.label("it asked nothing for the user's last message")
+		return stopped
+	}
+	last := &requests[len(requests)-1]
+	switch reached := slices.ContainsFunc(requests, answers); {
 	case !reached && last.hollow() && o.End.well():
 		stopped.finding = t.label("it took an empty or cut reply for the answer")
 		return stopped

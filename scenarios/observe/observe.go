@@ -20,6 +20,9 @@
 // A healthy run passes if the agent got the script's answer and ended well. It fails if
 // the agent ended before or badly, or at the cap.
 //
+// If the user cancels, the run must end within a minute and ask nothing more. Of a
+// conversation, every run that is not cancelled is judged so; a runaway by its last one.
+//
 // A trial of either label is inconclusive if the agent was silent for too long or sent
 // no request, if calls did not run and nobody refused them, if the agent lacks tools of
 // the script, if no step of the script fits a request, and if a healthy run ended
@@ -45,9 +48,14 @@ type Observation struct {
 	Requests []Request
 	// Executions are those of the script's tools, in the order in which they began.
 	Executions []Execution
-	Asides     int      // requests beside the loop, such as for a title
-	Astray     []string // the paths of requests that no API has, each once
-	End        End
+	// Runs are those of a conversation, each of which begins with a message of the user;
+	// nil = the agent hears the task and nothing more.
+	Runs []Run
+	// Cancelled is when the user cancelled the run that was under way; zero = never.
+	Cancelled Moment
+	Asides    int      // requests beside the loop, such as for a title
+	Astray    []string // the paths of requests that no API has, each once
+	End       End
 }
 
 // A Moment is when something was seen. Moments of equal time are told apart by Seq,
@@ -55,6 +63,14 @@ type Observation struct {
 type Moment struct {
 	Seq int
 	At  time.Duration // since the trial began
+}
+
+// A Run is the agent's work on one message of a conversation.
+type Run struct {
+	Text   string // the message
+	Began  Moment
+	Ended  Moment // zero = it is still under way
+	Failed bool   // it ended with an error
 }
 
 // A Request is one request of the agent to the model.

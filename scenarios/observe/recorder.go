@@ -96,6 +96,30 @@ func (r *Recorder) Executed(x *serve.Executed) {
 	}
 }
 
+// Begin notes that a run of a conversation begins with this message of the user.
+func (r *Recorder) Begin(message string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.o.Runs = append(r.o.Runs, Run{Text: message, Began: r.moment()})
+}
+
+// End notes how the newest run ended.
+func (r *Recorder) End(failed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := &r.o.Runs[len(r.o.Runs)-1]
+	last.Ended, last.Failed = r.moment(), failed
+}
+
+// Cancel notes that the user cancels the run that is under way. The first time counts.
+func (r *Recorder) Cancel() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.moment(); r.o.Cancelled.Seq == 0 {
+		r.o.Cancelled = m
+	}
+}
+
 // maxAstray is the number of paths that are kept.
 const maxAstray = 5
 
@@ -120,6 +144,6 @@ func (r *Recorder) Observation() *Observation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o := r.o
-	o.Requests, o.Executions, o.Astray = slices.Clone(o.Requests), slices.Clone(o.Executions), slices.Clone(o.Astray)
+	o.Requests, o.Executions, o.Runs, o.Astray = slices.Clone(o.Requests), slices.Clone(o.Executions), slices.Clone(o.Runs), slices.Clone(o.Astray)
 	return &o
 }

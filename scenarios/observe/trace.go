@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/agentbench-go/agentbench/fakes/serve"
@@ -19,7 +20,11 @@ const maxText = 2000
 type tracer struct {
 	o     *Observation
 	trace loop.Trace
-	out   loop.Outcome
+	out   loop.Outcome    // of the session so far
+	base  loop.Outcome    // of the runs before the one under way
+	began time.Duration   // when that one began
+	runs  []loop.Outcome  // that have ended
+	said  map[string]bool // what the user said after the task
 
 	tries    map[int]int        // of each model request
 	asked    map[int]loop.Call  // the calls of the replies so far
@@ -45,7 +50,7 @@ type event struct {
 
 func (o *Observation) record() *tracer {
 	t := &tracer{o: o, tries: map[int]int{}, asked: map[int]loop.Call{}, started: map[int]bool{}, put: map[int]bool{}, present: map[loop.Ref]bool{},
-		users: map[string]int{}, unknown: map[string]bool{}, executed: map[int]*Execution{}}
+		users: map[string]int{}, unknown: map[string]bool{}, executed: map[int]*Execution{}, said: map[string]bool{}}
 	t.input(loop.Input{Kind: loop.Started, Text: o.Scenario.Script.Task})
 	var events []event
 	for i := range o.Requests {
@@ -62,6 +67,12 @@ func (o *Observation) record() *tracer {
 		if x.Ended.Seq > 0 {
 			events = append(events, event{x.Ended.Seq, func() { t.end(x) }})
 		}
+	}
+	for i := 1; i < len(o.Runs); i++ {
+		events = append(events, event{o.Runs[i].Began.Seq, func() { t.next(i) }})
+	}
+	if o.Cancelled.Seq > 0 {
+		events = append(events, event{o.Cancelled.Seq, func() { t.input(loop.Input{At: o.Cancelled.At, Kind: loop.Cancel}) }})
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return a.seq - b.seq })
 	for _, e := range events {
@@ -120,7 +131,7 @@ func (t *tracer) history(q *Request) {
 			}
 		case loop.User:
 			users[m.Text]++
-			if users[m.Text] > t.users[m.Text] && t.begun {
+			if users[m.Text] > t.users[m.Text] && t.begun && !t.said[m.Text] {
 				t.effect(loop.Effect{Kind: loop.Put, Ref: loop.Ref{Kind: loop.RefMessage, N: max(m.Ref.N, 1)}, To: i + 1, Text: clip(m.Text)})
 				if worked {
 					t.out.Nudges++
@@ -254,11 +265,40 @@ func (t *tracer) end(x *Execution) {
 	t.input(in)
 }
 
-// halt writes the end of the run.
+// next writes the end of a run, and the message with which run i begins.
+func (t *tracer) next(i int) {
+	before, now := &t.o.Runs[i-1], &t.o.Runs[i]
+	r := ruling{stop: loop.StopDone, end: loop.Done}
+	switch {
+	case t.o.cancelledIn(i - 1):
+		r = ruling{stop: loop.StopCancelled, end: loop.WasCancelled, why: "cancelled by the user"}
+	case before.Failed:
+		r = ruling{stop: loop.StopByAgent, end: loop.StoppedByAgent, why: "it returned an error"}
+	}
+	t.input(loop.Input{At: before.Ended.At, Kind: loop.Tick})
+	t.ended(&r, before.Ended.At)
+	t.input(loop.Input{At: now.Began.At, Kind: loop.UserMessage, Text: now.Text})
+	t.said[now.Text] = true
+	t.base, t.began = t.out, now.Began.At
+}
+
+// ended writes the end of the run under way, with what it came to.
+func (t *tracer) ended(r *ruling, at time.Duration) {
+	t.out.Vetoed = max(t.out.Asked-t.out.Calls-t.out.Denied-t.out.Invalid, 0) // with those that fell with the end
+	out, base := t.out, &t.base
+	for _, n := range []struct{ n, before *int }{{&out.Turns, &base.Turns}, {&out.ModelCalls, &base.ModelCalls}, {&out.Asked, &base.Asked}, {&out.Calls, &base.Calls},
+		{&out.Tries, &base.Tries}, {&out.Errors, &base.Errors}, {&out.Vetoed, &base.Vetoed}, {&out.Denied, &base.Denied}, {&out.Invalid, &base.Invalid}, {&out.Nudges, &base.Nudges}} {
+		*n.n -= *n.before
+	}
+	out.TokensIn -= base.TokensIn
+	out.TokensOut -= base.TokensOut
+	out.Stop, out.End, out.Reason, out.Incomplete, out.Elapsed = r.stop, r.end, r.why, r.end != loop.Done, at-t.began
+	t.effect(loop.Effect{Kind: loop.Halt, Outcome: &out})
+	t.runs = append(t.runs, out)
+}
+
+// halt writes the end of the last run.
 func (t *tracer) halt(r *ruling) {
-	out := &t.out
-	out.Vetoed = max(out.Asked-out.Calls-out.Denied-out.Invalid, 0) // with those that fell with the end
-	out.Stop, out.End, out.Reason, out.Incomplete, out.Elapsed = r.stop, r.end, r.why, r.end != loop.Done, t.o.End.At
 	in := loop.Input{At: t.o.End.At, Kind: loop.Tick}
 	switch {
 	case r.end == loop.Ceiling:
@@ -267,7 +307,7 @@ func (t *tracer) halt(r *ruling) {
 		in.Kind = loop.Cancel
 	}
 	t.input(in)
-	t.effect(loop.Effect{Kind: loop.Halt, Outcome: out})
+	t.ended(r, t.o.End.At)
 }
 
 func isObject(args string) bool {
