@@ -27,6 +27,8 @@ var ruleTexts = map[string]ruleText{
 	"invalid":     {"The trial could not be set up", "The scenario and the variant do not fit together. The message says what to change."},
 	"incomplete":  {"The results are not whole", "Trials, shards or the end of a results file are missing, so nothing can be said of the whole. Run what is missing."},
 	"no-request":  {"The agent asked nothing", "The agent never sent a request to the scripted model. Check its base URL and its key."},
+	"messages":    {"The agent hears only the first message", "The scenario's user says more than the task. Let the agent hold a conversation, or do not ask it this scenario."},
+	"agent-panic": {"The agent panicked", "The agent ended by a panic instead of returning. This is a fault of the agent."},
 	"too-early":   {"The agent ended before anything could stop it", "The agent ended before the script repeated anything; a crash looks the same. Read the agent's output."},
 	"silent":      {"The agent was alive and silent", "The agent neither asked the model nor ended. Read its output, or give it more time."},
 	"tools":       {"The agent lacks tools of the script", "The agent does not declare the tools that the script calls. Offer them to the agent over MCP, or write a scenario for its own tools."},

@@ -29,7 +29,7 @@ const (
 	RuleNotFired    = "not-fired"   // a planned failure never fired
 	RuleInterrupted = "interrupted" // the user ended the probe
 	RuleNotStarted  = "not-started" // the agent could not be started
-	RulePanic       = "panic"       // the agent panicked
+	RulePanic       = "agent-panic" // the agent panicked
 )
 
 // A ruling is a verdict and how the run ended.
