@@ -17,8 +17,10 @@ const Marker = "<!-- agentbench report -->"
 // A Markdown report is kept short, since comments and summaries are limited in size. It
 // shows at most this many trials with findings, the first few of them at once and the
 // others where readers open them; differences, findings of a trial, and characters of a
-// finding.
+// finding. Lists end where the page has markdownLists bytes, so that with all tables it
+// stays below the 65,536 characters of a comment on GitHub.
 const (
+	markdownLists       = 30_000
 	markdownAtOnce      = 10
 	markdownTrials      = 50
 	markdownDifferences = 50
@@ -203,6 +205,10 @@ func (m *markdown) findings(r *Report) {
 	}
 	m.line("<details><summary>" + title + "</summary>")
 	for i := range shown[atOnce:] {
+		if m.b.Len() > markdownLists {
+			shown = shown[:atOnce+i]
+			break
+		}
 		m.finding(&shown[atOnce+i])
 	}
 	if more := len(r.Findings) - len(shown); more > 0 {
@@ -226,7 +232,12 @@ func (m *markdown) differences(r *Report) {
 		return
 	}
 	m.line("<details><summary>" + text.Count(len(r.Differences), "scenario") + " that the variants treat differently, the worst first</summary>")
+	shown := 0
 	for i := range r.Differences[:min(markdownDifferences, len(r.Differences))] {
+		if m.b.Len() > markdownLists {
+			break
+		}
+		shown++
 		d := &r.Differences[i]
 		fmt.Fprintf(&m.b, "- %s: %s", markdownStart(d.Scenario), MarkdownText(d.words(r.replay())))
 		if d.Command != "" {
@@ -234,7 +245,7 @@ func (m *markdown) differences(r *Report) {
 		}
 		m.b.WriteByte('\n')
 	}
-	if more := len(r.Differences) - markdownDifferences; more > 0 {
+	if more := len(r.Differences) - shown; more > 0 {
 		fmt.Fprintf(&m.b, "- %s\n", text.Count(more, "more scenario"))
 	}
 	m.line("\n</details>")

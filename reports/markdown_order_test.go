@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -98,5 +100,29 @@ func TestHTMLMarksFailedRules(t *testing.T) {
 	}
 	if want := ` class="inconclusive" trials inconclusive, class="fail" pass rate fail, audit pass, history pass`; strings.Join(got, ",") != want {
 		t.Errorf("the first rules are %q, want %q", got, want)
+	}
+}
+
+// However long names, findings and commands are, the page fits into a comment on GitHub,
+// which has at most 65,536 characters, and counts what it leaves out.
+func TestMarkdownFitsIntoAComment(t *testing.T) {
+	f := &Fold{Repeat: func(r *scenarios.Result) string { return "agentbench explain " + strings.Repeat("p", 800) }}
+	for i := range 80 {
+		for _, variant := range []string{"a", "b"} {
+			r := sure(fmt.Sprintf("s/%02d%s", i, strings.Repeat("n", 90)), scenarios.Healthy, loop.Done, scenarios.Pass)
+			if r.Variant = variant; variant == "a" {
+				r.EndState, r.Verdict = loop.ErrorLimit, scenarios.Fail
+				r.Findings = slices.Repeat([]scenarios.Finding{{Rule: "label", Message: strings.Repeat("m", 900)}}, 6)
+			}
+			folded(t, f, r)
+		}
+	}
+	page := export(t, func(b *bytes.Buffer) error { return WriteMarkdown(b, gated(t, DefaultLimits(), f, nil)) })
+	if n := utf8.RuneCountInString(page); n > 65536 || n < 20000 {
+		t.Errorf("the page has %d characters", n)
+	}
+	listed := strings.Count(page, "\n- **fail** s/")
+	if listed < 11 || !strings.Contains(page, fmt.Sprintf("\n- %d more trials\n", 80-listed)) {
+		t.Errorf("%d trials are listed, and the others are not counted", listed)
 	}
 }
