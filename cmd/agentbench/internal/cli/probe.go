@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/probe"
+	"github.com/agentbench-go/agentbench/goldens"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
@@ -53,6 +54,9 @@ type probeFlags struct {
 	dir, home     probePlace
 	env, files    []string
 	traces        bool
+	keep          string
+	goldens       string
+	update        bool
 	boundary      bool
 
 	command []string // after --
@@ -114,6 +118,9 @@ keeps variables with secrets from it, but cannot keep it from the network.`,
 	fs.StringArrayVar(&f.env, "env", nil, "pass on the variable `NAME` although its name says that it is secret; can be repeated")
 	fs.StringArrayVar(&f.files, "file", nil, "write the template `IN=OUT` before each trial, with {URL} and the others filled in; can be repeated")
 	fs.BoolVar(&f.traces, "keep-traces", false, "keep the trace of every trial in the results, with what tools and the agent said")
+	fs.StringVar(&f.keep, "keep", "", "keep what the agent and the model say, redacted, in the folder `DIR`, a file a trial")
+	fs.StringVar(&f.goldens, "goldens", "", "compare each trace with its golden in the folder `DIR`")
+	fs.BoolVarP(&f.update, "update", "u", false, "write the goldens that differ, instead of comparing")
 	fs.BoolVar(&f.boundary, "boundary", false, "find how often the one SCENARIO must repeat itself until the agent stops it")
 	f.outputFlags.add(cmd)
 	return cmd
@@ -142,6 +149,12 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) (names []string, e
 		return nil, misuse("such as --idle 30s", "--idle must be above 0")
 	case f.tool != "" && f.tools == toolsScripted:
 		return nil, misuse("leave one of them out", "--tool and --tools scripted contradict each other")
+	case f.update && f.goldens == "":
+		return nil, misuse("such as --goldens goldens --update", "--update needs --goldens, the folder of the goldens to write")
+	case f.update && f.ci:
+		return nil, misuse("update on your machine, read what changed, and commit the files", "--update and --ci contradict each other: a person looks at goldens, not CI")
+	case f.boundary && f.goldens != "":
+		return nil, misuse("leave one of them out", "--boundary changes the scenario, so its traces have no golden")
 	case f.boundary && (len(names) != 1 || len(f.suites) > 0 || f.filter != ""):
 		return nil, misuse("name one scenario, such as same-call-forever", "--boundary needs one scenario")
 	case slices.Contains(scenarios.Presets(), f.name):
@@ -165,7 +178,7 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) (names []string, e
 // agent returns the agent of the flags. clean removes its scratch folder.
 func (f *probeFlags) agent(ctx context.Context) (a *probe.Agent, clean func(), err error) {
 	a = &probe.Agent{Command: f.command, ScratchDir: f.dir == placeScratch, ScratchHome: f.home == placeScratch, Through: f.env,
-		Cap: int(f.cap), Calls: int(f.calls), Timeout: f.timeout, Idle: f.idle, Speed: float64(f.speed), Name: f.name, MCP: mcpHandler(f.speed)}
+		Cap: int(f.cap), Calls: int(f.calls), Timeout: f.timeout, Idle: f.idle, Speed: float64(f.speed), Name: f.name, MCP: mcpHandler(f.speed), Keep: f.keep}
 	if f.client != "" {
 		c, err := probe.FindClient(f.client)
 		if err != nil {
@@ -290,7 +303,11 @@ func (f *probeFlags) trialsOf(cmd *cobra.Command, a *probe.Agent, chosen []*scen
 	if err != nil {
 		return err
 	}
+	golden := &probeGoldens{store: goldens.Dir(f.goldens), update: f.update, ci: f.ci}
 	plan := probe.Plan{Scenarios: chosen, Own: own, Seed: uint64(f.seed), Trials: int(f.trials), Jobs: int(f.jobs), Keep: f.traces}
+	if f.goldens != "" {
+		plan.Golden = golden.judge
+	}
 	err = a.Run(cmd.Context(), plan, func(r *scenarios.Result) error {
 		r.Repeat, r.Client = f.repeat(r), f.version
 		s.add(r)
@@ -302,6 +319,11 @@ func (f *probeFlags) trialsOf(cmd *cobra.Command, a *probe.Agent, chosen []*scen
 		return err
 	}
 	s.end(out.done, out.of)
+	if f.goldens != "" {
+		if err := golden.end(cmd.OutOrStdout(), f.quiet || f.format != table); err != nil {
+			return err
+		}
+	}
 	if interrupted {
 		out.printInterrupt(cmd.ErrOrStderr())
 		return out.code(err)
@@ -340,7 +362,7 @@ func (f *probeFlags) repeat(r *scenarios.Result) string {
 
 // notRepeated are the flags that say which trials there are and what becomes of their
 // results, and so are not for one trial alone.
-var notRepeated = []string{"output", "format", "quiet", "verbose", "ci", "no-color", "trials", "seed", "suite", "filter", "held-back", "scenarios", "jobs", "keep-traces", "boundary"}
+var notRepeated = []string{"output", "format", "quiet", "verbose", "ci", "no-color", "trials", "seed", "suite", "filter", "held-back", "scenarios", "jobs", "keep-traces", "keep", "goldens", "update", "boundary"}
 
 // keepGiven notes a flag that was given, for the command that repeats a trial.
 func (f *probeFlags) keepGiven(flag *pflag.Flag) {

@@ -35,7 +35,7 @@ func (a *Agent) Boundary(ctx context.Context, s *scenarios.Scenario, own *Tool, 
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		r := result(saw, false)
+		r := new(Plan).result(saw, a.Scratch)
 		each(n, r)
 		if r.Verdict == scenarios.Inconclusive {
 			return false, &BoundaryError{fmt.Sprintf("with %d repetitions: %s", n, r.Findings[0].Message), false}

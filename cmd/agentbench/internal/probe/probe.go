@@ -160,6 +160,9 @@ type Plan struct {
 	Trials    int // of each scenario, each with a seed of its own
 	Jobs      int // trials that run at once
 	Keep      bool
+	// Golden compares the trace of a trial, redacted, and notes in its result how it
+	// differs; nil = nothing does. Any goroutine calls it, one at a time of a trial.
+	Golden func(*scenarios.Result, loop.Trace)
 }
 
 type job struct {
@@ -191,22 +194,29 @@ func (a *Agent) Run(ctx context.Context, p Plan, each func(*scenarios.Result) er
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return result(saw, p.Keep), nil
+		return p.result(saw, a.Scratch), nil
 	}, each)
 }
+
+// ScratchWord stands in goldens for the scratch folder, which has another name each
+// time.
+const ScratchWord = "{SCRATCH}"
 
 // maxTrace bounds the text of a trace in a result, in bytes.
 const maxTrace = 1 << 20
 
 // result judges what a trial showed.
-func result(saw *seen, keep bool) *scenarios.Result {
+func (p *Plan) result(saw *seen, scratch string) *scenarios.Result {
 	r, trace := saw.o.Judge()
 	r.Took = saw.o.End.At
 	if saw.strays > 0 {
 		r.Notes = append(r.Notes, text.Count(saw.strays, "process")+" outlived the agent and were killed")
 	}
 	trace = r.Redact(trace, saw.o.Scenario.Redactor().Text)
-	if keep {
+	if p.Golden != nil && r.EndState != "" {
+		p.Golden(r, trace.Map(func(s string) string { return strings.ReplaceAll(s, scratch, ScratchWord) }))
+	}
+	if p.Keep {
 		r.Trace, r.TraceCut = scenarios.TraceText(trace, strings.Clone, maxTrace)
 	}
 	return r

@@ -38,6 +38,9 @@ type Agent struct {
 	Name          string        // of the variant in results
 	// MCP returns what offers the script's tools over MCP; nil = nothing does.
 	MCP func(*fakes.Desk) http.Handler
+	// Keep is the folder where the bodies of requests and answers are kept, redacted, a
+	// file a trial; "" = they are not kept.
+	Keep string
 	// Scratch is a folder with files that the agent's own tools may read.
 	Scratch string
 }
@@ -98,8 +101,13 @@ func (a *Agent) trial(ctx context.Context, s *scenarios.Scenario, seed uint64, o
 	if err != nil {
 		return nil, err
 	}
+	var handler http.Handler = server
+	kept := &bodies{handler: server}
+	if a.Keep != "" {
+		handler = kept
+	}
 	needed, neededCalls := observe.Needed(&s.Script)
-	door, err := open(server, rec, needed+a.Cap, neededCalls+a.Calls)
+	door, err := open(handler, rec, needed+a.Cap, neededCalls+a.Calls)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +125,11 @@ func (a *Agent) trial(ctx context.Context, s *scenarios.Scenario, seed uint64, o
 	out.o = rec.Observation() // before the end of the agent shows in its connections
 	if proc.kill(); end.How != observe.Exited {
 		end.Says = proc.says()
+	}
+	if a.Keep != "" {
+		if err := kept.write(a.Keep, s, seed); err != nil {
+			return nil, err
+		}
 	}
 	mu.Lock()
 	defer mu.Unlock()
