@@ -36,6 +36,12 @@ var schema []byte
 // Schema returns the JSON Schema of a scenario file, for editors.
 func Schema() []byte { return bytes.Clone(schema) }
 
+//go:embed variant.schema.json
+var variantSchema []byte
+
+// VariantSchema returns the JSON Schema of a variant's file, for editors.
+func VariantSchema() []byte { return bytes.Clone(variantSchema) }
+
 // Load reads scenarios and returns them in the order of their ids. Each path is a file,
 // or a folder that is searched, with all folders below it, for .yaml and .yml files.
 // Load skips cassettes, folders named variants, and files and folders whose name begins

@@ -21,23 +21,69 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-const schemaFile = "scenario.schema.json"
+const (
+	schemaFile        = "scenario.schema.json"
+	variantSchemaFile = "variant.schema.json"
+)
 
-// The published schema is the one that the structs give. UPDATE=1 rewrites it.
+// The published schemas are those that the structs give. UPDATE=1 rewrites them.
 func TestSchemaIsCurrent(t *testing.T) {
-	want := generate(t)
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(schemaFile, want, 0o644); err != nil {
+	for file, want := range map[string][]byte{schemaFile: generate(t), variantSchemaFile: generateVariant(t)} {
+		if os.Getenv("UPDATE") != "" {
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is not what the structs give: run UPDATE=1 go test ./scenarios, and read the diff", file)
+		}
 	}
-	got, err := os.ReadFile(schemaFile)
+}
+
+// published completes a schema and writes it.
+func published(t *testing.T, s *generator.Schema, file, title string) []byte {
+	t.Helper()
+	s.ID = generator.ID("https://raw.githubusercontent.com/agentbench-go/agentbench/main/scenarios/" + file)
+	s.Title = title
+	if r, ok := s.Definitions["ModelRetry"]; ok { // the one list of texts whose entries may look like numbers
+		statuses, _ := r.Properties.Get("statuses")
+		statuses.Items = &generator.Schema{AnyOf: []*generator.Schema{{Type: "string"}, {Type: "integer"}}}
+	}
+	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the structs give: run UPDATE=1 go test ./scenarios, and read the diff", schemaFile)
+	return append(text, '\n')
+}
+
+// setFaithful adds the key that a config has in a file alone.
+func setFaithful(s *generator.Schema) {
+	s.Properties.Set("faithful", &generator.Schema{Type: "boolean",
+		Description: "faithful keeps settings that can never act, for the config of a system that has this fault. Without it they are mistakes."})
+}
+
+// variantName is a preset, or the path of a file.
+func variantName(description string) *generator.Schema {
+	preset := &generator.Schema{}
+	for _, name := range Presets() {
+		preset.Enum = append(preset.Enum, name)
 	}
+	return &generator.Schema{Type: "string", Description: description, AnyOf: []*generator.Schema{preset, {Pattern: `[/\\]|\.ya?ml$`}}}
+}
+
+// generateVariant makes the schema of a variant's file.
+func generateVariant(t *testing.T) []byte {
+	t.Helper()
+	r := &generator.Reflector{FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, ExpandedStruct: true, Mapper: schemaOf}
+	out := r.Reflect(&loop.Config{})
+	out.Properties.Set("extends", variantName(comments(t)(reflect.TypeFor[variantFile](), "Extends")))
+	out.Properties.MoveToFront("extends")
+	setFaithful(out)
+	return published(t, out, variantSchemaFile, "A variant of agentbench")
 }
 
 // generate makes the schema from the structs, and from the comments of those of
@@ -47,22 +93,20 @@ func generate(t *testing.T) []byte {
 	r := &generator.Reflector{FieldNameTag: "yaml", RequiredFromJSONSchemaTags: true, ExpandedStruct: true, Mapper: schemaOf,
 		LookupComment: comments(t)}
 	out := r.Reflect(&scenarioFile{})
-	out.ID = "https://raw.githubusercontent.com/agentbench-go/agentbench/main/scenarios/" + schemaFile
-	out.Title = "A scenario of agentbench"
 	r.ExpandedStruct = false
 	for _, part := range []any{&loop.Config{}, &expectEntry{}} {
 		maps.Copy(out.Definitions, r.Reflect(part).Definitions)
 	}
-	out.Definitions["Config"].Properties.Set("faithful", &generator.Schema{Type: "boolean",
-		Description: "faithful keeps settings that can never act, for the config of a system that has this fault. Without it they are mistakes."})
-	// The one list of texts whose entries may look like numbers.
-	statuses, _ := out.Definitions["ModelRetry"].Properties.Get("statuses")
-	statuses.Items = &generator.Schema{AnyOf: []*generator.Schema{{Type: "string"}, {Type: "integer"}}}
-	text, err := json.MarshalIndent(out, "", "  ")
-	if err != nil {
-		t.Fatal(err)
+	setFaithful(out.Definitions["Config"])
+	variant, _ := out.Properties.Get("variant")
+	out.Properties.Set("variant", variantName(variant.Description))
+	stop := &generator.Schema{}
+	for _, name := range loop.Stops() {
+		stop.Enum = append(stop.Enum, name)
 	}
-	return append(text, '\n')
+	detector := &generator.Schema{Type: "string", Description: "the name of a detector"}
+	out.Definitions["expectEntry"].Properties.Set("stop", &generator.Schema{AnyOf: []*generator.Schema{stop, detector}})
+	return published(t, out, schemaFile, "A scenario of agentbench")
 }
 
 // comments returns a lookup of the comments of the language's fields, which begin with
@@ -297,10 +341,10 @@ func spoil(v reflect.Value, path string, at map[string]reflect.Type) {
 	}
 }
 
-// schemaChecker checks texts against the published schema.
-func schemaChecker(t *testing.T) func(text string) error {
+// schemaChecker checks texts against a published schema.
+func schemaChecker(t *testing.T, schema []byte) func(text string) error {
 	t.Helper()
-	doc, err := validator.UnmarshalJSON(bytes.NewReader(Schema()))
+	doc, err := validator.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +369,7 @@ func schemaChecker(t *testing.T) func(text string) error {
 
 // Every scenario that loads satisfies the schema.
 func TestSchemaAcceptsSuites(t *testing.T) {
-	check := schemaChecker(t)
+	check := schemaChecker(t, Schema())
 	all, err := Load()
 	if err != nil {
 		t.Fatal(err)
@@ -346,7 +390,7 @@ func TestSchemaAcceptsSuites(t *testing.T) {
 
 // What is wrong with a key or with the kind of a value shows in an editor too.
 func TestSchemaRefuses(t *testing.T) {
-	check := schemaChecker(t)
+	check := schemaChecker(t, Schema())
 	if err := check(valid); err != nil {
 		t.Fatal(err)
 	}
@@ -365,6 +409,7 @@ func TestSchemaRefuses(t *testing.T) {
 		{"end_state: DONE", "events: {must: [finished]}"},
 		{"expect:\n  end_state: DONE", "expect: []"},
 		{"expect:\n  end_state: DONE", "expect: [{turns: many}]"},
+		{"label: healthy", "label: healthy\nvariant: hpd-agnt"},
 		{"label: healthy", "label: healthy\nconfig: {limits: {turnz: 3}}"},
 		{"label: healthy", "label: healthy\nconfig: {errors: {trip: never}}"},
 		{"label: healthy", "label: healthy\nconfig: {detectors: [{name: a, do: [{at: 2, act: halt}]}]}"},
@@ -372,6 +417,74 @@ func TestSchemaRefuses(t *testing.T) {
 	for _, tt := range tests {
 		if err := check(strings.Replace(valid, tt.old, tt.new, 1)); err == nil {
 			t.Errorf("%q passes", tt.new)
+		}
+	}
+}
+
+// Every preset satisfies the schema of variants, and so does a file that extends another;
+// what is wrong with a key or with the kind of a value shows in an editor too.
+func TestVariantSchema(t *testing.T) {
+	check := schemaChecker(t, VariantSchema())
+	for _, name := range Presets() {
+		text, err := embedded.ReadFile(presetFile(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := check(string(text)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for text, fine := range map[string]bool{
+		"extends: ../base.yaml\nlimits: {turns: 3}": true,
+		"extends: recommended\nfaithful: true":      true,
+		"extends: recomended":                       false,
+		"limits: {turnz: 3}":                        false,
+		"errors: {trip: never}":                     false,
+		"time: {tool: 30}":                          false,
+	} {
+		if err := check(text); (err == nil) != fine {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// Validators with strict rules ask that what is required is a property too, of the same
+// schema or of one around it.
+func TestSchemaRequiresWhatItHas(t *testing.T) {
+	for _, schema := range [][]byte{Schema(), VariantSchema()} {
+		var doc any
+		if err := json.Unmarshal(schema, &doc); err != nil {
+			t.Fatal(err)
+		}
+		required(t, doc, nil)
+	}
+}
+
+func required(t *testing.T, node any, around map[string]any) {
+	switch n := node.(type) {
+	case []any:
+		for _, x := range n {
+			required(t, x, around)
+		}
+	case map[string]any:
+		has := map[string]any{}
+		maps.Copy(has, around)
+		if own, ok := n["properties"].(map[string]any); ok {
+			maps.Copy(has, own)
+		}
+		if list, ok := n["required"].([]any); ok {
+			for _, name := range list {
+				if has[name.(string)] == nil {
+					t.Errorf("%v is required and no property", name)
+				}
+			}
+		}
+		for key, x := range n {
+			if key == "oneOf" || key == "anyOf" || key == "allOf" {
+				required(t, x, has)
+			} else if key != "required" {
+				required(t, x, nil)
+			}
 		}
 	}
 }

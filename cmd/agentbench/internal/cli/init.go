@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -24,10 +25,12 @@ func newInit() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [FOLDER]",
 		Short: "Write a small project to start from",
-		Long: `Write a small project to start from to FOLDER (default: the working directory): two
-scenarios, a variant, an agentbench.yaml and a workflow for CI, with comments. It
-passes agentbench validate and run as it is. If one of its files exists already,
-init writes nothing.`,
+		Long: `Write a small project to start from to FOLDER (default: the working directory), and ask
+nothing: a runaway, a healthy run that comes near to the limits, an incident to put
+your own in place of, a variant, the baseline that later results are compared with,
+an agentbench.yaml, and a workflow for CI. Comments in them say what is what. The
+project passes agentbench validate, run and gate as it is. If one of its files exists
+already, init writes nothing.`,
 		Example: "  agentbench init\n  agentbench init my-agent && cd my-agent && agentbench run",
 		Args:    atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,6 +83,7 @@ func starterFiles() (files []starterFile, err error) {
 			return err
 		}
 		text, err := starter.ReadFile(path)
+		text = bytes.ReplaceAll(text, []byte("{{VERSION}}"), []byte("v"+Version))
 		inside := strings.TrimPrefix(path, "starter/")
 		if rest, ok := strings.CutPrefix(inside, "github/"); ok {
 			inside = ".github/" + rest
@@ -132,11 +136,11 @@ func writeStarter(folder string, files []starterFile) (err error) {
 		dirs, err := makeFolders(filepath.Dir(path))
 		made = append(made, dirs...)
 		if err != nil {
-			return misuse("", "cannot write %s: %s", path, text.Reason(err))
+			return unwritable(path, err)
 		}
 		file, err := outfile.Create(path, 0o666)
 		if err != nil {
-			return misuse("", "cannot write %s: %s", path, text.Reason(err))
+			return unwritable(path, err)
 		}
 		begun = append(begun, file)
 		if _, err := file.Write(f.text); err != nil {

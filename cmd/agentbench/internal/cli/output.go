@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/agentbench-go/agentbench/cassettes/secrets"
@@ -352,12 +353,21 @@ func createMode(stderr io.Writer, path string, mode fs.FileMode) (*outfile.File,
 	case errors.Is(err, outfile.ErrNotRegular):
 		return nil, misuse("-o - writes to the standard output", "cannot write %s: it is not a regular file", path)
 	case err != nil:
-		return nil, misuse("-o takes the path of a file in a folder that you may write to", "cannot write %s: %s", path, text.Reason(err))
+		return nil, unwritable(path, err)
 	}
 	for _, name := range file.Stale() {
 		fmt.Fprintf(stderr, "note: %s is from a run that was killed or is still writing it; if no run is writing it, remove it\n", text.Line(name))
 	}
 	return file, nil
+}
+
+// unwritable returns the error for a file that cannot be created. A full disk is trouble
+// with the machine; everything else is a path that is wrong.
+func unwritable(path string, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EMFILE) {
+		return fmt.Errorf("cannot write %s: %s", path, text.Reason(err))
+	}
+	return misuse("name a file in a folder that you may write to", "cannot write %s: %s", path, text.Reason(err))
 }
 
 // A resultFile is a results file that is being written.
