@@ -3,6 +3,7 @@ package loop
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -89,7 +90,7 @@ type Live struct {
 }
 
 // NewLive makes the live world of a session with this task. A nil tool, and a
-// tool whose Spec panics, is a mistake: [RunLive] returns it, and Tools has a
+// tool whose Spec panics or has a schema that is not JSON, is a mistake: [RunLive] returns it, and Tools has a
 // spec without a name in the tool's place, which [New] refuses.
 func NewLive(task Task, model Model, tools []Tool, opts LiveOptions) *Live {
 	l := &Live{
@@ -98,7 +99,11 @@ func NewLive(task Task, model Model, tools []Tool, opts LiveOptions) *Live {
 	}
 	for i, t := range tools {
 		spec, err := specOf(t)
+		if err == nil && task.Schemas == nil { // else they are in the compiler's language
+			err = checkSchemas(&spec)
+		}
 		if err != nil {
+			spec = ToolSpec{}
 			l.mistake = errors.Join(l.mistake, fmt.Errorf("tools[%d]: %w", i, err))
 		}
 		l.specs = append(l.specs, spec)
@@ -118,6 +123,19 @@ func specOf(t Tool) (spec ToolSpec, err error) {
 		}
 	}()
 	return t.Spec(), nil
+}
+
+// checkSchemas returns an error for a schema that is not one: models read it, whether or
+// not the config checks anything by it.
+func checkSchemas(spec *ToolSpec) error {
+	for _, s := range []struct{ what, text string }{{"input", spec.Input}, {"output", spec.Output}} {
+		start := strings.TrimLeft(s.text, " \t\r\n")
+		if s.text == "" || start != "" && strings.IndexByte("{tf", start[0]) >= 0 && json.Valid([]byte(s.text)) {
+			continue
+		}
+		return fmt.Errorf("its %s schema is not a JSON Schema: it must be a JSON object, true or false", s.what)
+	}
+	return nil
 }
 
 // Tools returns the specs of the tools, as [New] takes them.

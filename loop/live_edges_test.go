@@ -503,6 +503,9 @@ func TestRunLiveRefuses(t *testing.T) {
 		"limits.turns: must be 0 (off) or more, not -1\ntools[1]: must not be nil\ntools[2]: its Spec panics: no spec": func() (loop.Outcome, error) {
 			return loop.RunLive(t.Context(), bad, goTask, says(), []loop.Tool{takes("a", 0), nil, specless("no spec")}, loop.LiveOptions{})
 		},
+		"tools[0]: its input schema is not a JSON Schema: it must be a JSON object, true or false\ntools[2]: its output schema is not a JSON Schema: it must be a JSON object, true or false": func() (loop.Outcome, error) {
+			return loop.RunLive(t.Context(), loop.Default(), goTask, says(), []loop.Tool{schemed{"a", `{"type":`, ""}, schemed{"b", " {}", "true"}, schemed{"c", "", "[]"}}, loop.LiveOptions{})
+		},
 	} {
 		if _, err := run(); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
@@ -516,6 +519,15 @@ type specless string
 func (s specless) Spec() loop.ToolSpec { panic(string(s)) }
 
 func (specless) Call(context.Context, string) (string, error) { return "", nil }
+
+// schemed is a tool with these schemas.
+type schemed struct{ name, input, output string }
+
+func (s schemed) Spec() loop.ToolSpec {
+	return loop.ToolSpec{Name: s.name, Input: s.input, Output: s.output}
+}
+
+func (schemed) Call(context.Context, string) (string, error) { return "", nil }
 
 // New refuses the specs of broken tools.
 func TestNewLiveMistakes(t *testing.T) {
