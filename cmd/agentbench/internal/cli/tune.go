@@ -11,6 +11,7 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/tune"
 	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 )
@@ -20,7 +21,7 @@ type tuneFlags struct {
 	jobs       jobs
 	budget     string
 	scenarios  string
-	file       string
+	files      []string
 	quiet      bool
 }
 
@@ -35,8 +36,9 @@ ones. Without a PATH it takes the embedded shapes of public runs.
 
 The choice is made by cross-validation over tasks, and is worth what it does on
 tasks that it has not seen. Where nothing helps, or there are too few runs to say,
-tune says so, writes nothing and exits with 0. -o writes the chosen variant.`,
-		Example: `  agentbench tune runs/ --max-good-stopped 1% -o mine.yaml
+tune says so, writes no variant and exits with 0. -o mine.yaml writes the chosen
+variant, -o tune.html a page on which one can choose another rule.`,
+		Example: `  agentbench tune runs/ --max-good-stopped 1% -o mine.yaml -o tune.html
   agentbench tune traffic.shapes --labels labels.json
   agentbench tune traffic.shapes --scenarios my-scenarios/ -o mine.yaml
   agentbench tune`,
@@ -46,7 +48,7 @@ tune says so, writes nothing and exits with 0. -o writes the chosen variant.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.budget, "max-good-stopped", "1%", "choose only what stops at most this `SHARE` of the good runs, held out")
 	fs.StringVar(&f.scenarios, "scenarios", "", "the choice must also pass the scenarios in this `FOLDER`")
-	fs.StringVarP(&f.file, "output", "o", "", "write the chosen variant to this `FILE` (.yaml)")
+	fs.StringArrayVarP(&f.files, "output", "o", nil, "write the chosen variant to this `FILE` (.yaml), or all rules that no other beats as a page (.html) or a picture (.svg); can be repeated")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing")
 	f.recordings.add(cmd)
 	addJobs(cmd, &f.jobs)
@@ -58,8 +60,8 @@ func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if f.file != "" && !isScenarioFile(f.file) {
-		return misuse("a variant is a .yaml file", "cannot write a variant to %q", f.file)
+	if err := f.checkFiles(); err != nil {
+		return err
 	}
 	var own []*scenarios.Scenario
 	if f.scenarios != "" {
@@ -88,6 +90,9 @@ func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.show(cmd, measured, choice); err != nil {
 		return err
 	}
+	if err := f.draw(cmd, choice); err != nil {
+		return err
+	}
 	if choice.Best != nil {
 		if err := f.keep(cmd, choice, own); err != nil {
 			return err
@@ -97,6 +102,59 @@ func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
 		return exitCode(exitUsage)
 	}
 	return nil
+}
+
+// checkFiles reports a file of -o that tune cannot write, before the work.
+func (f *tuneFlags) checkFiles() error {
+	variants := 0
+	for _, name := range f.files {
+		switch {
+		case isScenarioFile(name):
+			variants++
+		case drawings[filepath.Ext(name)] == nil:
+			return misuse("a variant is a .yaml file, a page .html and a picture .svg", "cannot write %q", name)
+		}
+	}
+	if variants > 1 {
+		return misuse("leave one of them out", "-o takes one .yaml file: there is one choice")
+	}
+	return (&outputFlags{files: f.files}).checkFolders()
+}
+
+// drawings write the frontier, by the extension of the file.
+var drawings = map[string]func(*reports.Frontier, io.Writer) error{".html": (*reports.Frontier).WriteHTML, ".svg": (*reports.Frontier).WriteSVG}
+
+// draw writes the pages and pictures of -o.
+func (f *tuneFlags) draw(cmd *cobra.Command, c *tune.Choice) error {
+	for _, name := range f.files {
+		if write := drawings[filepath.Ext(name)]; write != nil {
+			if err := saveFile(cmd, name, func(w io.Writer) error { return write(c.Report(Version), w) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// saveFile writes a file whole or not at all.
+func saveFile(cmd *cobra.Command, name string, write func(io.Writer) error) error {
+	file, err := createFile(cmd.ErrOrStderr(), name)
+	if err != nil {
+		return err
+	}
+	defer file.Discard()
+	if err := write(file); err != nil {
+		return err
+	}
+	return file.Commit()
+}
+
+// variantFile returns the file of the chosen variant, "" = none.
+func (f *tuneFlags) variantFile() string {
+	if i := slices.IndexFunc(f.files, isScenarioFile); i >= 0 {
+		return f.files[i]
+	}
+	return ""
 }
 
 // shareOf reads a share such as 1% or 0.01.
@@ -139,9 +197,9 @@ func (f *tuneFlags) show(cmd *cobra.Command, m *tune.Measured, c *tune.Choice) e
 
 // keep plays the user's own scenarios under the choice, and writes it if they pass.
 func (f *tuneFlags) keep(cmd *cobra.Command, c *tune.Choice, own []*scenarios.Scenario) error {
-	name := "tuned"
-	if f.file != "" {
-		name = strings.TrimSuffix(filepath.Base(f.file), filepath.Ext(f.file))
+	to, name := f.variantFile(), "tuned"
+	if to != "" {
+		name = strings.TrimSuffix(filepath.Base(to), filepath.Ext(to))
 	}
 	failed, err := failing(cmd, own, c.Best.Variant(name))
 	if err != nil {
@@ -153,22 +211,18 @@ func (f *tuneFlags) keep(cmd *cobra.Command, c *tune.Choice, own []*scenarios.Sc
 		}
 		return nil
 	}
-	if f.file == "" {
+	if to == "" {
 		return nil
 	}
-	file, err := createFile(cmd.ErrOrStderr(), f.file)
+	err = saveFile(cmd, to, func(w io.Writer) error {
+		_, err := io.WriteString(w, c.YAML())
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	defer file.Discard()
-	if _, err := io.WriteString(file, c.YAML()); err != nil {
-		return err
-	}
-	if err := file.Commit(); err != nil {
-		return err
-	}
 	if !f.quiet {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s has it: agentbench replay --variant %s shows what it stops\n", text.Line(f.file), shellWords([]string{f.file}))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s has it: agentbench replay --variant %s shows what it stops\n", text.Line(to), shellWords([]string{to}))
 	}
 	return nil
 }

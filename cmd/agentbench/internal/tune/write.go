@@ -115,6 +115,42 @@ func (m *Measured) WriteShares(w io.Writer) error {
 	return reports.Table(w, 1, []string{"rule", "runs stopped", "share"}, rows, nil)
 }
 
+// Report returns the answer and the frontier as a report, in which each point has its
+// YAML. tool is the version that made it.
+func (c *Choice) Report(tool string) *reports.Frontier {
+	lines := c.Lines()
+	f := &reports.Frontier{Title: c.answer(), Tool: tool}
+	for _, line := range lines {
+		if line != f.Title {
+			f.Lines = append(f.Lines, line)
+		}
+	}
+	for i := range c.Frontier {
+		p := &c.Frontier[i]
+		point := reports.FrontierPoint{Name: p.Name(), Saved: p.Seen.Saved, Good: p.Seen.Good, Chosen: p.Chosen, Counts: []string{p.Seen.words()}}
+		if p.Chosen {
+			point.Config = c.YAML()
+		} else {
+			point.Config = p.YAML()
+		}
+		f.Points = append(f.Points, point)
+	}
+	return f
+}
+
+// words says what is counted behind the shares.
+func (f *Figures) words() string {
+	return fmt.Sprintf("%s of %s failed and %s of %s good runs stopped, %s of %s calls of failed runs saved, %s of %s of good runs lost",
+		text.Number(f.FailedStopped), text.Number(f.Faileds), text.Number(f.GoodStopped), text.Number(f.Goods),
+		text.Number(f.SavedCalls), text.Number(f.FailedCalls), text.Number(f.LostCalls), text.Number(f.GoodCalls))
+}
+
+// YAML returns a point that was picked by hand as the file of a variant.
+func (p *Point) YAML() string {
+	return fmt.Sprintf("# Picked by hand from the frontier of agentbench tune: %s.\n# Its figures are seen: they are from the runs among which it was found, and too good.\n# On these runs: %s.\n# A replay is open loop: how the agent goes on after a stop is unknown.\n%s",
+		p.Name(), p.Seen.words(), p.Candidate.YAML())
+}
+
 // YAML returns the chosen variant, with its evidence in comments. There must be a choice.
 func (c *Choice) YAML() string {
 	var out strings.Builder
@@ -124,9 +160,7 @@ func (c *Choice) YAML() string {
 	}
 	for _, p := range c.Frontier {
 		if p.Chosen {
-			fmt.Fprintf(&out, "# On all of these runs, which the choice has seen: %s of %s failed and %s of %s good runs stopped, %s of %s calls of failed runs saved, %s of %s of good runs lost.\n",
-				text.Number(p.Seen.FailedStopped), text.Number(p.Seen.Faileds), text.Number(p.Seen.GoodStopped), text.Number(p.Seen.Goods),
-				text.Number(p.Seen.SavedCalls), text.Number(p.Seen.FailedCalls), text.Number(p.Seen.LostCalls), text.Number(p.Seen.GoodCalls))
+			fmt.Fprintf(&out, "# On all of these runs, which the choice has seen: %s.\n", p.Seen.words())
 		}
 	}
 	for i, picked := range c.Picked {
