@@ -156,7 +156,7 @@ func (d *Desk) drop(calls []deskCall) {
 }
 
 func (d *Desk) sign(name, args string) detect.Signature {
-	s, _ := d.canon.Signature(name, args) // of arguments that are no object, the text counts
+	s, _ := d.canon.Signature(name, args) // of arguments that are not an object, the text counts
 	return s
 }
 

@@ -358,7 +358,7 @@ func TestIdentity(t *testing.T) {
 		{`{"a":"1"}`},
 		{`{"a":1e99999999}`}, // too large for a fraction: as it is written
 		{`[1]`},
-		{`[ 1 ]`}, // no object: as it is written
+		{`[ 1 ]`}, // not an object: as it is written
 		{`{"a":`},
 	}
 	for i, group := range groups {

@@ -122,7 +122,7 @@ func responseItems(msg *loop.Message) (items []responses.ResponseInputItemUnionP
 }
 
 // arguments returns the arguments of a call as they are sent. Endpoints read them as
-// JSON, and strict ones refuse a history with a call whose arguments are no object. So
+// JSON, and strict ones refuse a history with a call whose arguments are not an object. So
 // empty arguments become an empty object, and any others that are none become the one
 // field of an object, in which the model still sees what it wrote.
 func arguments(args string) string {

@@ -65,7 +65,7 @@ func TestMistakesHaveTheirPlace(t *testing.T) {
 		{"letters and names", "1 success a1=1 b:1=1", `1:16: the tools of a run are letters, or have names with a colon, not both`},
 		{"broken and not", "1 success a1=1 a1~=1", `1:16: these arguments are broken (~) at one place and not at another`},
 		{"Error: and not", "1 success a1=1 a1=1!e", `1:19: result 1 begins with Error: (!e) at one place and not at another`},
-		{"the empty text is no error", "1 success a1=0!e", `1:14: result 0 is the empty text, which does not begin with Error:`},
+		{"the empty text cannot begin with Error:", "1 success a1=0!e", `1:14: result 0 is the empty text, which does not begin with Error:`},
 		{"task zero", "1 success task=0 u", `1:11: tasks are numbered from 1`},
 		{"a branch that shares nothing", "1 success branch=0 u a1=1", `1:11: a branch shares at least one reply`},
 		{"a branch longer than the run", "1 success task=2 branch=3 u a1=1 u .", `1:18: the run branches off after 3 replies, and has 2 replies`},

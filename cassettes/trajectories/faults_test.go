@@ -89,7 +89,7 @@ func TestNotesOverFiles(t *testing.T) {
 	}
 }
 
-// Files without a run that are part of what agents leave in a folder are no error.
+// Files without a run that agents leave in a folder do not count as errors.
 func TestNothingToReplay(t *testing.T) {
 	for name, content := range map[string]string{
 		"no messages":         `{"messages": []}`,
@@ -121,7 +121,7 @@ user "look"
 	}
 }
 
-// A call that the recording ends before the answer of is no error.
+// A call whose answer the recording ends before does not count as an error.
 func TestUnansweredIsNoError(t *testing.T) {
 	result, _ := play(t, chat(t, "user: hi", "f({})"), loop.Off())
 	if result.Calls != 1 || result.Errors != 0 || len(result.Codes) != 0 {

@@ -80,10 +80,10 @@ func TestDecodersAreBounded(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", name, len(data), err)
 		}
 		if _, err := decoders[name](p(more), most); err == nil {
-			t.Errorf("%s: one byte more is no error", name)
+			t.Errorf("%s: one byte more passes", name)
 		}
 		if _, err := decoders[name]([]byte("nonsense"), most); err == nil {
-			t.Errorf("%s: nonsense is no error", name)
+			t.Errorf("%s: nonsense passes", name)
 		}
 	}
 }
