@@ -98,7 +98,7 @@ func (w *World) find(e *loop.Effect) *step {
 	if len(w.when) > 0 {
 		b = w.heard.look(e.History)
 	}
-	b.For = e.For
+	b.For, b.Forced = e.For, e.Choice != ""
 	w.course.requests = e.Ref.N - w.summed - 1
 	s := w.next(&w.course, &b)
 	if s == nil && b.holds(WhenFinal, nil) {

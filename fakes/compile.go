@@ -197,7 +197,7 @@ func (r *reader) readStep(s *Step) step {
 
 func (w When) known() bool {
 	switch w {
-	case WhenAlways, WhenDenied, WhenVetoed, WhenFailed, WhenOK, WhenCut, WhenNudged, WhenResult, WhenSummary, WhenFinal:
+	case WhenAlways, WhenDenied, WhenVetoed, WhenFailed, WhenOK, WhenCut, WhenNudged, WhenResult, WhenForced, WhenSummary, WhenFinal:
 		return true
 	}
 	return false

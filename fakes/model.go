@@ -98,6 +98,7 @@ type Before struct {
 	Result                      string // the last of them
 	Denied, Vetoed, Failed, Cut bool
 	Nudged                      bool
+	Forced                      bool         // the request forces the model to call a tool
 	For                         loop.Purpose // what the request is for; "" = the next turn
 }
 
@@ -117,6 +118,8 @@ func (b *Before) holds(c When, result *resultIs) bool {
 		return b.Cut
 	case WhenNudged:
 		return b.Nudged
+	case WhenForced:
+		return b.Forced
 	case WhenSummary:
 		return b.For == loop.ForSummary
 	case WhenFinal:

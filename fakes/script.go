@@ -65,7 +65,10 @@ type Script struct {
 	Planner      loop.Planner
 	Critic       loop.Critic
 	SafetyPrompt bool
-	Tools        []Tool
+	// ToolChoice becomes that of the task. The script says what a forced model does:
+	// see [WhenForced].
+	ToolChoice loop.ToolChoice
+	Tools      []Tool
 	// Window is the context window of the model, in tokens as [loop.EstimateRequest]
 	// counts them: a request above it is refused, as the APIs do, with status 400 and
 	// context_length_exceeded, after DefaultModelLatency. It uses up no step.
@@ -84,7 +87,7 @@ type Script struct {
 func (s *Script) LoopTask(seed uint64) loop.Task {
 	hooks := loop.Hooks{BeforeCall: len(s.Hooks.BeforeCall) > 0, AfterCall: len(s.Hooks.AfterCall) > 0}
 	return loop.Task{Text: s.Task, System: s.System, Seed: named(s.Name, seed), Planner: s.Planner, Critic: s.Critic, Hooks: hooks,
-		SafetyPrompt: s.SafetyPrompt, Schemas: contract.Compiler()}
+		SafetyPrompt: s.SafetyPrompt, ToolChoice: s.ToolChoice, Schemas: contract.Compiler()}
 }
 
 // A Tool is a tool with its behavior.
@@ -231,7 +234,7 @@ type ModelFailure struct {
 type When string
 
 // The conditions. Each looks at the last batch of results, or the last user
-// message, in the history; the last two look at the purpose of the request.
+// message, in the history; the last three look at the request.
 const (
 	WhenAlways When = ""
 	WhenDenied When = "denied" // a gate denied one of the calls
@@ -242,6 +245,7 @@ const (
 	WhenNudged When = "nudged" // a detector nudged the model
 	WhenResult When = "result" // the last result of the batch is as [Step.Result] says
 
+	WhenForced  When = "forced"  // the request forces the model to call a tool
 	WhenSummary When = "summary" // the loop asks for a summary of the history
 	WhenFinal   When = "final"   // the loop asks for a last word
 )

@@ -49,7 +49,7 @@ func (w *World) settle(ctx context.Context) {
 // askSpeaker lets the speaker answer a request.
 func (w *World) askSpeaker(e *loop.Effect) {
 	ref := e.Ref
-	req := loop.ModelRequest{Ref: ref, For: e.For, System: e.System, History: slices.Clone(e.History)}
+	req := loop.ModelRequest{Ref: ref, For: e.For, System: e.System, History: slices.Clone(e.History), Choice: e.Choice}
 	for i := range req.History {
 		req.History[i].Calls = slices.Clone(req.History[i].Calls)
 	}

@@ -86,6 +86,7 @@ func (m *maker) bits() {
 	if m.one(6) && !m.mild {
 		m.Script.Window = 60 + m.below(600)
 	}
+	m.toolChoice()
 }
 
 // scriptHooks draws hooks of the script's own.

@@ -45,7 +45,7 @@ func (m *maker) model() {
 	}
 	if m.one(4) && !m.mild {
 		s := m.step()
-		s.When = pick(m.dice, fakes.WhenDenied, fakes.WhenVetoed, fakes.WhenFailed, fakes.WhenOK, fakes.WhenCut, fakes.WhenNudged, fakes.WhenResult, fakes.WhenSummary, fakes.WhenFinal)
+		s.When = pick(m.dice, fakes.WhenDenied, fakes.WhenVetoed, fakes.WhenFailed, fakes.WhenOK, fakes.WhenCut, fakes.WhenNudged, fakes.WhenResult, fakes.WhenForced, fakes.WhenSummary, fakes.WhenFinal)
 		if s.When == fakes.WhenResult {
 			s.Result = pick(m.dice, fakes.ResultIs{Contains: "Error"}, fakes.ResultIs{Matches: "[0-9]$"}, fakes.ResultIs{Path: "next", Is: nil})
 		}

@@ -73,6 +73,17 @@ func (m *maker) spec(t *fakes.Tool) {
 	}
 }
 
+// toolChoice draws what the model must call.
+func (m *maker) toolChoice() {
+	if m.mild || !m.one(6) || m.Script.Planner != loop.PlannerNative || len(m.Script.Tools) == 0 {
+		return
+	}
+	m.Script.ToolChoice = loop.ToolChoice{Use: loop.UseRequired, Hold: m.one(3)}
+	if m.one(3) {
+		m.Script.ToolChoice.Use = m.Script.Tools[0].Name
+	}
+}
+
 // session draws the session of a sub-run. Its model asks for its own tool, for those
 // that it shares and for those that it does not have.
 func (m *maker) session(t *fakes.Tool) {

@@ -70,6 +70,7 @@ func (c *call) block(why Why, text string) {
 func (m *Machine) openBatch(in *Input, cut bool) {
 	m.appendReply(in.Text, m.batchCalls())
 	m.subs = spent{}
+	m.called = true
 	m.checkCut(cut)
 	m.checkBudget()
 	outOfSteps := m.step(true)

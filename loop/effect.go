@@ -8,8 +8,8 @@ type EffectKind uint8
 // The closed set of effects. For each, the fields of [Effect] that it uses;
 // every other field is zero.
 const (
-	// AskModel sends a model request. Ref (with try), For, To, and Text for a
-	// summary; System and History for the world.
+	// AskModel sends a model request. Ref (with try), For, To, Choice, and Text for
+	// a summary; System and History for the world.
 	AskModel EffectKind = iota + 1
 	// CancelModel gives up a request: a later answer to it is ignored. Ref, Text.
 	CancelModel
@@ -100,6 +100,7 @@ type Effect struct {
 	Ref     Ref
 	For     Purpose  // of AskModel
 	To      int      // of AskModel: the number of messages sent; of Put: the place, counted from 1, 0 = the end
+	Choice  string   // of AskModel: what the model must call, as [ToolChoice] has it; "" = it chooses
 	At      GateKind // of OpenGate
 	Of      Ref      // of OpenGate: the call
 	Name    string   // of OpenGate and CallTool

@@ -183,7 +183,7 @@ func (l *Live) Do(ctx context.Context, in Input, effects []Effect) {
 
 func (l *Live) askModel(ctx context.Context, e *Effect) {
 	ref := e.Ref
-	req := ModelRequest{Ref: ref, For: e.For, System: e.System, History: l.show(e)}
+	req := ModelRequest{Ref: ref, For: e.For, System: e.System, History: l.show(e), Choice: e.Choice}
 	req.JSON = e.For == ForReply && l.planner == PlannerJSON
 	if (e.For == ForReply || e.For == ForGrace) && l.planner == PlannerNative {
 		if l.offered == nil {

@@ -271,7 +271,18 @@ func TestLiveRequestsWithoutTools(t *testing.T) {
 		t.Errorf("the request for a summary: %+v", last)
 	}
 
-	task := loop.Task{Text: "go", System: "be brief", Planner: loop.PlannerJSON}
+	task := loop.Task{Text: "go", ToolChoice: loop.ToolChoice{Use: "quick"}}
+	bubble(t, func(t *testing.T) {
+		free := modelFunc(func(_ context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {
+			last = req
+			return answer("done"), nil
+		})
+		run(t, t.Context(), loop.Off(), task, free, tools, loop.LiveOptions{})
+	})
+	if last.Choice != "quick" {
+		t.Errorf("the model is asked with the choice %q", last.Choice)
+	}
+	task = loop.Task{Text: "go", System: "be brief", Planner: loop.PlannerJSON, ToolChoice: loop.ToolChoice{Use: loop.UseRequired}}
 	planning := modelFunc(func(_ context.Context, req loop.ModelRequest, _ func(string)) (loop.Reply, error) {
 		last = req
 		return answer(`{"action": "stop", "reason": "nothing to do"}`), nil
@@ -281,7 +292,7 @@ func TestLiveRequestsWithoutTools(t *testing.T) {
 		cfg.Limits.Turns = 7
 		run(t, t.Context(), cfg, task, planning, []loop.Tool{loop.FuncTool(quick, func(context.Context, struct{}) (string, error) { return "", nil })}, loop.LiveOptions{})
 	})
-	if len(last.Tools) != 0 || !last.JSON {
+	if len(last.Tools) != 0 || last.Choice != "" || !last.JSON {
 		t.Errorf("the planner's request: %+v", last)
 	}
 	// What the specification's planner prompt must include (its sections 3.1 and 5).

@@ -57,6 +57,7 @@ type Machine struct {
 	observations []Observation // for the planner's prompt
 	decisions    []string
 	hints        []string // user messages to put before the next request
+	called       bool     // a reply of the run had calls
 	warned       bool     // the model was warned that a limit is near
 }
 
@@ -102,7 +103,7 @@ func New(config Config, task Task, tools []ToolSpec) (*Machine, error) {
 		m.tools[t.Name] = &tool{ToolSpec: t}
 		m.names = append(m.names, t.Name)
 	}
-	errs = append(errs, m.checkTools(tools), m.compileSchemas())
+	errs = append(errs, m.checkTools(tools), m.checkChoice(), m.compileSchemas())
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -280,7 +281,7 @@ func (m *Machine) begin(text string) {
 	m.draining, m.lastText, m.unusable = false, "", 0
 	m.also = m.also[:0]
 	m.batch, m.hints, m.ending, m.question, m.warned = m.batch[:0], m.hints[:0], LimitStop, question{}, false
-	m.pending = question{}
+	m.pending, m.called = question{}, false
 	if m.cfg.Scope != ScopeSession {
 		m.spent, m.failing, m.gains = spent{}, 0, gains{}
 	}

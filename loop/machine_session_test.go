@@ -66,6 +66,9 @@ func (s *session) setting(line string) (err error) {
 		_, err = fmt.Sscan(value, &s.task.Depth)
 	case "planner":
 		s.task.Planner = Planner(value)
+	case "tool_choice":
+		use, hold, _ := strings.Cut(value, " ")
+		s.task.ToolChoice = ToolChoice{Use: use, Hold: hold == "hold"}
 	case "critic":
 		s.task.Critic = RuleCritic{}
 	case "hooks":

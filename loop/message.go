@@ -40,6 +40,8 @@ type Task struct {
 	Hooks  Hooks  // the points at which the loop asks the world before it goes on
 	// Planner says how the loop reads the model's decisions.
 	Planner Planner
+	// ToolChoice says whether the model must call a tool.
+	ToolChoice ToolChoice
 	// Critic judges the results of each turn; nil means no critic.
 	Critic Critic
 	// SafetyPrompt adds safety guidelines, the tools and the limits to the system
@@ -48,6 +50,17 @@ type Task struct {
 	// Schemas compiles the tools' schemas. It may be nil if contracts are off.
 	Schemas SchemaCompiler
 }
+
+// A ToolChoice forces the model to call a tool, as APIs let a request ask for. It goes
+// with each request for a reply until the run's first reply with calls, so that the run
+// can end. The zero ToolChoice leaves the choice to the model. A [PlannerJSON] has none.
+type ToolChoice struct {
+	Use  string // "" = the model chooses, [UseRequired] = some tool, else the name of a tool
+	Hold bool   // it goes on after the first call: such a model cannot answer by itself
+}
+
+// UseRequired makes the model call some tool.
+const UseRequired = "required"
 
 // A Permission says when the user is asked before a tool runs.
 type Permission string

@@ -36,6 +36,9 @@ type ModelRequest struct {
 	System  string     // the system prompt, "" = none
 	History []Message  // for [ForSummary]: the messages to sum up, then the instruction
 	Tools   []ToolSpec // in the order in which they were given; none for [ForFinal], [ForSummary] and with [PlannerJSON]
+	// Choice says what the model must call: "" = it chooses, [UseRequired] = some tool,
+	// else the tool of that name.
+	Choice string
 	// JSON asks for JSON mode: the reply must be one JSON object. It is set for each
 	// reply of a [PlannerJSON], whose System names the tools with their schemas.
 	JSON bool

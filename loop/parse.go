@@ -138,6 +138,8 @@ func (l *traceLine) effectField(e *Effect) {
 		e.For = Purpose(l.value())
 	case "to=":
 		e.To = int(l.integer())
+	case "choice=":
+		e.Choice = l.value()
 	case "at=":
 		e.At = GateKind(l.value())
 	case "of=":
@@ -157,7 +159,7 @@ func (l *traceLine) effectField(e *Effect) {
 	case "text=":
 		e.Text = l.value()
 	default:
-		l.fail(l.field, "an effect has no "+excerpt(key)+"; expected for=, to=, at=, of=, name=, args=, event=, code=, why=, by= or text=")
+		l.fail(l.field, "an effect has no "+excerpt(key)+"; expected for=, to=, choice=, at=, of=, name=, args=, event=, code=, why=, by= or text=")
 	}
 }
 

@@ -40,7 +40,7 @@ func TestParseTraceErrors(t *testing.T) {
 		{"no try of an effect", tick + "          > drop m1#0\n", 2, 20, "expected the end of the line"},
 		{"of what", tick + "          > gate g1 of=7\n", 2, 24, "expected a number such as m1, c7#2, g4, q1 or u1"},
 
-		{"unknown key", tick + "          > put c1 txt=a\n", 2, 20, `an effect has no "txt="; expected for=, to=, at=, of=, name=, args=, event=, code=, why=, by= or text=`},
+		{"unknown key", tick + "          > put c1 txt=a\n", 2, 20, `an effect has no "txt="; expected for=, to=, choice=, at=, of=, name=, args=, event=, code=, why=, by= or text=`},
 		{"unknown outcome", tick + "          > halt code=a\n", 2, 18, `a halt has no "code="; expected stop=, end=, reason=, message=, answer=, incomplete, ` +
 			"turns=, model_calls=, asked=, calls=, sub_calls=, spawns=, tries=, repairs=, repairs_ok=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed="},
 		{"key twice", "   0.000s started text=a text=a\n", 1, 25, "expected the end of the line"},

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -60,7 +61,24 @@ func (m *Machine) sendRequest() {
 		m.emit(m.summaryRequest())
 		return
 	}
-	m.emit(Effect{Kind: AskModel, Ref: r.ref, For: r.purpose, To: len(m.history), System: m.systemPrompt(), History: m.history})
+	m.emit(Effect{Kind: AskModel, Ref: r.ref, For: r.purpose, To: len(m.history), Choice: m.choice(), System: m.systemPrompt(), History: m.history})
+}
+
+// choice returns what the model must call in reply to the request.
+func (m *Machine) choice() string {
+	c := &m.task.ToolChoice
+	if m.req.purpose != ForReply || m.task.Planner == PlannerJSON || len(m.names) == 0 || m.called && !c.Hold {
+		return ""
+	}
+	return c.Use
+}
+
+// checkChoice reports a choice of a tool that there is not.
+func (m *Machine) checkChoice() error {
+	if use := m.task.ToolChoice.Use; use != "" && use != UseRequired && m.tools[use] == nil {
+		return &FieldError{Field: "tool_choice", Problem: fmt.Sprintf("there is no tool %q: name one, or use %s", use, UseRequired)}
+	}
+	return nil
 }
 
 // after returns the instant at which a deadline of d from now runs out, or never if

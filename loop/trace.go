@@ -87,7 +87,7 @@ func (r Record) Map(change func(string) string) Record {
 	r.Effects = slices.Clone(r.Effects)
 	for i := range r.Effects {
 		e := &r.Effects[i]
-		all(&e.Name, &e.Args, &e.By, &e.Text)
+		all(&e.Choice, &e.Name, &e.Args, &e.By, &e.Text)
 		if e.Outcome != nil {
 			out := *e.Outcome
 			all(&out.Reason, &out.Message, &out.Answer)
@@ -190,6 +190,7 @@ func appendEffect(b []byte, p Path, e *Effect) []byte {
 	}
 	b = appendText(b, " for=", string(e.For))
 	b = appendInt(b, " to=", int64(e.To))
+	b = appendText(b, " choice=", e.Choice)
 	b = appendText(b, " at=", string(e.At))
 	if e.Of.Kind != RefNone {
 		b = e.Of.append(append(b, " of="...))

@@ -7,7 +7,8 @@ import (
 
 // script returns the script that a file describes.
 func (f *scenarioFile) script() fakes.Script {
-	out := fakes.Script{Task: f.Task, System: f.System, SafetyPrompt: f.SafetyPrompt, Window: f.Window, Planner: loop.Planner(f.Planner)}
+	out := fakes.Script{Task: f.Task, System: f.System, SafetyPrompt: f.SafetyPrompt, Window: f.Window, Planner: loop.Planner(f.Planner),
+		ToolChoice: loop.ToolChoice(f.ToolChoice)}
 	if f.Critic == rulesWord {
 		out.Critic = loop.RuleCritic{}
 	}

@@ -22,10 +22,28 @@ func (s *source) check(f *scenarioFile) {
 	}
 	s.checkTools("", f.Tools)
 	s.oneKey("", "a scenario", "model", "cassette")
+	s.checkChoice(f)
 	s.checkModel("", f.Model)
 	s.checkCassette(f.Cassette)
 	s.checkUser(f)
 	s.checkOverlay(f)
+}
+
+// checkChoice checks the tool choice: it must name a tool and be able to act.
+func (s *source) checkChoice(f *scenarioFile) {
+	names := []string{loop.UseRequired, autoChoice}
+	for i := range f.Tools {
+		names = append(names, f.Tools[i].Name)
+	}
+	switch c := &f.ToolChoice; {
+	case c.Use == "" && c.Hold:
+		s.failAt("tool_choice.hold", "hold never acts with auto", "")
+	case c.Use == "":
+	case !slices.Contains(names, c.Use):
+		s.failAt("tool_choice", "tool_choice must be required, auto or the name of a tool, not "+quoted(c.Use), hintWord(c.Use, names))
+	case loop.Planner(f.Planner) == loop.PlannerJSON || len(f.Tools) == 0:
+		s.failAt("tool_choice", "tool_choice never acts without tools that the model can call", "a planner's requests offer none")
+	}
 }
 
 // checkTools checks a list of tools. in is the path before it, such as "" or

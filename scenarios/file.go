@@ -44,6 +44,10 @@ type scenarioFile struct {
 	// Planner says how the model's decisions are read: native (the default) as
 	// calls, json as one JSON action in its text.
 	Planner plannerWord `yaml:"planner"`
+	// ToolChoice makes the model call a tool: required, or a tool's name; auto (the
+	// default) leaves it the choice. It goes with each request until the run's first
+	// call, with {use: required, hold: true} with every one.
+	ToolChoice toolChoice `yaml:"tool_choice"`
 	// Critic judges the results of a turn: none (the default), or rules, which report
 	// each call that failed or found nothing as a gap.
 	Critic criticWord `yaml:"critic"`
@@ -141,6 +145,14 @@ type sessionEntry struct {
 	// Config holds changes to the scenario's config, with the keys of a variant.
 	// Without it the sub-run has the config of its caller.
 	Config configNode `yaml:"config"`
+}
+
+// A toolChoiceEntry says what the model must call.
+type toolChoiceEntry struct {
+	// Use is required, auto or a tool's name.
+	Use string `yaml:"use" jsonschema:"required"`
+	// Hold makes it go on after the run's first call.
+	Hold bool `yaml:"hold"`
 }
 
 // A rateEntry bounds how often a tool is called.

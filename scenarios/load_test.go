@@ -28,6 +28,7 @@ config: {limits: {turns: 9, cost_usd: 0.5}, model_retry: {statuses: [429, 5xx]}}
 task: |
   Do
   it
+tool_choice: {use: list, hold: true}
 tools:
   - name: read
     description: Read
@@ -80,7 +81,7 @@ expect:
 	empty := ""
 	want := &Scenario{Suite: "suite", Name: "all-keys", Description: "every key once", Label: Runaway, Source: "https://example.org/1", HeldBack: true,
 		Variant: base, Config: cfg, File: filepath.ToSlash(file), Line: 2,
-		Script: fakes.Script{Name: "suite/all-keys", Task: "Do\nit\n",
+		Script: fakes.Script{Name: "suite/all-keys", Task: "Do\nit\n", ToolChoice: loop.ToolChoice{Use: "list", Hold: true},
 			Tools: []fakes.Tool{{
 				ToolSpec: loop.ToolSpec{Name: "read", Description: "Read", Permission: loop.AskBatch, Idempotent: loop.Idempotent,
 					Version: "2", Output: `{"type":"string"}`, Timeout: 7 * time.Second, Retries: -1, Fallback: "list", SubRun: true,

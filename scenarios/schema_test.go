@@ -94,7 +94,7 @@ func generate(t *testing.T) []byte {
 		LookupComment: comments(t)}
 	out := r.Reflect(&scenarioFile{})
 	r.ExpandedStruct = false
-	for _, part := range []any{&loop.Config{}, &expectEntry{}} {
+	for _, part := range []any{&loop.Config{}, &expectEntry{}, &toolChoiceEntry{}} {
 		maps.Copy(out.Definitions, r.Reflect(part).Definitions)
 	}
 	setFaithful(out.Definitions["Config"])
@@ -168,6 +168,8 @@ func schemaOf(t reflect.Type) *generator.Schema {
 		return object()
 	case reflect.TypeFor[argsText]():
 		return either(object(), &generator.Schema{Type: "string"})
+	case reflect.TypeFor[toolChoice]():
+		return either(&generator.Schema{Type: "string"}, &generator.Schema{Ref: "#/$defs/toolChoiceEntry"})
 	case reflect.TypeFor[ownRetry]():
 		return &generator.Schema{Ref: "#/$defs/Retry"}
 	case reflect.TypeFor[configNode]():

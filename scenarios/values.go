@@ -79,7 +79,7 @@ type whenWord fakes.When
 func whens() []whenWord {
 	return []whenWord{whenWord(fakes.WhenDenied), whenWord(fakes.WhenVetoed), whenWord(fakes.WhenFailed),
 		whenWord(fakes.WhenOK), whenWord(fakes.WhenCut), whenWord(fakes.WhenNudged),
-		whenWord(fakes.WhenSummary), whenWord(fakes.WhenFinal)}
+		whenWord(fakes.WhenForced), whenWord(fakes.WhenSummary), whenWord(fakes.WhenFinal)}
 }
 
 func (w *whenWord) decode(s *source, n ast.Node, what string) { decodeWord(s, n, what, w, whens()) }
@@ -395,6 +395,22 @@ func (r *Range) decode(s *source, n ast.Node, what string) {
 type configNode struct{ node ast.Node }
 
 func (c *configNode) decode(_ *source, n ast.Node, _ string) { c.node = n }
+
+// A toolChoice is a toolChoiceEntry, or only its use.
+type toolChoice toolChoiceEntry
+
+const autoChoice = "auto"
+
+func (e *toolChoice) decode(s *source, n ast.Node, what string) {
+	if _, ok := n.(*ast.MappingNode); ok {
+		s.decodeStruct(n, reflect.ValueOf((*toolChoiceEntry)(e)).Elem(), what)
+	} else if use, ok := s.text(n, what); ok {
+		e.Use = use
+	}
+	if e.Use == autoChoice {
+		e.Use = ""
+	}
+}
 
 // An ownRetry is a tool's own retry policy.
 type ownRetry loop.Retry

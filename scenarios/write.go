@@ -34,6 +34,9 @@ func (s *Scenario) YAML(comment string) []byte {
 	m.put("system", s.Script.System)
 	m.put("safety_prompt", s.Script.SafetyPrompt)
 	m.put("window", s.Script.Window)
+	if c := s.Script.ToolChoice; c.Use != "" {
+		m.must("tool_choice", mapping{{"use", c.Use}, {"hold", c.Hold}})
+	}
 	m.put("planner", string(s.Script.Planner))
 	if s.Script.Critic != nil {
 		m.must("critic", word("rules"))

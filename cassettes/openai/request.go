@@ -22,6 +22,13 @@ func (m *model) chatParams(req *loop.ModelRequest) (openai.ChatCompletionNewPara
 	if s.Stream {
 		p.StreamOptions.IncludeUsage = openai.Bool(true)
 	}
+	switch {
+	case req.Choice == "":
+	case req.Choice == loop.UseRequired:
+		p.ToolChoice.OfAuto = openai.String(req.Choice)
+	default:
+		p.ToolChoice = openai.ToolChoiceOptionFunctionToolChoice(openai.ChatCompletionNamedToolChoiceFunctionParam{Name: req.Choice})
+	}
 	if req.JSON {
 		p.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
 	}
@@ -81,6 +88,13 @@ func (m *model) responseParams(req *loop.ModelRequest) (responses.ResponseNewPar
 	}
 	if s.Temperature != nil {
 		p.Temperature = openai.Float(*s.Temperature)
+	}
+	switch {
+	case req.Choice == "":
+	case req.Choice == loop.UseRequired:
+		p.ToolChoice.OfToolChoiceMode = openai.Opt(responses.ToolChoiceOptionsRequired)
+	default:
+		p.ToolChoice.OfFunctionTool = &responses.ToolChoiceFunctionParam{Name: req.Choice}
 	}
 	if req.JSON {
 		p.Text.Format.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}

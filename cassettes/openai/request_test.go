@@ -96,6 +96,10 @@ func TestBody(t *testing.T) {
 		{"chat", ways[0], nil, chatHead + "," + chatTools + "}"},
 		{"chat streamed, temperature 0", ways[1], &zero, chatHead + `,"temperature":0,"stream_options":{"include_usage":true},` + chatTools + `,"stream":true}`},
 		{"responses", ways[2], nil, responsesHead + "," + responsesBody + "}"},
+		{"chat, choice required", ways[0], nil, chatHead + `,"tool_choice":"required",` + chatTools + "}"},
+		{"chat, choice look", ways[0], nil, chatHead + `,"tool_choice":{"function":{"name":"look"},"type":"function"},` + chatTools + "}"},
+		{"responses, choice required", ways[2], nil, responsesHead + "," + strings.Replace(responsesBody, `"model":"m",`, `"model":"m","tool_choice":"required",`, 1) + "}"},
+		{"responses, choice look", ways[2], nil, responsesHead + "," + strings.Replace(responsesBody, `"model":"m",`, `"model":"m","tool_choice":{"name":"look","type":"function"},`, 1) + "}"},
 		{"chat, JSON mode", ways[0], nil, chatHead + `,"response_format":{"type":"json_object"},` + chatTools + "}"},
 		{"responses, JSON mode", ways[2], nil, responsesHead + "," + strings.Replace(responsesBody, `"model":"m",`, `"model":"m","text":{"format":{"type":"json_object"}},`, 1) + "}"},
 		{"responses streamed, temperature 0", ways[3], &zero, responsesHead + `,"temperature":0,` + responsesBody + `,"stream":true}`},
@@ -106,6 +110,7 @@ func TestBody(t *testing.T) {
 			for range 3 {
 				req := conversation()
 				req.JSON = strings.HasSuffix(test.name, "JSON mode")
+				_, req.Choice, _ = strings.Cut(test.name, " choice ")
 				_, url, body := caught(t, s, req)
 				if diff := cmp.Diff(test.want, strings.TrimSuffix(body, "\n")); diff != "" {
 					t.Fatalf("(-want +got)\n%s", diff)

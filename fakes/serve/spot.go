@@ -32,6 +32,7 @@ type spot struct {
 	base    int  // the number of calls before the last reply
 	dropped int  // replies that were followed without a message
 	final   bool // the request asks for a last word
+	forced  bool // the request forces the model to call a tool
 }
 
 // find follows the history through the script, and sets the number of each message
@@ -53,6 +54,7 @@ func (sc *scene) find(q *question, seed uint64, desk *fakes.Desk) *spot {
 	}
 	// A client that called tools before and offers none now wants a last word.
 	s.final = !q.tools && s.asked > 0
+	s.forced = q.tools && q.choice != "" && q.choice != "auto"
 	s.next()
 	return s
 }
@@ -223,6 +225,9 @@ func (s *spot) next() {
 	if s.conditional {
 		s.before = look(s.history, s.told)
 		s.before.Cut = s.cut
+		// Earlier requests are gone: those of a client that still forces the model did
+		// too, and where it does not, the script's choice held until the first call.
+		s.before.Forced = s.forced || s.asked == 0 && s.script.ToolChoice.Use != ""
 		if s.final {
 			s.before.For = loop.ForFinal
 		}

@@ -60,7 +60,7 @@ func (v Violation) String() string {
 //	call-ids          call ids are unique and not empty, and the model's own if possible
 //	repeated-call     a call that repeats another one (with its id, name and arguments, in one reply or after a broken stream) is not run and has no result
 //	history           chat APIs accept the history (see [CheckHistory])
-//	asked-with        to= is the length of the history
+//	asked-with        to= is the length of the history, choice= the task's tool choice until the run's first call
 //	trimming          exactly the messages that must be dropped are dropped
 //	compaction        history.compact_at, compact_tokens and compact_on_overflow: the history is compacted when that is due, and only then; after compactions_without_gain in a row the run does not go on
 //	empty-reply       an empty reply is dropped, and asked for again model_retry.empty_replies times, as is one that announces calls and holds none

@@ -249,6 +249,33 @@ func (b *book) checkAskedWith() {
 	for _, l := range b.lengths {
 		b.report(l.ask.place, "to="+strconv.Itoa(l.length), "to="+strconv.Itoa(l.ask.eff.To), "the history has another length")
 	}
+	for _, r := range b.runs {
+		b.checkChoices(r)
+	}
+}
+
+// checkChoices compares what the model is forced to call with the task's tool choice.
+func (b *book) checkChoices(r *run) {
+	called := len(b.trace) // the record of the first reply with calls
+	for _, reply := range r.replies {
+		if reply.sort == batchReply {
+			called = reply.rec
+			break
+		}
+	}
+	for i := range b.itemsOf(r) {
+		it := &b.itemsOf(r)[i]
+		if it.eff == nil || it.eff.Kind != loop.AskModel {
+			continue
+		}
+		want := b.task.ToolChoice.Use
+		if it.eff.For != loop.ForReply || b.task.Planner == loop.PlannerJSON || len(b.tools) == 0 || it.rec >= called && !b.task.ToolChoice.Hold {
+			want = ""
+		}
+		if it.eff.Choice != want {
+			b.report(it.place, "choice="+strconv.Quote(want), "choice="+strconv.Quote(it.eff.Choice), "the model is asked with another tool choice")
+		}
+	}
 }
 
 func (b *book) checkCallIDs() {

@@ -72,6 +72,7 @@ var conditions = map[fakes.When]string{
 	fakes.WhenOK:      "right after calls that all succeeded",
 	fakes.WhenCut:     "when told that its reply was cut off",
 	fakes.WhenNudged:  "when told that it repeats itself",
+	fakes.WhenForced:  "forced to call a tool",
 	fakes.WhenSummary: "asked for a summary",
 	fakes.WhenFinal:   "asked for a last word",
 }
