@@ -10,7 +10,7 @@ import (
 // heard keeps what the loop reported and a history does not show.
 type heard struct {
 	whys       map[int]loop.Why // why calls were not executed, by number
-	repeats    int              // calls that repeat another one: the history does not have them
+	unheld     int              // calls that repeat another one or were dropped: the history does not have them
 	cutReply   int              // the last request whose reply was cut off
 	cutMessage int              // the user message that says so
 	nudge      int              // the last request whose calls made a detector nudge the model
@@ -22,8 +22,8 @@ func (w *World) hear(e *loop.Effect) {
 	switch {
 	case e.Kind == loop.Note && e.Event == loop.EventSteered:
 		w.steered++
-	case e.Kind == loop.Note && e.Event == loop.EventRepeatedCall:
-		w.heard.repeats++
+	case e.Kind == loop.Note && (e.Event == loop.EventRepeatedCall || e.Event == loop.EventDroppedCall):
+		w.heard.unheld++
 	case e.Kind == loop.Note && e.Event == loop.EventCutReply:
 		w.heard.cutReply = e.Ref.N
 	case e.Kind == loop.Note && e.Event == loop.EventNudged:
@@ -134,7 +134,7 @@ func (w *World) ask(e *loop.Effect) {
 		w.fail(&DryError{e.Ref, w.where() + fmt.Sprintf("no model step for request m%d (the script has %d)", e.Ref.N, w.covered)})
 		return
 	}
-	said, err := w.say(s, &Request{Ref: e.Ref, Calls: w.asked - w.heard.repeats, History: e.History}, &w.scratch, false)
+	said, err := w.say(s, &Request{Ref: e.Ref, Calls: w.asked - w.heard.unheld, History: e.History}, &w.scratch, false)
 	if err != nil {
 		w.fail(err)
 		return

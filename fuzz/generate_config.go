@@ -148,6 +148,13 @@ var settings = []setting{
 		c.ModelRetry.SameDeadline, c.ModelRetry.Max, c.Time.Model = 2, 4, tenths(d, 10, 30)
 	},
 	func(d dice, c *loop.Config) { c.History.MaxMessages = d.below(8) },
+	func(d dice, c *loop.Config) { c.ModelRetry.CutReplies = d.below(3) },
+	func(d dice, c *loop.Config) {
+		c.ModelRetry.BrokenStreams, c.ModelRetry.Max = d.below(3), 1+d.below(4)
+	},
+	func(d dice, c *loop.Config) {
+		c.Contracts.BrokenArgs = pick(d, loop.BrokenAnswered, loop.BrokenDropped)
+	},
 }
 
 // wideSettings are the settings of the mechanisms that plain worlds do not use.

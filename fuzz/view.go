@@ -54,7 +54,8 @@ type callView struct {
 	id      string // the model's own
 	name    string
 	args    string
-	repeats int // the number of the call that it repeats; 0 = none
+	repeats int  // the number of the call that it repeats; 0 = none
+	dropped bool // it was taken out of its reply
 	denied  bool
 	tries   []tryView
 	puts    []putView
@@ -173,6 +174,9 @@ func (r *reading) reply(i int, rec *loop.Record) {
 	for _, asked := range in.Calls {
 		c := &callView{n: len(r.calls) + 1, id: asked.ID, name: strings.TrimSpace(asked.Name), args: asked.Args}
 		r.calls = append(r.calls, c)
+		if c.dropped = slices.ContainsFunc(rec.Effects, func(e loop.Effect) bool { return e.Event == loop.EventDroppedCall && e.Ref.N == c.n }); c.dropped {
+			continue
+		}
 		if c.repeats = c.repeated(before, rec) + c.repeated(reply.calls, rec); c.repeats == 0 {
 			reply.calls = append(reply.calls, c)
 		}

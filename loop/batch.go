@@ -86,13 +86,14 @@ func (m *Machine) openBatch(in *Input, cut bool) {
 	m.openCallGate()
 }
 
-// readBatch fills the batch with the calls of a reply: it numbers them, trims
-// their names, leaves out those that repeat another one, and makes their ids unique.
-// If all of them do, the batch stays that of the turn before and readBatch returns
-// false.
-func (m *Machine) readBatch(in *Input) (fresh bool) {
+// readBatch fills the batch with the calls of a reply and returns their number: it
+// numbers them, trims their names, leaves out those that repeat another one or have
+// broken arguments that contracts.broken_args drops, and makes their ids unique. If
+// none of them is left, the batch stays that of the turn before. dropped is the number
+// of those that it dropped.
+func (m *Machine) readBatch(in *Input) (n, dropped int) {
 	seen, before := repeats{}, m.batch
-	if m.req.broke {
+	if m.req.broken > 0 {
 		seen.add(m, before)
 	}
 	m.batch = m.batch[:0]
@@ -105,6 +106,11 @@ func (m *Machine) readBatch(in *Input) (fresh bool) {
 		if name := strings.TrimSpace(c.Name); name != c.Name {
 			c.Name = name
 			m.note(c.ref(), EventTrimmedName, name)
+		}
+		if m.dropsCall(&c) {
+			m.note(c.ref(), EventDroppedCall, c.Name)
+			dropped++
+			continue
 		}
 		if first := seen.find(m, &c); first > 0 {
 			m.note(c.ref(), EventRepeatedCall, Ref{Kind: RefCall, N: first}.String())
@@ -120,11 +126,21 @@ func (m *Machine) readBatch(in *Input) (fresh bool) {
 		m.spent.asked++
 		m.batch = append(m.batch, c)
 	}
-	if len(in.Calls) > 0 && len(m.batch) == 0 {
+	n = len(m.batch)
+	if len(in.Calls) > 0 && n == 0 {
 		m.batch = before
+	}
+	return n, dropped
+}
+
+// dropsCall reports whether a call has broken arguments and contracts.broken_args
+// takes such calls out of their replies.
+func (m *Machine) dropsCall(c *call) bool {
+	if m.cfg.Contracts.BrokenArgs != BrokenDropped {
 		return false
 	}
-	return true
+	_, err := m.canon.Object(c.Args)
+	return err != nil
 }
 
 // A repeats finds the calls of a reply that repeat another one: with the model's own
@@ -492,7 +508,7 @@ func (m *Machine) closeBatch() {
 	m.checkBudget()
 	m.closeDetectors()
 	m.observe()
-	if slices.ContainsFunc(m.batch, func(c call) bool { return c.why == Executed }) {
+	if slices.ContainsFunc(m.batch, func(c call) bool { return c.why == Executed || c.why == Unknown || c.why == InvalidArgs }) {
 		m.step(true)
 	}
 	m.goOn()

@@ -77,8 +77,9 @@ type Limits struct {
 	// batch.
 	Tries int `yaml:"tries"`
 	// Steps is the largest number of steps. Each reply is a step, and so is each
-	// batch of which a call runs. The run stops at step N with the stop
-	// turn-limit, even if that step was the answer (LangGraph's recursion limit).
+	// batch of which a call runs, is unknown or has invalid arguments. The run stops
+	// at step N with the stop turn-limit, even if that step was the answer
+	// (LangGraph's recursion limit).
 	Steps int `yaml:"steps"`
 	// Depth is how deep sub-runs may be nested. A call that would start a deeper
 	// one is refused, and the run stops after the batch.
@@ -125,7 +126,8 @@ func (a *Adapt) limit(limit, failed, ended int) int {
 func (l *Limits) nanoDollars() int64 { return int64(math.Round(l.CostUSD * 1e9)) }
 
 // An AtLimit says what happens instead of the work that a limit forbids. The stop
-// is the limit's, whatever the model says after it.
+// is the limit's, whatever the model says after it, with one exception: a last reply
+// under LimitGrace that asks for no calls is the answer, and the run is done.
 type AtLimit string
 
 // The choices. The zero value is LimitStop.
@@ -134,7 +136,7 @@ const (
 	LimitFinal AtLimit = "final-answer" // the model gives one more reply, without tools
 	// LimitSummary is as LimitFinal, and tells the model to sum up.
 	LimitSummary AtLimit = "summary"
-	LimitGrace   AtLimit = "grace" // the model gives one more reply, tools offered; its text counts, its calls are refused
+	LimitGrace   AtLimit = "grace" // the model gives one more reply, tools offered; without calls it is the answer, and else its calls are refused
 	LimitAsk     AtLimit = "ask"   // the user is asked; going on sets the limit's count to 0
 )
 
@@ -261,11 +263,17 @@ type ModelRetry struct {
 	// (time.model or time.summary, time.first_token, or time.chunk): after that it
 	// is not tried again. 0 means no bound but Max. Each request starts at 0.
 	SameDeadline int `yaml:"same_deadline"`
+	// BrokenStreams is how often one request may fail after deltas have come: after
+	// that it is not tried again. 0 means no bound but Max. Each request starts at 0.
+	BrokenStreams int `yaml:"broken_streams"`
 	// EmptyReplies is how many replies in a row may be unusable (empty, cut off by
 	// the length limit, without the calls that it announces, or not an action of the
-	// planner) before the run stops.
-	// After each of them the model is asked again. 0 stops at the first.
+	// planner) before one that was not cut off stops the run. After each of them the
+	// model is asked again. 0 stops at the first.
 	EmptyReplies int `yaml:"empty_replies"`
+	// CutReplies is the same for a reply that the length limit cut off: more unusable
+	// replies than this in a row stop the run if the last one was cut off.
+	CutReplies int `yaml:"cut_replies"`
 }
 
 // Parallel bounds how many calls of a batch run at once.
@@ -338,9 +346,9 @@ func Off() Config {
 		Time:       Time{Grace: 2 * time.Second},
 		Errors:     Errors{Trip: TripReached, Batch: BatchAll, Kinds: ErrorKinds(), TextPrefix: "Error:", Normalize: true},
 		Retry:      Retry{Base: time.Second, Backoff: Linear, Cap: 60 * time.Second, Timeouts: true, Codes: []Code{Timeout, RetryableServer, RateLimited}},
-		ModelRetry: ModelRetry{Base: time.Second, Backoff: Exponential, Cap: 200 * time.Second, MaxWait: 200 * time.Second, Statuses: []string{"429", "5xx"}, EmptyReplies: 2},
+		ModelRetry: ModelRetry{Base: time.Second, Backoff: Exponential, Cap: 200 * time.Second, MaxWait: 200 * time.Second, Statuses: []string{"429", "5xx"}, EmptyReplies: 2, CutReplies: 2},
 		History:    History{KeepFirst: true, MinGain: 0.1, ThrashTurns: 3, CompactionsWithoutGain: 2},
-		Contracts:  Contracts{PageLimit: 100},
+		Contracts:  Contracts{PageLimit: 100, BrokenArgs: BrokenAnswered},
 		Policy:     Policy{OnFailure: FailureModel},
 	}
 }
@@ -405,7 +413,9 @@ func (c *Config) Validate() error {
 		}
 	}
 	v.count("model_retry.same_deadline", c.ModelRetry.SameDeadline)
+	v.count("model_retry.broken_streams", c.ModelRetry.BrokenStreams)
 	v.count("model_retry.empty_replies", c.ModelRetry.EmptyReplies)
+	v.count("model_retry.cut_replies", c.ModelRetry.CutReplies)
 	v.count("parallel.max", c.Parallel.Max)
 	v.count("history.max_messages", c.History.MaxMessages)
 	v.count("history.keep_last", c.History.KeepLast)
@@ -418,6 +428,7 @@ func (c *Config) Validate() error {
 	}
 	v.duration("time.summary", c.Time.Summary)
 	v.count("history.max_result_chars", c.History.MaxResultChars)
+	oneOf(&v, "contracts.broken_args", c.Contracts.BrokenArgs, "", BrokenAnswered, BrokenDropped)
 	v.count("contracts.repair", c.Contracts.Repair)
 	v.count("contracts.page_limit", c.Contracts.PageLimit)
 	v.count("contracts.max_payload_bytes", c.Contracts.MaxPayloadBytes)

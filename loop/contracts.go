@@ -31,6 +31,8 @@ type Schema interface {
 
 // Contracts says which schemas of the tools are checked, and bounds results.
 type Contracts struct {
+	// BrokenArgs says what becomes of a call whose arguments are not a JSON object.
+	BrokenArgs BrokenArgs `yaml:"broken_args"`
 	// Input checks arguments against [ToolSpec].Input. A call whose arguments do
 	// not match is invalid, and is not executed.
 	Input bool `yaml:"input"`
@@ -47,6 +49,17 @@ type Contracts struct {
 	// two characters and with a notice. 0 means no bound.
 	MaxPayloadBytes int `yaml:"max_payload_bytes"`
 }
+
+// A BrokenArgs says what becomes of a call whose arguments are not a JSON object.
+type BrokenArgs string
+
+// The choices. The zero value is BrokenAnswered.
+const (
+	BrokenAnswered BrokenArgs = "answer" // it gets a result that says so
+	// BrokenDropped takes it out of the reply (event dropped-call). A reply of which
+	// nothing else is left is empty, or an answer if it has text.
+	BrokenDropped BrokenArgs = "drop"
+)
 
 // Policy says what happens after a failed call.
 type Policy struct {

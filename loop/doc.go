@@ -122,7 +122,8 @@
 //   - started and message append a user message (u1, u2 …). So does the answer to
 //     a question if it allows and has a text.
 //   - A reply to an open request appends an assistant message (m1 …), without the
-//     calls that repeat another one (event repeated-call).
+//     calls that repeat another one or were dropped (events repeated-call and
+//     dropped-call).
 //   - put appends a result (c1 …) or a user message of the loop's own (u…). With
 //     to=N it inserts the message at place N.
 //   - drop removes a message.
@@ -159,8 +160,9 @@
 //     other. A planner's reply that is not an action is
 //     kept, and a user message that says why follows it (event bad-action). After
 //     each of them the model is asked again, and none is a turn. More than
-//     model_retry.empty_replies of them in a row stop the run with truncated-reply
-//     if the last one was cut off, and with empty-reply otherwise. A cut reply
+//     model_retry.cut_replies of them in a row stop the run with truncated-reply
+//     if the last one was cut off, and more than model_retry.empty_replies with
+//     empty-reply if it was not. A cut reply
 //     with calls is a turn; it counts as unusable only if the arguments of a call
 //     are broken, and its calls are refused if it is one too many. Any other reply
 //     ends the row. The tokens and cost of all of them count for check 6.
@@ -172,7 +174,10 @@
 //     are invalid if they are not a JSON object, or break the tool's schema after
 //     repair (contracts.input). Empty arguments mean {}. White space around a name
 //     is cut (event trimmed-name), and a missing, empty or used id is replaced
-//     (event replaced-id). But a call with the id, the name and the arguments of
+//     (event replaced-id). With contracts.broken_args drop a call whose arguments
+//     are not a JSON object is taken out of its reply before all other checks
+//     (event dropped-call); it takes a number, and the rest of the reply is judged
+//     as if the model had not asked for it. And a call with the id, the name and the arguments of
 //     another call of its reply is that call: it takes a number, and nothing else
 //     happens to it (event repeated-call). So is, after a broken stream of the
 //     request, one that repeats a call of the turn before; a reply of which nothing
@@ -290,7 +295,7 @@
 //   - Must not fire: on a status that is not listed, such as 401, or if the server
 //     asks for a longer wait than max_wait.
 //
-// Unusable replies (model_retry.empty_replies):
+// Unusable replies (model_retry.empty_replies, cut_replies):
 //   - Stops: a model that keeps replying with nothing, with cut-off text, with
 //     announced calls that are not there, or as a planner without an action.
 //   - Counts: unusable replies in a row.
@@ -299,7 +304,8 @@
 //
 // Turn and step limit (limits.turns, limits.steps):
 //   - Stop: work that is new each time and never ends.
-//   - Count: replies; or replies and batches of which a call ran.
+//   - Count: replies; or replies and batches of which a call ran, was unknown or had
+//     invalid arguments.
 //   - Reset: each run, and when the user says to go on (at_limit: ask).
 //   - Must not fire: limits.turns on a run whose answer is reply N.
 //

@@ -56,6 +56,7 @@ const (
 	EventIgnored      Event = "ignored"       // an input whose number is not open
 	EventReplacedID   Event = "replaced-id"   // a call id was missing, empty or used before; Text is the new one
 	EventRepeatedCall Event = "repeated-call" // a call has the id, name and arguments of another one and is that call; Text is its number, such as c7
+	EventDroppedCall  Event = "dropped-call"  // a call whose arguments are not a JSON object was taken out of its reply; Text is its name
 	EventTrimmedName  Event = "trimmed-name"  // white space around a tool's name was cut; Text is the name
 	EventRepaired     Event = "repaired"      // arguments or a result were repaired to match their schema; Text is the number of repairs
 	EventFallback     Event = "fallback"      // the tool's fallback is called instead; Text is its name

@@ -99,11 +99,11 @@ func (m *Machine) resumeClock() {
 	}
 }
 
-// lastReply handles the last reply of a run: its text is the answer, and its
-// calls are refused.
+// lastReply handles the last reply of a run: its text is the answer, and its calls
+// are refused. With [LimitGrace] a whole text without calls ends the run as done.
 func (m *Machine) lastReply(in *Input, blank bool) {
-	switch fresh := m.readBatch(in); {
-	case fresh && len(m.batch) > 0:
+	switch n, _ := m.readBatch(in); {
+	case n > 0:
 		m.appendReply(in.Text, m.batchCalls())
 		m.blockAll(Refused, m.out.Reason)
 		for i := range m.batch {
@@ -115,6 +115,9 @@ func (m *Machine) lastReply(in *Input, blank bool) {
 		m.emit(Effect{Kind: Drop, Ref: m.req.ref.whole()})
 	default:
 		m.appendReply(in.Text, nil)
+		if m.req.purpose == ForGrace && len(in.Calls) == 0 && in.Finish != FinishLength && in.Finish != FinishToolCalls && m.task.Planner != PlannerJSON {
+			m.out.Stop, m.out.Reason, m.out.Message = StopDone, reasonDone, ""
+		}
 	}
 	m.halt()
 }

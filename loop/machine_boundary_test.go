@@ -97,7 +97,11 @@ var boundaries = []boundary{
 	{"model_retry.statuses", "502, 4xx", "503", "model_retry.max: 1", "!.", "> ask m1#2"},
 	{"model_retry.same_deadline", "3", "2", "model_retry.max: 5; time.first_token: 500ms", ".", "incomplete model_calls=2 "},
 	{"model_retry.empty_replies", "2", "1", "", "_ _ .", "stop=empty-reply"},
-	{"model_retry.empty_replies", "2", "1", "", "~ ~ .", "stop=truncated-reply"},
+	{"model_retry.cut_replies", "2", "1", "", "~ ~ .", "stop=truncated-reply"},
+	{"model_retry.cut_replies", "1", "0", "model_retry.empty_replies: 2", "~ .", "stop=truncated-reply"},
+	{"model_retry.cut_replies", "2", "1", "model_retry.empty_replies: 9", "_ ~ .", "stop=truncated-reply"},
+	{"model_retry.broken_streams", "2", "1", "model_retry.max: 5; time.chunk: 400ms", "+.", "incomplete model_calls=1 "},
+	{"contracts.broken_args", "answer", "drop", "", "j .", "event=dropped-call"},
 	{"model_retry.empty_replies", "1", "0", "", "_ .", "stop=empty-reply"},
 
 	{"parallel.max", "2", "1", "", "ab .", "ok text=\"the same\"\n          > call c2#1"},

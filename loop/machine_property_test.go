@@ -64,7 +64,7 @@ func TestWildWorlds(t *testing.T) {
 			t.Errorf("no run stopped with %s", stop)
 		}
 	}
-	for _, event := range []Event{EventIgnored, EventReplacedID, EventRepeatedCall, EventTrimmedName, EventRepaired, EventFallback, EventBadHook, EventCompacted, EventNoSummary,
+	for _, event := range []Event{EventIgnored, EventReplacedID, EventRepeatedCall, EventDroppedCall, EventTrimmedName, EventRepaired, EventFallback, EventBadHook, EventCompacted, EventNoSummary,
 		EventBadAction, EventGaps, EventEmptyReply, EventCutReply, EventBrokenStream, EventAbandoned, EventTruncated, EventTrimmed, EventNudged,
 		EventLimitNear, EventAlsoStopped, EventGaveUp} {
 		if events[event] == 0 {

@@ -76,6 +76,8 @@ var neverActs = []struct {
 		return c.ModelRetry.SameDeadline > 0 && c.ModelRetry.SameDeadline <= c.ModelRetry.Max
 	},
 		func(c *Config) bool { return c.Time.Model+c.Time.Summary+c.Time.FirstToken+c.Time.Chunk > 0 }, "never acts without time.model, time.summary, time.first_token or time.chunk"},
+	{"model_retry.broken_streams", func(c *Config) bool { return c.ModelRetry.BrokenStreams > 0 },
+		func(c *Config) bool { return c.ModelRetry.BrokenStreams <= c.ModelRetry.Max }, "never acts: model_retry.max ends the tries before"},
 	{"history.keep_last", func(c *Config) bool { return c.History.KeepLast > 0 },
 		func(c *Config) bool { return c.History.MaxMessages > 0 || compacts(c) }, "never acts without history.max_messages, compact_at, compact_tokens or compact_on_overflow"},
 	{"history.compact_at", func(c *Config) bool { return c.History.CompactAt > 0 }, leavesRoom,

@@ -14,7 +14,7 @@ type request struct {
 	purpose  Purpose
 	open     bool
 	streamed bool          // a delta has come
-	broke    bool          // the stream of an earlier try broke
+	broken   int           // how often its stream broke
 	whole    time.Duration // when time.model or time.summary runs out
 	idle     time.Duration // when time.first_token or time.chunk runs out
 	retry    time.Duration // when the next try begins
@@ -136,9 +136,9 @@ func (m *Machine) requestFailed(status int, retryAfter time.Duration, stop Stop,
 	r.open, r.retry = false, never
 	if r.streamed {
 		m.note(r.ref, EventBrokenStream, "")
-		r.broke = true
+		r.broken++
 	}
-	again := cfg.SameDeadline == 0 || slices.Max(r.ran[:]) < cfg.SameDeadline
+	again := (cfg.SameDeadline == 0 || slices.Max(r.ran[:]) < cfg.SameDeadline) && (cfg.BrokenStreams == 0 || r.broken < cfg.BrokenStreams)
 	if r.ref.Try <= cfg.Max && again && cfg.retries(status) {
 		wait := min(retryAfter, maxDuration)
 		if wait <= 0 {
@@ -189,13 +189,19 @@ func (m *Machine) replied(in *Input) {
 		m.plan(in)
 		return
 	}
-	if !m.readBatch(in) {
+	n, dropped := m.readBatch(in)
+	switch {
+	case n > 0 || len(in.Calls) == 0:
+	case dropped == 0:
 		m.askAgain("", true, false) // all of it has been answered
+		return
+	case blank || cut:
+		m.askAgain(in.Text, blank, cut)
 		return
 	}
 	m.spent.turns++
 	m.out.Turns++
-	if len(in.Calls) == 0 {
+	if n == 0 {
 		m.lookAtText(in.Text)
 		m.appendReply(in.Text, nil)
 		m.step(false)
@@ -255,10 +261,14 @@ func (m *Machine) askAgain(text string, blank, cut bool) {
 }
 
 // countUnusable counts one more unusable reply in a row, and stops the run above
-// model_retry.empty_replies.
+// model_retry.cut_replies if it was cut off, else above model_retry.empty_replies.
 func (m *Machine) countUnusable(blank, cut bool) {
 	m.unusable++
-	if m.unusable <= m.cfg.ModelRetry.EmptyReplies {
+	limit := m.cfg.ModelRetry.EmptyReplies
+	if cut {
+		limit = m.cfg.ModelRetry.CutReplies
+	}
+	if m.unusable <= limit {
 		return
 	}
 	switch {

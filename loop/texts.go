@@ -235,14 +235,23 @@ func reasonModelDeadline(what string, limit time.Duration) string {
 }
 
 func reasonEmptyReplies(n int) string {
+	if n == 1 {
+		return "The model's reply was empty."
+	}
 	return fmt.Sprintf("The model gave %d empty replies in a row.", n)
 }
 
 func reasonNoCalls(n int) string {
+	if n == 1 {
+		return "The model's reply announced a call and held none."
+	}
 	return fmt.Sprintf("The model gave %d unusable replies in a row; the last one announced a call and held none.", n)
 }
 
 func reasonCutReplies(n int) string {
+	if n == 1 {
+		return "The model's reply was cut off by the length limit."
+	}
 	return fmt.Sprintf("%d replies in a row were cut off by the length limit.", n)
 }
 

@@ -83,7 +83,7 @@ type Metric string
 
 // The metrics of rates.
 const (
-	Caught  Metric = "caught"  // runaways that a rule stopped, or that were done after a nudge or a veto
+	Caught  Metric = "caught"  // runaways that a rule stopped, or that were done after a nudge, a veto or a last word
 	Stopped Metric = "stopped" // runs that a rule stopped
 	// Interfered counts healthy runs that were not stopped but had calls refused, see
 	// [scenarios.Result.Interfered]. Harmed counts those that were either.

@@ -13,7 +13,7 @@ type facts struct {
 	events             map[string]bool       // that appeared
 	codes              map[loop.Code]int     // final codes of executed calls
 	took               map[time.Duration]int // the number of executed calls in each bucket of latency, by its upper bound
-	acted              bool                  // a detector nudged, or vetoed a call
+	acted              bool                  // a detector nudged or vetoed a call, or a limit asked for a last word that may be the answer
 	schemaOK           int
 	subStops           map[string]int // of sub-runs; nil if there are none
 	subRuns, subNudges int
@@ -46,7 +46,7 @@ const (
 )
 
 var events = append([]string{runStarted, runEnded, callStarted, callRetried, callCancelled, modelRetried, modelCancelled, permissionAsked, userAsked},
-	words([]loop.Event{loop.EventIgnored, loop.EventReplacedID, loop.EventRepeatedCall, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply,
+	words([]loop.Event{loop.EventIgnored, loop.EventReplacedID, loop.EventRepeatedCall, loop.EventDroppedCall, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply,
 		loop.EventBrokenStream, loop.EventUnanswered, loop.EventAbandoned, loop.EventTruncated, loop.EventTrimmed, loop.EventAlsoStopped, loop.EventGaveUp, loop.EventNudged, loop.EventSteered, loop.EventLimitNear,
 		loop.EventRepaired, loop.EventFallback, loop.EventAlert, loop.EventBadHook, loop.EventCompacted, loop.EventNoSummary, loop.EventBadAction, loop.EventGaps})...)
 
@@ -125,6 +125,7 @@ func (s span) until(at time.Duration) span { return span{s.from, at} }
 func (f *facts) effect(at time.Duration, e *loop.Effect, spans map[int]span) {
 	switch e.Kind {
 	case loop.AskModel:
+		f.acted = f.acted || e.For == loop.ForGrace
 		if e.Ref.Try > 1 {
 			f.saw(modelRetried)
 		}

@@ -57,13 +57,13 @@ func (t *Trial) judge(r *Result, runs []loop.Outcome, f facts, trace loop.Trace,
 func endedWell(s loop.EndState) bool { return s == loop.Done || s == loop.ClarifyNeeded }
 
 // judgeLabel checks that a runaway was caught: stopped by a rule of the loop, or done
-// after a nudge or a veto. It checks that a healthy run ended well. If the script's
+// after a nudge, a veto or a last word. It checks that a healthy run ended well. If the script's
 // user cancelled the run, it checks nothing.
 func (t *Trial) judgeLabel(r *Result, f facts) {
 	switch {
 	case r.Stop == loop.StopCancelled && t.Scenario.Script.User.Cancel != nil:
 	case r.Label == Runaway && !caught(r.EndState, f):
-		r.compare("label", "", "the runaway was not caught", "stopped by a rule, or done after a nudge or a veto", ending(r))
+		r.compare("label", "", "the runaway was not caught", "stopped by a rule, or done after a nudge, a veto or a last word", ending(r))
 	case r.Label == Healthy && !endedWell(r.EndState):
 		r.compare("label", "", "a healthy run was stopped", "DONE or CLARIFY_NEEDED", ending(r))
 	}

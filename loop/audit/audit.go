@@ -59,12 +59,13 @@ func (v Violation) String() string {
 //	result-size       only a result above history.max_result_chars or contracts.max_payload_bytes is cut, to that size
 //	call-ids          call ids are unique and not empty, and the model's own if possible
 //	repeated-call     a call that repeats another one (with its id, name and arguments, in one reply or after a broken stream) is not run and has no result
+//	dropped-call      a call that contracts.broken_args takes out of its reply is not run and has no result
 //	history           chat APIs accept the history (see [CheckHistory])
 //	asked-with        to= is the length of the history, choice= the task's tool choice until the run's first call
 //	trimming          exactly the messages that must be dropped are dropped
 //	compaction        history.compact_at, compact_tokens and compact_on_overflow: the history is compacted when that is due, and only then; after compactions_without_gain in a row the run does not go on
 //	empty-reply       an empty reply is dropped, and asked for again model_retry.empty_replies times, as is one that announces calls and holds none
-//	cut-reply         a reply that is cut off is asked for again as often; the loop adds no user message without a reason
+//	cut-reply         a reply that is cut off is asked for again model_retry.cut_replies times; the loop adds no user message without a reason
 //	executable        no unknown tool is called, and no tool with invalid arguments
 //	permission        the gates that tools and hooks require open one after another; nothing runs before its gate allows it; time.permission denies
 //	parallel          parallel.max; calls start in request order, and as soon as a place is free
@@ -144,6 +145,7 @@ var rules = []struct {
 	{"result-size", (*book).checkResultSize},
 	{"call-ids", (*book).checkCallIDs},
 	{"repeated-call", (*book).checkRepeatedCall},
+	{"dropped-call", (*book).checkDroppedCall},
 	{"history", (*book).checkHistory},
 	{"asked-with", (*book).checkAskedWith},
 	{"trimming", (*book).checkTrimming},

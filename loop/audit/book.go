@@ -53,6 +53,7 @@ type run struct {
 	broke     place // the cancel or run deadline that broke off the run
 	brokeBy   loop.Stop
 	decisions []decision
+	graced    bool // its last word, with tools offered, is the answer
 }
 
 // broken reports whether a cancel or the run deadline has broken off the run by the
@@ -110,8 +111,10 @@ type reply struct {
 	in      *loop.Input
 	sort    replySort
 	last    bool // a limit or detector asked for it as the last word
+	grace   bool // tools were offered with it
 	calls   []*call
 	repeats []*call  // the calls that repeat another one, see [book.separate]
+	dropped []*call  // the calls that contracts.broken_args took out, see [book.drops]
 	first   [1]*call // memory for one call
 	open    int      // the index of the call that [book.batchWaits] last found open
 	ready   int      // the result of [book.gatesDone]; 0 = not computed yet
@@ -130,6 +133,7 @@ type call struct {
 	id      string // the id in the history
 	planned bool   // it is in the text of a planner's reply
 	repeats *call  // the call that it repeats, or nil
+	dropped bool   // contracts.broken_args took it out of its reply
 	gates   []*gate
 	tries   []*try
 	puts    []*item

@@ -24,7 +24,7 @@ func (b *book) checkEvents() {
 		open[w.key()] = append(open[w.key()], i)
 	}
 	met := make([]bool, len(want))
-	known := []loop.Event{loop.EventReplacedID, loop.EventRepeatedCall, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply, loop.EventBrokenStream, loop.EventTruncated, loop.EventGaveUp, loop.EventTrimmed, loop.EventAlert}
+	known := []loop.Event{loop.EventReplacedID, loop.EventRepeatedCall, loop.EventDroppedCall, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply, loop.EventBrokenStream, loop.EventTruncated, loop.EventGaveUp, loop.EventTrimmed, loop.EventAlert}
 	for _, it := range b.notes {
 		if !slices.Contains(known, it.eff.Event) {
 			continue
@@ -78,6 +78,13 @@ func (b *book) replyEvents() []event {
 		for _, c := range r.repeats {
 			ref := loop.Ref{Kind: loop.RefCall, N: c.n}
 			want = append(want, event{r.rec, loop.EventRepeatedCall, ref, true})
+			if c.name != c.asked.Name {
+				want = append(want, event{r.rec, loop.EventTrimmedName, ref, true})
+			}
+		}
+		for _, c := range r.dropped {
+			ref := loop.Ref{Kind: loop.RefCall, N: c.n}
+			want = append(want, event{r.rec, loop.EventDroppedCall, ref, true})
 			if c.name != c.asked.Name {
 				want = append(want, event{r.rec, loop.EventTrimmedName, ref, true})
 			}

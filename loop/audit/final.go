@@ -126,6 +126,9 @@ func (b *book) modelRetry(q *request, n int) retry {
 	if cfg.SameDeadline > 0 && b.sameDeadlines(q, n) >= cfg.SameDeadline {
 		return retry{}
 	}
+	if cfg.BrokenStreams > 0 && brokenStreams(q, n) >= cfg.BrokenStreams {
+		return retry{}
+	}
 	status, wait := 0, time.Duration(0)
 	if a.in != nil {
 		status, wait = a.in.Status, a.in.RetryAfter
@@ -162,6 +165,17 @@ func (b *book) sameDeadlines(q *request, n int) (most int) {
 		}
 	}
 	return most
+}
+
+// brokenStreams returns how many of the first n tries of a model request failed after
+// deltas had come.
+func brokenStreams(q *request, n int) (broken int) {
+	for _, a := range q.tries[:n] {
+		if len(a.deltas) > 0 && (a.how == askFailed || a.how == askGivenUp) {
+			broken++
+		}
+	}
+	return broken
 }
 
 // waitBefore returns the wait before the n-th try of a model request, or -1 if the

@@ -282,7 +282,7 @@ func (b *book) checkCallIDs() {
 	used := make(map[string]bool, len(b.calls))
 	b.distinct = true
 	for _, c := range b.calls {
-		if c.repeats != nil {
+		if c.repeats != nil || c.dropped {
 			continue // the history does not have it
 		}
 		b.distinct = b.distinct && c.id != "" && !used[c.id]

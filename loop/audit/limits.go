@@ -47,8 +47,10 @@ func (b *book) judgeAction(r *reply, n *counts) {
 	}
 }
 
-// judgeLast blocks the calls of a last word.
+// judgeLast blocks the calls of a last word. A whole text with tools offered is the
+// answer.
 func (b *book) judgeLast(r *reply) {
+	r.run.graced = r.sort == answerReply && r.grace && b.purpose() == loop.ForGrace && len(r.in.Calls) == 0 && r.in.Finish != loop.FinishToolCalls
 	for _, c := range r.calls {
 		c.stop(loop.Refused, "last-word")
 		c.final = b.finality(c)
@@ -181,7 +183,9 @@ func (c *call) refused() bool { return len(c.puts) > 0 && c.puts[0].eff.Why == l
 // limits.asked, or -1.
 func (b *book) judgeBatch(r *reply, n *counts, full *call, surplus, rec int) {
 	out := b.stepsUsed(n)
-	if slices.ContainsFunc(r.calls, func(c *call) bool { return len(c.puts) > 0 && c.puts[0].eff.Why == loop.Executed }) {
+	if slices.ContainsFunc(r.calls, func(c *call) bool {
+		return len(c.puts) > 0 && slices.Contains([]loop.Why{loop.Executed, loop.Unknown, loop.InvalidArgs}, c.puts[0].eff.Why)
+	}) {
 		n.steps++
 	}
 	if b.cfg.Limits.AtLimit == loop.LimitAsk {

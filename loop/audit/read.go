@@ -182,30 +182,17 @@ func (b *book) readAnswer(a *ask, it *item) {
 func (b *book) readReply(a *ask, it *item) {
 	r := b.storage.replies.new()
 	r.place, r.ref, r.run, r.in = it.place, loop.Ref{Kind: loop.RefModel, N: a.ref.N}, it.run, it.in
-	r.last, r.calls = a.to == loop.ForFinal || a.to == loop.ForGrace, r.first[:0]
+	r.last, r.grace, r.calls = a.to == loop.ForFinal || a.to == loop.ForGrace, a.to == loop.ForGrace, r.first[:0]
 	r.tokens, r.cost = never, never
 	asked := it.in.Calls
 	planned := len(asked) == 0 && b.task.Planner == loop.PlannerJSON && a.to != loop.ForSummary
 	if planned {
 		asked = b.readAction(it)
 	}
-	switch {
-	case a.to == loop.ForSummary:
+	if r.sort = b.sortOf(r); a.to == loop.ForSummary {
 		r.sort, asked = summaryReply, nil
-	case len(asked) > 0:
+	} else if len(asked) > 0 {
 		r.sort = batchReply
-	case b.task.Planner == loop.PlannerJSON && b.noted(it.rec, loop.EventBadAction):
-		r.sort = badReply
-	case strings.TrimSpace(it.in.Text) == "":
-		r.sort = emptyReply
-	case it.in.Finish == loop.FinishLength:
-		r.sort = cutReply
-	case b.task.Planner == loop.PlannerJSON:
-		r.sort = actionReply
-	case it.in.Finish == loop.FinishToolCalls && !r.last:
-		r.sort = announcedReply
-	default:
-		r.sort = answerReply
 	}
 	for _, written := range asked {
 		c := b.storage.calls.new()
@@ -217,9 +204,18 @@ func (b *book) readReply(a *ask, it *item) {
 		c.full, c.crowded = never, never
 		c.fixed, c.sent, c.spec, c.planned = c.args, c.args, b.tools[c.name], planned
 		b.calls = append(b.calls, c)
+		if b.drops(c) {
+			c.dropped, r.dropped = true, append(r.dropped, c)
+			continue
+		}
 		r.calls = append(r.calls, c)
 	}
-	if b.separate(r, a); len(r.calls) == 0 && len(r.repeats) > 0 {
+	if len(r.calls) == 0 && len(r.dropped) > 0 {
+		if r.sort = b.sortOf(r); r.sort == announcedReply {
+			r.sort = answerReply
+		}
+	}
+	if b.separate(r, a); len(r.calls) == 0 && len(r.repeats) > 0 && len(r.dropped) == 0 {
 		r.sort = emptyReply
 		if r.last && strings.TrimSpace(it.in.Text) != "" {
 			r.sort = answerReply
@@ -227,6 +223,39 @@ func (b *book) readReply(a *ask, it *item) {
 	}
 	it.run.replies = append(it.run.replies, r)
 	b.replies = append(b.replies, r)
+}
+
+// sortOf returns the sort of a reply as if it had no calls.
+func (b *book) sortOf(r *reply) replySort {
+	planner := b.task.Planner == loop.PlannerJSON
+	switch {
+	case planner && b.noted(r.rec, loop.EventBadAction):
+		return badReply
+	case strings.TrimSpace(r.in.Text) == "":
+		return emptyReply
+	case r.in.Finish == loop.FinishLength:
+		return cutReply
+	case planner:
+		return actionReply
+	case r.in.Finish == loop.FinishToolCalls && !r.last:
+		return announcedReply
+	}
+	return answerReply
+}
+
+// drops reports whether contracts.broken_args takes a call out of its reply. Where
+// readers disagree about its arguments, the trace says so.
+func (b *book) drops(c *call) bool {
+	if b.cfg.Contracts.BrokenArgs != loop.BrokenDropped {
+		return false
+	}
+	if !clearJSON(c.args) {
+		return b.has(c.reply.rec, func(e *loop.Effect) bool {
+			return e.Kind == loop.Note && e.Event == loop.EventDroppedCall && e.Ref == (loop.Ref{Kind: loop.RefCall, N: c.n})
+		})
+	}
+	_, object := appendObject(nil, c.args)
+	return !object
 }
 
 // readAction reads the call in a planner's reply. A note in the trace shows whether

@@ -284,7 +284,11 @@ func (b *book) countRow(r *reply, n *counts) {
 		return
 	}
 	n.row++
-	if n.row > b.cfg.ModelRetry.EmptyReplies {
+	limit := b.cfg.ModelRetry.EmptyReplies
+	if cut {
+		limit = b.cfg.ModelRetry.CutReplies
+	}
+	if n.row > limit {
 		if r.sort == emptyReply || r.sort == announcedReply || r.sort == badReply {
 			r.run.decide(loop.StopEmptyReply, rankValidity, r.rec, r.rec)
 		}

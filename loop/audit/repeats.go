@@ -86,21 +86,34 @@ func (b *book) broke(a *ask) bool {
 	return false
 }
 
+// checkDroppedCall checks that nothing runs and no result comes for a call that
+// contracts.broken_args took out of its reply.
+func (b *book) checkDroppedCall() {
+	for _, c := range b.calls {
+		if c.dropped {
+			b.nothingOf(c, "is dropped")
+		}
+	}
+}
+
+// nothingOf checks that nothing runs and no result comes for a call.
+func (b *book) nothingOf(c *call, why string) {
+	switch {
+	case len(c.tries) > 0:
+		b.report(c.tries[0].started, "nothing", "a try", "call c%d %s", c.n, why)
+	case len(c.puts) > 0:
+		b.report(c.puts[0].place, "nothing", "a result", "call c%d %s", c.n, why)
+	case len(c.gates) > 0:
+		b.report(c.gates[0].opened, "nothing", "a gate", "call c%d %s", c.n, why)
+	}
+}
+
 // checkRepeatedCall checks that nothing runs and no result comes for a call that
 // repeats another one, and that its note names that one.
 func (b *book) checkRepeatedCall() {
 	for _, c := range b.calls {
-		if c.repeats == nil {
-			continue
-		}
-		want := "c" + strconv.Itoa(c.repeats.n)
-		switch {
-		case len(c.tries) > 0:
-			b.report(c.tries[0].started, "nothing", "a try", "call c%d repeats %s", c.n, want)
-		case len(c.puts) > 0:
-			b.report(c.puts[0].place, "nothing", "a result", "call c%d repeats %s", c.n, want)
-		case len(c.gates) > 0:
-			b.report(c.gates[0].opened, "nothing", "a gate", "call c%d repeats %s", c.n, want)
+		if c.repeats != nil {
+			b.nothingOf(c, "repeats c"+strconv.Itoa(c.repeats.n))
 		}
 	}
 	for _, it := range b.notes {

@@ -176,6 +176,9 @@ func (b *book) checkStop() {
 		for _, d := range r.first() {
 			want = append(want, string(d.stop))
 		}
+		if r.graced && slices.ContainsFunc(r.first(), func(d decision) bool { return hasLastWord(d.stop) }) {
+			want = []string{string(loop.StopDone)}
+		}
 		if !slices.Contains(want, string(r.outcome.Stop)) {
 			if want == nil {
 				want = []string{"no stop"}
@@ -242,6 +245,11 @@ func (b *book) checkAlsoNoted(r *run, noted []loop.Stop) {
 		return
 	}
 	free := append(noted, r.outcome.Stop, loop.StopDone, loop.StopTurnLimit, loop.StopEmptyReply, loop.StopTruncatedReply)
+	for _, d := range r.first() {
+		if r.graced && hasLastWord(d.stop) {
+			free = append(free, d.stop)
+		}
+	}
 	for _, d := range r.decisions {
 		if d.maybe || d.rank == rankDetectors || slices.Contains(free, d.stop) {
 			continue

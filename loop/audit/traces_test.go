@@ -231,6 +231,20 @@ var goodTraces = map[string]goodTrace{
 		3.000s reply m3 text=done finish=stop
 		> halt stop=done end=DONE answer=done turns=1 model_calls=3 elapsed=3s`},
 
+	// The first call of m1 is dropped; m2 is the answer although the limit came first.
+	"dropped": {func(c *loop.Config, _ *loop.Task) {
+		c.Contracts.BrokenArgs, c.Limits.Turns, c.Limits.AtLimit = loop.BrokenDropped, 1, loop.LimitGrace
+	}, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:read("{") call=b:read("{}") finish=tool_calls
+		> note c1 event=dropped-call text=read
+		> call c2#1 name=read args="{}"
+		2.000s result c2#1 ok text=1
+		> put c2 text=1
+		> ask m2#1 for=grace to=3
+		3.000s reply m2 text=done finish=stop
+		> halt stop=done end=DONE answer=done turns=1 model_calls=2 asked=1 calls=1 tries=1 elapsed=3s`},
+
 	// Six messages are three too many, and the three oldest but the first go.
 	"trim": {func(c *loop.Config, _ *loop.Task) { c.History.MaxMessages = 3 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1
