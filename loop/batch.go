@@ -136,7 +136,7 @@ func (m *Machine) readBatch(in *Input) (n, dropped int) {
 // dropsCall reports whether a call has broken arguments and contracts.broken_args
 // takes such calls out of their replies.
 func (m *Machine) dropsCall(c *call) bool {
-	if m.cfg.Contracts.BrokenArgs != BrokenDropped {
+	if m.cfg.Contracts.BrokenArgs != BrokenDropped || m.task.Planner == PlannerJSON {
 		return false
 	}
 	_, err := m.canon.Object(c.Args)

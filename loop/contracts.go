@@ -57,7 +57,8 @@ type BrokenArgs string
 const (
 	BrokenAnswered BrokenArgs = "answer" // it gets a result that says so
 	// BrokenDropped takes it out of the reply (event dropped-call). A reply of which
-	// nothing else is left is empty, or an answer if it has text.
+	// nothing else is left is empty, or an answer if it has text. With [PlannerJSON] it
+	// is as BrokenAnswered.
 	BrokenDropped BrokenArgs = "drop"
 )
 

@@ -64,7 +64,9 @@ func (b *book) input(r *Record) (problems []string) {
 		reply := Message{Ref: mRef(in.Ref.N, 0), Role: Assistant, Text: in.Text}
 		for _, asked := range b.asked(in) {
 			b.calls++
-			if ref := cRef(b.calls, 0); slices.ContainsFunc(r.Effects, func(e Effect) bool { return (e.Event == EventRepeatedCall || e.Event == EventDroppedCall) && e.Ref == ref }) {
+			if ref := cRef(b.calls, 0); slices.ContainsFunc(r.Effects, func(e Effect) bool {
+				return (e.Event == EventRepeatedCall || e.Event == EventDroppedCall) && e.Ref == ref
+			}) {
 				continue
 			}
 			c := Call{N: b.calls, ID: asked.ID, Name: strings.TrimSpace(asked.Name), Args: asked.Args}

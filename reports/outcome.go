@@ -67,10 +67,10 @@ func checkCounts(r *scenarios.Result) error {
 // wasStopped reports whether the loop stopped the run.
 func wasStopped(r *scenarios.Result) bool { return slices.Contains(stops, r.EndState) }
 
-// wasCaught reports whether a runaway was stopped, or finished after a nudge or a veto, or
-// after a rule had stopped a sub-run.
+// wasCaught reports whether a runaway was stopped, or finished after a nudge, a veto or a
+// last word, or after a rule had stopped a sub-run.
 func wasCaught(r *scenarios.Result) bool {
-	return wasStopped(r) || ended[r.EndState] == finished && (r.Nudges+r.Vetoed+r.Refused+r.SubNudges > 0 || subStopped(r))
+	return wasStopped(r) || ended[r.EndState] == finished && (r.Nudges+r.Vetoed+r.Refused+r.SubNudges > 0 || r.LastWord || subStopped(r))
 }
 
 // subStopped reports whether a rule stopped a sub-run.

@@ -13,7 +13,8 @@ type facts struct {
 	events             map[string]bool       // that appeared
 	codes              map[loop.Code]int     // final codes of executed calls
 	took               map[time.Duration]int // the number of executed calls in each bucket of latency, by its upper bound
-	acted              bool                  // a detector nudged or vetoed a call, or a limit asked for a last word that may be the answer
+	acted              bool                  // a detector nudged or vetoed a call, or lastWord
+	lastWord           bool                  // a limit asked for a last word that may be the answer
 	schemaOK           int
 	subStops           map[string]int // of sub-runs; nil if there are none
 	subRuns, subNudges int
@@ -125,7 +126,8 @@ func (s span) until(at time.Duration) span { return span{s.from, at} }
 func (f *facts) effect(at time.Duration, e *loop.Effect, spans map[int]span) {
 	switch e.Kind {
 	case loop.AskModel:
-		f.acted = f.acted || e.For == loop.ForGrace
+		f.lastWord = f.lastWord || e.For == loop.ForGrace
+		f.acted = f.acted || f.lastWord
 		if e.Ref.Try > 1 {
 			f.saw(modelRetried)
 		}

@@ -48,12 +48,20 @@ var settingChecks = map[string]func(*testing.T, loop.Config){
 	"model_retry.cap":             checkModelRetry,
 	"model_retry.max_wait":        checkModelRetry,
 	"model_retry.statuses":        checkModelRetry,
+	"model_retry.backoff":         checkModelRetry,
 	"model_retry.same_deadline":   checkSameDeadline,
+	"model_retry.broken_streams":  checkBrokenStreams,
+	"model_retry.empty_replies":   checkUnusable,
+	"model_retry.cut_replies":     checkUnusable,
 	"parallel.max":                checkParallel,
 	"history.max_messages":        checkMessages,
 	"history.keep_first":          checkMessages,
 	"history.max_result_chars":    checkResultChars,
 	"contracts.max_payload_bytes": checkPayload,
+	"contracts.broken_args":       checkBrokenArgs,
+	"contracts.input":             checkContracts,
+	"contracts.output":            checkContracts,
+	"contracts.repair":            checkContracts,
 	"policy.on_failure":           checkPolicy,
 	"policy.fallbacks":            checkPolicy,
 	"policy.ask_missing":          func(*testing.T, loop.Config) {}, // needs schemas: tested with the loop's contracts
@@ -142,6 +150,15 @@ func stopped(t *testing.T, what string, p *played, stop loop.Stop, at int, by lo
 	}
 }
 
+// lastWord is the stop of a run that answers where a limit was reached: a last word
+// with tools offered is the answer, any other stops as the limit.
+func lastWord(limit loop.Stop, by loop.AtLimit) loop.Stop {
+	if by == loop.LimitGrace {
+		return loop.StopDone
+	}
+	return limit
+}
+
 func checkTurns(t *testing.T, cfg loop.Config) {
 	c, n := loop.Off(), cfg.Limits.Turns
 	if n == 0 {
@@ -149,7 +166,8 @@ func checkTurns(t *testing.T, cfg loop.Config) {
 	}
 	c.Limits.Turns, c.Limits.AtLimit = n, cfg.Limits.AtLimit
 	done(t, "an answer as the last reply", play(t, c, working(n-1), n+5))
-	stopped(t, "one reply too many", play(t, c, working(n), n+5), loop.StopTurnLimit, n, c.Limits.AtLimit)
+	stopped(t, "one reply too many", play(t, c, working(n), n+5), lastWord(loop.StopTurnLimit, c.Limits.AtLimit), n, c.Limits.AtLimit)
+	stopped(t, "more calls", play(t, c, working(n+5), n+9), loop.StopTurnLimit, n, c.Limits.AtLimit)
 }
 
 // A large limit is reached in batches, so as to keep the trace short.
@@ -172,7 +190,7 @@ func checkCalls(t *testing.T, cfg loop.Config) {
 	}
 	done(t, "all calls", play(t, c, asking(0), n/batch+5))
 	p := play(t, c, asking(1), n/batch+5)
-	stopped(t, "one call too many", p, loop.StopCallLimit, n/batch+1, c.Limits.AtLimit)
+	stopped(t, "one call too many", p, lastWord(loop.StopCallLimit, c.Limits.AtLimit), n/batch+1, c.Limits.AtLimit)
 	if got := p.last().Calls; got != n {
 		t.Errorf("%d calls ran, want %d", got, n)
 	}

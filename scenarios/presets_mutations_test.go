@@ -11,11 +11,11 @@ import "testing"
 // sorting their keys: white space and 1.0 make no difference there, which their
 // files say. Here arguments are compared as written.
 var presetSees = map[string]string{
-	"gemini-cli-2025": "raw", "gemini-cli-2026": "raw", "crush": "raw", "opencode": "raw",
+	"hpd-as-coded": "raw", "gemini-cli-2025": "raw", "gemini-cli-2026": "raw", "crush": "raw", "opencode": "raw",
 	"openhands-v0": "text", "openhands-v1": "text",
-	"recommended": "args", "hpd-agent": "args", "hpd-production": "args", "hpd-development": "args", "hpd-long-running": "args", "hpd-as-coded": "args",
-	"openclaw": "args", "cline": "args", "roo-code": "args", "crewai": "args", "zeroclaw": "args", "qwen-code": "args",
-	"qwen-code-heuristics": "args", "hermes-agent": "args", "deer-flow": "args",
+	"recommended": "args", "hpd-agent": "args", "hpd-production": "args", "hpd-development": "args", "hpd-long-running": "args",
+	"openclaw": "args", "cline": "args", "roo-code": "args", "crewai": "args", "zeroclaw": "args", "qwen-code-0.24": "args",
+	"qwen-code-0.24-heuristics": "args", "hermes-agent": "args", "deer-flow": "args",
 }
 
 // defeats reports whether a mutation makes every call a new one to an identity.

@@ -21,36 +21,37 @@ microbot:           limits.turns=10 limits.calls=50 limits.at_limit=grace time.r
 microbot-plan:      limits.turns=10 limits.calls=50 limits.at_limit=grace time.run=2m time.tool=30s parallel.max=1
 microbot-rollback:  limits.turns=1000 limits.calls=10000 limits.at_limit=grace time.run=1h time.tool=30s parallel.max=1
 streaming-repl:     model_retry.max=5 model_retry.base=10s model_retry.statuses=[429] history.max_messages=50 history.keep_first=false history.max_result_chars=40000
-framework-spec:     limits.turns=16 limits.at_limit=summary time.run=2m retry.max=2 retry.backoff=decorrelated-jitter contracts.max_payload_bytes=512000 policy.on_failure=table policy.fallbacks=true policy.ask_missing=true
-meai:               limits.turns=40 limits.at_limit=final-answer errors.max_consecutive=3 errors.trip=exceeded errors.batch=any errors.kinds=[exception] errors.text_prefix= parallel.max=1
-gemini-cli-2025:    model_retry.max=9 model_retry.base=5s model_retry.cap=30s
-gemini-cli-2026:    model_retry.max=9 model_retry.base=5s model_retry.cap=30s
-openhands-v1:       limits.turns=500 errors.text_prefix=
-openhands-v0:       scope=session limits.turns=500 errors.text_prefix=
+framework-spec:     contracts.input=true contracts.max_payload_bytes=512000 contracts.output=true contracts.repair=1 limits.at_limit=summary limits.turns=16 policy.ask_missing=true policy.fallbacks=true policy.on_failure=table retry.backoff=decorrelated-jitter retry.max=2 time.run=2m
+meai:               errors.batch=any errors.kinds=[exception] errors.max_consecutive=3 errors.text_prefix= errors.trip=exceeded limits.at_limit=grace limits.turns=40 model_retry.base=800ms model_retry.broken_streams=1 model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=3 model_retry.statuses=[408,429,500,502,503,504] parallel.max=1
+gemini-cli-2025:    model_retry.base=5s model_retry.broken_streams=4 model_retry.cap=30s model_retry.cut_replies=0 model_retry.empty_replies=3 model_retry.max=9
+gemini-cli-2026:    model_retry.base=5s model_retry.broken_streams=4 model_retry.cap=30s model_retry.cut_replies=0 model_retry.empty_replies=3 model_retry.max=9
+openhands-v1:       errors.text_prefix= limits.turns=500 model_retry.base=8s model_retry.cap=1m4s model_retry.max=4
+openhands-v0:       errors.text_prefix= limits.turns=500 model_retry.base=8s model_retry.cap=1m4s model_retry.max=4 scope=session
 openclaw:
-cline:              scope=session errors.max_consecutive=3 errors.kinds=[exception,unknown,invalid] errors.text_prefix=
-roo-code:           scope=session errors.max_consecutive=3 errors.kinds=[unknown,invalid] errors.text_prefix=
-goose:              limits.turns=1000 limits.near=500 errors.text_prefix=
-crush:
-opencode:
-langgraph-python:   limits.steps=10007
-langgraph-js:       limits.steps=25
-langchain-limits:   limits.turns=5 limits.calls=10
-openai-agents:      limits.turns=10
-vercel-ai:          limits.turns=20 model_retry.max=2 model_retry.base=2s model_retry.max_wait=1m
-pydantic-ai:        limits.turns=50 errors.text_prefix=
-smolagents:         limits.turns=20 limits.at_limit=final-answer model_retry.max=2 model_retry.base=2m model_retry.cap=0s model_retry.max_wait=10m model_retry.statuses=[429]
-crewai:             limits.turns=25 limits.at_limit=final-answer retry.max=2 retry.base=0s retry.backoff=constant retry.codes=[Timeout,RateLimited,RetryableServer,InvalidInput,NotFound,Unauthorized,Forbidden,ToolBug,OutputSchemaMismatch] parallel.max=1
-zeroclaw:
-qwen-code:          limits.calls=1000
-qwen-code-heuristics: limits.calls=1000
-hermes-agent:       limits.spawns=50
-deer-flow:
-autogen:            limits.turns=1
-autogen-0.2:        limits.turns=100
-google-adk:         limits.turns=500
-claude-agent-sdk:
-codex-cli:          time.first_token=5m time.chunk=5m model_retry.max=4 model_retry.base=200ms model_retry.statuses=[5xx]
+cline:              errors.kinds=[exception,unknown,invalid] errors.max_consecutive=3 errors.text_prefix= model_retry.cut_replies=0 model_retry.max=2 scope=session
+roo-code:           errors.kinds=[unknown,invalid] errors.max_consecutive=3 errors.text_prefix= model_retry.base=5s model_retry.cap=10m model_retry.cut_replies=0 model_retry.empty_replies=1000 model_retry.max=1000 model_retry.max_wait=0s scope=session
+goose:              errors.text_prefix= limits.near=500 limits.turns=1000 model_retry.broken_streams=1 model_retry.cap=30s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=3
+crush:              model_retry.base=5s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=3 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
+opencode:           model_retry.base=2s model_retry.cap=30s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=3000 model_retry.max_wait=0s
+langgraph-python:   contracts.broken_args=drop limits.steps=10007 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
+langgraph-js:       contracts.broken_args=drop limits.steps=25 model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=6 model_retry.statuses=[408,429,5xx]
+langchain-limits:   contracts.broken_args=drop limits.calls=10 limits.turns=5 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
+openai-agents:      limits.turns=10 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=9 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
+vercel-ai:          limits.turns=20 model_retry.base=2s model_retry.broken_streams=1 model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
+pydantic-ai:        errors.text_prefix= limits.turns=50 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=1 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
+smolagents:         limits.at_limit=final-answer limits.turns=20 model_retry.base=2m model_retry.cap=0s model_retry.cut_replies=19 model_retry.empty_replies=19 model_retry.max=2 model_retry.max_wait=10m model_retry.statuses=[429]
+crewai:             limits.at_limit=final-answer limits.turns=25 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=24 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx] parallel.max=1 retry.backoff=constant retry.base=0s retry.codes=[Timeout,RateLimited,RetryableServer,InvalidInput,NotFound,Unauthorized,Forbidden,ToolBug,OutputSchemaMismatch] retry.max=2
+zeroclaw:           model_retry.base=500ms model_retry.max=2
+qwen-code-0.15:     model_retry.base=1.5s model_retry.broken_streams=1 model_retry.cap=30s model_retry.cut_replies=4 model_retry.empty_replies=4 model_retry.max=6
+qwen-code-0.24:     limits.calls=1000 model_retry.base=1.5s model_retry.broken_streams=1 model_retry.cap=30s model_retry.cut_replies=4 model_retry.empty_replies=4 model_retry.max=6
+qwen-code-0.24-heuristics: limits.calls=1000 model_retry.base=1.5s model_retry.broken_streams=1 model_retry.cap=30s model_retry.cut_replies=4 model_retry.empty_replies=4 model_retry.max=6
+hermes-agent:       limits.spawns=50 model_retry.max=2
+deer-flow:          contracts.broken_args=drop model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.statuses=[408,409,425,429,500,502,503,504]
+autogen:            limits.turns=1 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
+autogen-0.2:        limits.turns=100 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
+google-adk:         limits.turns=500 model_retry.cut_replies=0 model_retry.empty_replies=0
+claude-agent-sdk:   model_retry.base=500ms model_retry.cap=32s model_retry.cut_replies=1 model_retry.empty_replies=1 model_retry.max=10 model_retry.statuses=[408,409,429,5xx]
+codex-cli:          model_retry.base=200ms model_retry.broken_streams=6 model_retry.cap=900ms model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=29 model_retry.statuses=[5xx] time.chunk=5m time.first_token=5m
 none:
 `
 

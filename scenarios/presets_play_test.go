@@ -12,6 +12,7 @@ import (
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/audit"
+	"github.com/agentbench-go/agentbench/loop/contract"
 )
 
 // presetOf loads a preset.
@@ -34,7 +35,7 @@ type played struct {
 // loop's promises and to what chat APIs accept.
 func play(t *testing.T, cfg loop.Config, s *fakes.Script, requests int) *played {
 	t.Helper()
-	task := loop.Task{Text: s.Task, Seed: 1}
+	task := loop.Task{Text: s.Task, Seed: 1, Schemas: contract.Compiler()}
 	m, err := loop.New(cfg, task, s.Specs())
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +138,7 @@ var letters = map[string]string{"nudge": "N", "veto": "V", "ask": "K", "final-an
 
 // cell returns where each act came first, such as "N3 S5": N nudge, V veto, K ask, F
 // final-answer, G grace, S stopped by a detector, E by the error limit, T by the turn
-// limit, L by the call limit; "-" if nothing acted.
+// limit, L by the call limit, M by a failed model; "-" if nothing acted.
 func (p *played) cell() string {
 	var parts []string
 	seen := map[string]bool{}
@@ -150,7 +151,7 @@ func (p *played) cell() string {
 		case a.by == string(loop.StopCallLimit):
 			letter = "L"
 		default:
-			letter = map[loop.EndState]string{loop.LoopDetected: "S", loop.ErrorLimit: "E"}[loop.Stop(a.by).EndState()]
+			letter = map[loop.EndState]string{loop.LoopDetected: "S", loop.ErrorLimit: "E", loop.ModelFailed: "M"}[loop.Stop(a.by).EndState()]
 		}
 		if !seen[letter] {
 			seen[letter] = true

@@ -13,11 +13,11 @@ import (
 // rules is about: its cap on replies, within presetRequests. "-" = nothing.
 var presetCaps = map[string]string{
 	"autogen": "T1", "langchain-limits": "T5", "openai-agents": "T10", "microbot": "G10", "microbot-plan": "G10", "langgraph-js": "T13",
-	"framework-spec": "F16", "vercel-ai": "T20", "smolagents": "F20", "crewai": "F25", "meai": "F40", "pydantic-ai": "T50",
+	"framework-spec": "F16", "vercel-ai": "T20", "smolagents": "F20", "crewai": "F25", "meai": "G40", "pydantic-ai": "T50",
 	"recommended": "-", "none": "-", "streaming-repl": "-", "microbot-rollback": "-", "autogen-0.2": "-", "google-adk": "-", "claude-agent-sdk": "-", "codex-cli": "-", "langgraph-python": "-",
 	"hpd-agent": "-", "hpd-production": "-", "hpd-development": "-", "hpd-long-running": "-", "hpd-error-tracking": "-", "hpd-as-coded": "-",
 	"gemini-cli-2025": "-", "gemini-cli-2026": "-", "openhands-v0": "-", "openhands-v1": "-", "openclaw": "-", "cline": "-", "roo-code": "-", "goose": "-",
-	"crush": "-", "opencode": "-", "zeroclaw": "-", "qwen-code": "-", "qwen-code-heuristics": "-", "hermes-agent": "-", "deer-flow": "-",
+	"crush": "-", "opencode": "-", "zeroclaw": "-", "qwen-code-0.15": "-", "qwen-code-0.24": "-", "qwen-code-0.24-heuristics": "-", "hermes-agent": "-", "deer-flow": "-",
 }
 
 // presetCells is what each preset does to each base script: the reply at which
@@ -40,7 +40,7 @@ hpd-production       | S5         | S5         | S5         |            |      
 hpd-development      | S3         | S3         | S3         |            |         | E2         |            | S1     | S3
 hpd-long-running     | S10        | S10        | S10        |            |         | E5         |            | S4     | S10
 hpd-error-tracking   |            |            |            |            |         | E4         |            |        |
-hpd-as-coded         | S5         | S5         | S5         |            |         | E3         |            | S2     |
+hpd-as-coded         | S5         | S5         |            |            |         | E3         |            | S2     |
 langchain-limits     |            |            |            |            |         |            |            | L4     |
 meai                 |            |            |            |            |         | E4         |            |        |
 gemini-cli-2025      | S5         | S5         |            |            |         | S5         |            | S2     |
@@ -56,8 +56,8 @@ opencode             |            |            |            |            |      
 pydantic-ai          |            |            |            |            |         | S2         | S3         |        |
 crewai               | V2 F25     | V2 F25     | V2 F25     |            |         | V2 F25     |            | V1 F25 |
 zeroclaw             | N3 V4 S5   | N3 V4 S5   | N3 V4 S5   | N8 V10 S12 |         | N3 V4 S5   | N8 V10 S12 | N1 S2  | N4 V5 S6
-qwen-code            | S5         | S5         | S5         |            |         | S5         |            | S2     |
-qwen-code-heuristics | S5         | S5         | S5         | S6         | S16     | S5         | S6         | S2     | S6
+qwen-code-0.24       | S5         | S5         | S5         |            |         | S5         |            | S2     |
+qwen-code-0.24-heuristics | S5         | S5         | S5         | S6         | S16     | S5         | S6         | S2     | S6
 hermes-agent         | N3 S5      |            | N3 S5      | N6 S10     | N9 S15  | N2 S5      | N3 S10     | N1 S2  |
 deer-flow            | N3 F5      | N3 F5      | N3 F5      | N5 F9      | N7 F13  | N3 F5      | N5 F9      | N3 F5  |
 `)
@@ -98,7 +98,7 @@ cline                |       |         |            |         | E3    |
 goose                |       |         |            |         | V4    | V7
 pydantic-ai          |       |         |            |         | S2    | S3
 zeroclaw             | N5 S7 |         | N8 V10 S12 | N13 S19 | N5 S7 | N8 V10 S12
-qwen-code-heuristics | S8    | S8      |            |         | S8    |
+qwen-code-0.24-heuristics | S8    | S8      |            |         | S8    |
 hermes-agent         |       |         |            |         | N3 S8 | N5 S15
 `)
 

@@ -17,7 +17,10 @@ var seedPresets = map[string]bool{"hpd-agent": true, "hpd-development": true, "h
 
 var (
 	dated = regexp.MustCompile(`\b20\d\d\b`)
-	where = regexp.MustCompile(`[a-z_-]+\.(go|py|ts|cs|rs)\b|@ [0-9a-f]{8,40}`)
+	where = regexp.MustCompile(`[a-z_-]+\.(go|py|ts|js|cs|rs)\b|@ [0-9a-f]{8,40}`)
+	// last is the comment's last paragraph: a package and its version that the preset
+	// was compared with, or the address of what it was read from, and when.
+	last = regexp.MustCompile(`# (checked: \S+@\d\S*|source: \S+@v\d\S*|source: https://\S+), 20\d\d(-\d\d){0,2}\b`)
 )
 
 // The comment of a preset says where its rule was published and what is left
@@ -34,6 +37,9 @@ func TestPresetComments(t *testing.T) {
 		}
 		if seedPresets[name] {
 			continue
+		}
+		if paragraphs := strings.Split(comment, "\n#\n"); !last.MatchString(strings.Join(strings.Fields(strings.ReplaceAll(paragraphs[len(paragraphs)-1], "#   ", "")), " ")) {
+			t.Errorf("%s: the comment does not end with what was checked or read, and when: %.200q", name, paragraphs[len(paragraphs)-1])
 		}
 		if !strings.Contains(strings.ToLower(comment), "left out") {
 			t.Errorf("%s: the file does not say what is left out", name)
@@ -87,7 +93,7 @@ func TestPresetsWithinReach(t *testing.T) {
 
 // A preset that extends another holds what it says of it.
 func TestHeuristicsExtendQwenCode(t *testing.T) {
-	base, more := presetOf(t, "qwen-code"), presetOf(t, "qwen-code-heuristics")
+	base, more := presetOf(t, "qwen-code-0.24"), presetOf(t, "qwen-code-0.24-heuristics")
 	if more.Limits != base.Limits {
 		t.Errorf("limits %+v, want %+v", more.Limits, base.Limits)
 	}

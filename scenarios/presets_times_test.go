@@ -81,7 +81,7 @@ func schedule(b loop.Backoff, base, limit time.Duration, n int) (waits []time.Du
 		switch b {
 		case loop.Constant:
 		case loop.Exponential:
-			if k > 0 {
+			if k > 0 && (limit == 0 || wait < limit) {
 				wait *= 2
 			}
 		default:
@@ -158,7 +158,7 @@ func checkModelRetry(t *testing.T, cfg loop.Config) {
 		return play(t, c, &fakes.Script{Task: "go", Model: []fakes.Step{step}}, 2)
 	}
 	listed := func(status string) bool { return slices.Contains(c.ModelRetry.Statuses, status) }
-	for status, want := range map[int]bool{429: listed("429"), 500: listed("5xx"), 599: listed("5xx"), 0: listed("5xx"), 400: false, 404: false} {
+	for status, want := range map[int]bool{408: listed("408"), 409: listed("409"), 425: listed("425"), 429: listed("429"), 500: listed("5xx") || listed("500"), 599: listed("5xx"), 0: listed("5xx"), 400: false, 404: false} {
 		for times, again := range map[int]bool{n: want, n + 1: false} {
 			p := failing(fakes.ModelFailure{Status: status}, times)
 			if got := p.last().Stop == loop.StopDone; got != again {
@@ -168,6 +168,9 @@ func checkModelRetry(t *testing.T, cfg loop.Config) {
 				t.Errorf("the waits are %v", waits)
 			}
 		}
+	}
+	if n == 0 || c.ModelRetry.MaxWait == 0 {
+		return
 	}
 	status := 500
 	if s, err := strconv.Atoi(c.ModelRetry.Statuses[0]); err == nil {

@@ -113,6 +113,7 @@ type Result struct {
 	SubRuns    int            `json:"sub_runs,omitempty"`    // sub-runs that were sessions of their own, at any depth; their calls are not in Calls, their tokens and cost are in TokensIn, TokensOut and CostUSD
 	SubStops   map[string]int `json:"sub_stops,omitempty"`   // how often each stop ended one of them
 	SubNudges  int            `json:"sub_nudges,omitempty"`  // nudges in them
+	LastWord   bool           `json:"last_word,omitempty"`   // a limit asked for a last word that may be the answer (at_limit: grace)
 	Random     bool           `json:"random"`                // another seed may lead to another result
 	Notes      []string       `json:"notes,omitempty"`       // what the script holds and the trial did not reach, though it need not have
 	File       string         `json:"file,omitempty"`
@@ -233,6 +234,7 @@ func (r *Result) count(runs []loop.Outcome, f facts) {
 	r.CostUSD = float64(cost) / 1e9
 	r.VirtualMS = f.end.Round(time.Millisecond).Milliseconds()
 	r.SchemaOK = f.schemaOK
+	r.LastWord = f.lastWord
 	r.SubRuns, r.SubStops, r.SubNudges = f.subRuns, f.subStops, f.subNudges
 	for code, n := range f.codes {
 		r.Codes[codeName(code)] = n

@@ -246,7 +246,7 @@ func (b *book) sortOf(r *reply) replySort {
 // drops reports whether contracts.broken_args takes a call out of its reply. Where
 // readers disagree about its arguments, the trace says so.
 func (b *book) drops(c *call) bool {
-	if b.cfg.Contracts.BrokenArgs != loop.BrokenDropped {
+	if b.cfg.Contracts.BrokenArgs != loop.BrokenDropped || b.task.Planner == loop.PlannerJSON {
 		return false
 	}
 	if !clearJSON(c.args) {
