@@ -30,7 +30,7 @@ func (m *maker) patient() bool {
 		enough(int(c.Time.Run/time.Second), 300) && enough(int(c.Time.Tool/time.Second), 2) && enough(int(cmp.Or(c.Time.Model, c.Time.FirstToken)/time.Second), 7) &&
 		enough(int(c.Time.FirstToken/time.Second), 7) && enough(int(c.Time.Chunk/time.Second), 7) &&
 		c.Time.Permission == 0 && c.Policy.OnFailure != loop.FailureTable && !c.Contracts.Input && !c.Contracts.Output &&
-		c.History.CompactAt == 0 && c.History.CompactTokens == 0
+		c.History.CompactAt == 0 && c.History.CompactTokens == 0 && c.ModelRetry.BrokenStreams == 0
 }
 
 // bearsFailure reports whether a run can go on after a failing turn.
@@ -112,7 +112,7 @@ func longest(base time.Duration, n int) time.Duration {
 // mildReply draws an odd but harmless reply, perhaps after an unusable one that the
 // config asks for again.
 func (m *maker) mildReply() fakes.Step {
-	if m.Config.ModelRetry.EmptyReplies > 0 && m.one(2) {
+	if min(m.Config.ModelRetry.EmptyReplies, m.Config.ModelRetry.CutReplies) > 0 && m.one(2) {
 		m.Script.Model = append(m.Script.Model, pick(m.dice, fakes.Step{Text: " \n"}, fakes.Step{Text: "I was about to", Finish: loop.FinishLength}))
 	}
 	s := m.asks()

@@ -29,10 +29,10 @@ openhands-v1:       errors.text_prefix= limits.turns=500 model_retry.base=8s mod
 openhands-v0:       errors.text_prefix= limits.turns=500 model_retry.base=8s model_retry.cap=1m4s model_retry.max=4 scope=session
 openclaw:
 cline:              errors.kinds=[exception,unknown,invalid] errors.max_consecutive=3 errors.text_prefix= model_retry.cut_replies=0 model_retry.max=2 scope=session
-roo-code:           errors.kinds=[unknown,invalid] errors.max_consecutive=3 errors.text_prefix= model_retry.base=5s model_retry.cap=10m model_retry.cut_replies=0 model_retry.empty_replies=1000 model_retry.max=1000 model_retry.max_wait=0s scope=session
+roo-code:           errors.kinds=[unknown,invalid] errors.max_consecutive=3 errors.text_prefix= model_retry.base=5s model_retry.cap=10m model_retry.cut_replies=0 model_retry.empty_replies=1000 model_retry.max=200 model_retry.max_wait=0s scope=session
 goose:              errors.text_prefix= limits.near=500 limits.turns=1000 model_retry.broken_streams=1 model_retry.cap=30s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=3
 crush:              model_retry.base=5s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=3 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
-opencode:           model_retry.base=2s model_retry.cap=30s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=3000 model_retry.max_wait=0s
+opencode:           model_retry.base=2s model_retry.cap=30s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=200 model_retry.max_wait=0s
 langgraph-python:   contracts.broken_args=drop limits.steps=10007 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
 langgraph-js:       contracts.broken_args=drop limits.steps=25 model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=6 model_retry.statuses=[408,429,5xx]
 langchain-limits:   contracts.broken_args=drop limits.calls=10 limits.turns=5 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
