@@ -13,11 +13,12 @@ import (
 // rules is about: its cap on replies, within presetRequests. "-" = nothing.
 var presetCaps = map[string]string{
 	"autogen": "T1", "langchain-limits": "T5", "openai-agents": "T10", "microbot": "G10", "microbot-plan": "G10", "langgraph-js": "T13",
+	"aider": "T4", "eino-react": "T6", "genkit-go": "G5", "langchaingo": "T5", "mastra": "T5", "eino-agent": "T20", "llamaindex": "T20",
 	"framework-spec": "F16", "vercel-ai": "T20", "smolagents": "F20", "crewai": "F25", "meai": "G40", "pydantic-ai": "T50",
 	"recommended": "-", "none": "-", "streaming-repl": "-", "microbot-rollback": "-", "autogen-0.2": "-", "google-adk": "-", "claude-agent-sdk": "-", "codex-cli": "-", "langgraph-python": "-",
 	"hpd-agent": "-", "hpd-production": "-", "hpd-development": "-", "hpd-long-running": "-", "hpd-error-tracking": "-", "hpd-as-coded": "-",
 	"gemini-cli-2025": "-", "gemini-cli-2026": "-", "openhands-v0": "-", "openhands-v1": "-", "openclaw": "-", "cline": "-", "roo-code": "-", "goose": "-",
-	"crush": "-", "opencode": "-", "zeroclaw": "-", "qwen-code-0.15": "-", "qwen-code-0.24": "-", "qwen-code-0.24-heuristics": "-", "hermes-agent": "-", "deer-flow": "-",
+	"crush": "-", "opencode": "-", "zeroclaw": "-", "qwen-code-0.15": "-", "adk-go": "-", "fantasy": "-", "qwen-code-0.24": "-", "qwen-code-0.24-heuristics": "-", "hermes-agent": "-", "deer-flow": "-",
 }
 
 // presetCells is what each preset does to each base script: the reply at which
@@ -48,6 +49,10 @@ gemini-cli-2026      | V5 S6      | V5 S6      | V10 S11    | V10 S11    | V15 S
 openhands-v1         | S4         |            | S4         | S6         |         | N3 S4      | S6         | S2     |
 openhands-v0         | S4         |            | S4         | S6         |         | S3         | S6         | S2     |
 openclaw             | N11 V21    | N11        | N11 V21    | N10 V20    | N31     | N11 V21    | N10 V20    | N4 V7  | N11
+eino-react           |            |            |            |            |         | E1         | E1         |        |
+eino-agent           |            |            |            |            |         | E1         | E1         |        |
+genkit-go            |            |            |            |            |         | E1         | E1         |        |
+langchaingo          |            |            |            |            |         | E1         | E1         |        |
 cline                | N3 S5      | N3 S5      | N3 S5      |            |         | N3 E3      |            | N1 S2  |
 roo-code             | K4         | K4         | K4         |            |         | K4         |            | K2     |
 goose                |            |            |            |            |         | V4         | V7         |        |
@@ -94,6 +99,10 @@ hpd-long-running     |       |         |            |         | E5    |
 hpd-error-tracking   |       |         |            |         | E4    |
 hpd-as-coded         |       |         |            |         | E3    |
 meai                 |       |         |            |         | E4    |
+eino-react           |       |         |            |         | E1    | E1
+eino-agent           |       |         |            |         | E1    | E1
+genkit-go            |       |         |            |         | E1    | E1
+langchaingo          |       |         |            |         | E1    | E1
 cline                |       |         |            |         | E3    |
 goose                |       |         |            |         | V4    | V7
 pydantic-ai          |       |         |            |         | S2    | S3
