@@ -39,6 +39,7 @@ var keys = map[string]*key{
 	"cause":       {input: "Cause"},
 	"for":         {effect: "For"},
 	"to":          {effect: "To"},
+	"choice":      {effect: "Choice"},
 	"at":          {effect: "At"},
 	"of":          {effect: "Of"},
 	"name":        {effect: "Name"},
