@@ -166,11 +166,13 @@ func checkStarts(p *play) string {
 			if !call && !(e.Kind == loop.AskModel && e.For == loop.ForReply) {
 				continue
 			}
+			t := tool(p.Script, e.Name)
+			spawn := call && e.Ref.Try == 1 && t != nil && t.SubRun
 			if call && e.Ref.Try == 1 {
 				used.calls++
-				if t := tool(p.Script, e.Name); t != nil && t.SubRun {
-					used.spawns++
-				}
+			}
+			if spawn {
+				used.spawns++
 			}
 			switch {
 			case l.Tokens > 0 && used.tokens > l.Tokens:
@@ -179,7 +181,7 @@ func checkStarts(p *play) string {
 				return fmt.Sprintf("after %d nano-dollars, and limits.cost_usd is %v: %s", used.cost, l.CostUSD, line(rec, e))
 			case call && e.Ref.Try == 1 && above(l.Calls, used.calls) && l.AtLimit != loop.LimitAsk:
 				return fmt.Sprintf("the call %d of %d, those of sub-runs included: %s", used.calls, l.Calls, line(rec, e))
-			case call && e.Ref.Try == 1 && above(l.Spawns, used.spawns):
+			case spawn && above(l.Spawns, used.spawns):
 				return fmt.Sprintf("the sub-run %d of %d: %s", used.spawns, l.Spawns, line(rec, e))
 			}
 		}

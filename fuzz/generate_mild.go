@@ -29,7 +29,7 @@ func (m *maker) patient() bool {
 		enough(l.Tries, 200) && (l.Tokens == 0 || l.Tokens > 1000) && (l.CostUSD == 0 || l.CostUSD > 1e-3) && l.Near == 0 && l.Adapt.Errors == 0 &&
 		enough(int(c.Time.Run/time.Second), 300) && enough(int(c.Time.Tool/time.Second), 2) && enough(int(cmp.Or(c.Time.Model, c.Time.FirstToken)/time.Second), 7) &&
 		enough(int(c.Time.FirstToken/time.Second), 7) && enough(int(c.Time.Chunk/time.Second), 7) &&
-		c.Time.Permission == 0 && c.Policy.OnFailure != loop.FailureTable && !c.Contracts.Input && !c.Contracts.Output &&
+		c.Time.Permission == 0 && c.Policy.OnFailure != loop.FailureTable && !c.Contracts.Input && !c.Contracts.Output && c.Contracts.BrokenArgs != loop.BrokenDropped &&
 		c.History.CompactAt == 0 && c.History.CompactTokens == 0 && c.ModelRetry.BrokenStreams == 0
 }
 

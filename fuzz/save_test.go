@@ -19,7 +19,7 @@ func TestYAML(t *testing.T) {
 	}
 	for k := range cases {
 		c := Number(7, k, Options{})
-		c.Strays, c.Hooks, c.Depth = nil, loop.Hooks{}, 0
+		c.Strays, c.Hooks, c.Answers, c.Depth = nil, loop.Hooks{}, nil, 0
 		if !playable(c) {
 			continue
 		}

@@ -36,17 +36,18 @@ type requestView struct {
 
 // A replyView is a reply that the loop accepted.
 type replyView struct {
-	rec   int
-	in    *loop.Input
-	to    loop.Purpose // of the request
-	calls []*callView
+	rec      int
+	in       *loop.Input
+	to       loop.Purpose // of the request
+	calls    []*callView
+	stripped bool // a call was dropped
 }
 
 // turn reports whether the reply counts as a turn: it has calls, or is an
-// answer.
+// answer, as is a text whose calls were dropped.
 func (r *replyView) turn() bool {
 	blank := strings.TrimSpace(r.in.Text) == ""
-	return r.to == loop.ForReply && (len(r.calls) > 0 || len(r.in.Calls) == 0 && !blank && r.in.Finish != loop.FinishLength)
+	return r.to == loop.ForReply && (len(r.calls) > 0 || (len(r.in.Calls) == 0 || r.stripped) && !blank && r.in.Finish != loop.FinishLength)
 }
 
 type callView struct {
@@ -54,8 +55,7 @@ type callView struct {
 	id      string // the model's own
 	name    string
 	args    string
-	repeats int  // the number of the call that it repeats; 0 = none
-	dropped bool // it was taken out of its reply
+	repeats int // the number of the call that it repeats; 0 = none
 	denied  bool
 	tries   []tryView
 	puts    []putView
@@ -174,7 +174,8 @@ func (r *reading) reply(i int, rec *loop.Record) {
 	for _, asked := range in.Calls {
 		c := &callView{n: len(r.calls) + 1, id: asked.ID, name: strings.TrimSpace(asked.Name), args: asked.Args}
 		r.calls = append(r.calls, c)
-		if c.dropped = slices.ContainsFunc(rec.Effects, func(e loop.Effect) bool { return e.Event == loop.EventDroppedCall && e.Ref.N == c.n }); c.dropped {
+		if slices.ContainsFunc(rec.Effects, func(e loop.Effect) bool { return e.Event == loop.EventDroppedCall && e.Ref.N == c.n }) {
+			reply.stripped = true
 			continue
 		}
 		if c.repeats = c.repeated(before, rec) + c.repeated(reply.calls, rec); c.repeats == 0 {
