@@ -92,6 +92,9 @@ func (m *maker) session(t *fakes.Tool) {
 	look.IgnoresCancel = m.has(ToolHang) && m.one(2)
 	if !m.given && m.one(3) {
 		m.Config.Limits.Spawns = 1 + m.below(4)
+		if m.one(2) {
+			m.Config.Parallel.Max = 1
+		}
 	}
 	x := &fakes.Session{Tools: []fakes.Tool{look}}
 	t.Session = x
@@ -175,8 +178,25 @@ func (m *maker) answer(t *fakes.Tool) fakes.Answer {
 	}
 	if !m.plain && m.one(6) {
 		a.TokensIn, a.TokensOut, a.Cost, a.Used = int64(10*m.below(4)), int64(5*m.below(3)), int64(500*m.below(5)), m.below(3)
+		m.scarce()
 	}
 	return a
+}
+
+// scarce makes the usage of sub-runs pass a limit while calls of the batch wait.
+func (m *maker) scarce() {
+	if m.given || m.mild || !m.one(3) {
+		return
+	}
+	m.Config.Parallel.Max = 1 + m.below(2)
+	switch l := &m.Config.Limits; m.below(4) {
+	case 0:
+		l.Tokens = int64(10 + 10*m.below(8))
+	case 1:
+		l.CostUSD = float64(1+m.below(5)) * 500e-9
+	default:
+		l.Calls = 2 + m.below(6)
+	}
 }
 
 // payload replaces an answer's text by one that breaks the tool's contract or is

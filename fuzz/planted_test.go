@@ -79,6 +79,10 @@ var plantedBugs = []planted{
 	{"the sub-runs of sub-runs are forgotten", "request.go", "\tm.spent.spawns += in.Spawned\n", ""},
 	{"the calls of sub-runs are forgotten", "request.go", "\tm.spent.calls += in.Used\n", ""},
 	{"a sub-run may spend what is spent", "batch.go", "left(m.cfg.Limits.Tokens, m.spent.tokens)", "left(m.cfg.Limits.Tokens, 0)"},
+	{"a batch starts what its sub-runs cannot pay", "batch.go", "cmp.Or(reason, m.checkBudget())", "cmp.Or(reason, \"\")"},
+	{"the calls of sub-runs take no place while a batch runs", "batch.go", "c.place+m.subs.calls > most", "c.place > most"},
+	{"the sub-runs of sub-runs take no place while a batch runs", "batch.go", "c.spawns+m.subs.spawns > l.Spawns", "c.spawns > l.Spawns"},
+	{"a session without a budget goes on", "machine.go", "if m.checkBudget() != \"\" {", "if m.cfg.Scope != ScopeSession && m.checkBudget() != \"\" {"},
 	{"a sub-run has the grace of its caller", "setup.go", "caller.Time.Grace/2", "caller.Time.Grace"},
 	{"a failed call resets the error count", "batch.go", "if failed == considered || failed > 0 &&", "if failed == considered && considered > 1 || failed > 0 &&"},
 }
