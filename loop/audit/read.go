@@ -210,12 +210,13 @@ func (b *book) readReply(a *ask, it *item) {
 		}
 		r.calls = append(r.calls, c)
 	}
-	if len(r.calls) == 0 && len(r.dropped) > 0 {
+	switch b.separate(r, a); {
+	case len(r.calls) > 0:
+	case len(r.dropped) > 0:
 		if r.sort = b.sortOf(r); r.sort == announcedReply {
 			r.sort = answerReply
 		}
-	}
-	if b.separate(r, a); len(r.calls) == 0 && len(r.repeats) > 0 && len(r.dropped) == 0 {
+	case len(r.repeats) > 0:
 		r.sort = emptyReply
 		if r.last && strings.TrimSpace(it.in.Text) != "" {
 			r.sort = answerReply
