@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -82,6 +83,19 @@ func (c *Client) ReadVersion(ctx context.Context, program string) string {
 	cmd.Env, _ = environment(os.Environ(), nil, variables(&place{}))
 	cmd.WaitDelay = time.Second
 	out, _ := cmd.Output() // without a version it is unknown
-	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return versionIn(string(out))
+}
+
+var versionNumber = regexp.MustCompile(`\d+\.\d+`)
+
+// versionIn returns the line that holds a version: the first with a number such as
+// 1.2 and without colour, which log messages have.
+func versionIn(out string) string {
+	for line := range strings.Lines(out) {
+		if versionNumber.MatchString(line) && !strings.Contains(line, "\x1b") {
+			return strings.TrimSpace(line)
+		}
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
 	return cmp.Or(strings.TrimSpace(first), "unknown")
 }

@@ -7,10 +7,23 @@ import (
 	"testing"
 )
 
+// A client may log before it says its version.
+func TestVersionIn(t *testing.T) {
+	for out, want := range map[string]string{
+		"codex-cli 0.171.0\n": "codex-cli 0.171.0",
+		"\x1b[90m[2026-11-29T10:09:19.467Z]\x1b[39m ERROR no folder\n3.0.65\n": "3.0.65",
+		"\nnightly\n": "nightly", "": "unknown",
+	} {
+		if got := versionIn(out); got != want {
+			t.Errorf("%q: %q, want %q", out, got, want)
+		}
+	}
+}
+
 // Every client's file can be read, names its tools' server, and has a home of its own.
 func TestClients(t *testing.T) {
 	names := Clients()
-	if !slices.Contains(names, "codex") || !slices.Contains(names, "opencode") {
+	if !slices.Contains(names, "codex") || !slices.Contains(names, "opencode") || len(names) != 6 {
 		t.Errorf("clients are %q", names)
 	}
 	for _, name := range names {
