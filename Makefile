@@ -37,7 +37,8 @@ attack: ## kill and interrupt commands hundreds of times and look at their files
 	$(GO) test -tags attack -timeout 90m -run '^TestPlantedFaults$$' -v ./reports
 
 bench: ## speed of the machine, the live loop, the audit, the fakes and a run, beside a bare loop
-	$(GO) test -run '^$$' -bench . -benchmem ./loop ./loop/audit ./fakes ./fakes/serve ./scenarios
+	$(GO) test -run '^$$' -bench . -benchmem ./loop ./loop/audit ./fakes ./fakes/serve ./scenarios ./cassettes/trajectories
+	$(GO) test -tags nolive -run '^$$' -bench . -cpu 1 ./cmd/agentbench/internal/watch
 
 fuzz: ## every fuzz target for FUZZTIME (10s) each
 	@failed=; for pkg in $$($(GO) list work); do \

@@ -89,6 +89,28 @@ func TestNotesOverFiles(t *testing.T) {
 	}
 }
 
+// A run that equals another one in every word, ids included, is told; a run without calls
+// and one with other ids are not.
+func TestRunsTwice(t *testing.T) {
+	run := func(file, id, result string) *Trajectory {
+		r := &Trajectory{Name: "r", File: file, Runs: []*Run{{User: "go", Turns: []*Turn{{Text: "x"}}}}}
+		if id != "" {
+			r.Runs[0].Turns[0].Calls = []*Call{{ID: id, Name: "f", Args: "{}", Result: &Result{Text: result}}}
+		}
+		return r
+	}
+	var notes Notes
+	notes.Add([]*Trajectory{run("a.json", "1", "y"), run("b.json", "2", "y"), run("c.json", "1", "z"), run("d.json", "", ""), run("e.json", "", "")})
+	if all := notes.Problems(); len(all) > 0 {
+		t.Errorf("got %v", all)
+	}
+	notes.Add([]*Trajectory{run("f.json", "2", "y"), run("g.json", "1", "y")})
+	want := "f.json: 2 runs are equal to another one in every word, and count again: first r, which is b.json/r"
+	if all := notes.Problems(); len(all) != 1 || all[0].Error() != want || all[0].Kind != Noted {
+		t.Errorf("got %v, want %s", all, want)
+	}
+}
+
 // Files without a run that agents leave in a folder do not count as errors.
 func TestNothingToReplay(t *testing.T) {
 	for name, content := range map[string]string{
