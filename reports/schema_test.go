@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,12 +37,18 @@ func TestSchemaIsCurrent(t *testing.T) {
 	}
 }
 
+// docLink is a link of a doc comment. The generator keeps its brackets.
+var docLink = regexp.MustCompile(`\[([A-Za-z.]+)\]`)
+
 // generate makes the schema from the structs and their comments.
 func generate(t *testing.T) []byte {
 	t.Helper()
 	r := &generator.Reflector{ExpandedStruct: true, Mapper: schemaOf}
 	if err := r.AddGoComments("github.com/agentbench-go/agentbench/reports", "../reports"); err != nil {
 		t.Fatal(err)
+	}
+	for name, comment := range r.CommentMap {
+		r.CommentMap[name] = docLink.ReplaceAllString(comment, "$1")
 	}
 	out := r.Reflect(&Report{})
 	out.ID, out.Title = schemaID, "A report of agentbench"
