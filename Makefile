@@ -1,6 +1,6 @@
 # What can be made. Every recipe is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help notices corpora test quick figures race race-short race-live attack bench fuzz golden lint tidy examples go-agents run
+.PHONY: help notices corpora test quick figures race race-short race-live attack bench fuzz golden lint tidy examples agents go-agents run
 
 GO ?= go
 FUZZTIME ?= 10s
@@ -78,6 +78,10 @@ examples: ## official Node clients drive agentbench serve; skipped without Node 
 		echo "examples: skipped, because there is no Node 20 or later"; exit 0; fi; \
 	cd examples/node && npm ci --no-audit --no-fund --loglevel=error && \
 	$(GO) build -o node_modules/.bin/agentbench ../../cmd/agentbench && npm test
+
+agents: ## docs/agents.md: how popular agents behave; names what could not be installed
+	-cd examples/probe/js && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
+	$(GO) test -tags 'nolive agents' -count 1 -timeout 60m -run TestAgentsTable ./cmd/agentbench/internal/probe
 
 go-agents: ## agents written with Go libraries, in a module of their own; takes minutes to build
 	.ci/go-agents
