@@ -208,7 +208,7 @@ func converses(ctx context.Context, w *World) (string, error) {
 
 // Every scenario with a cancel or several messages can be judged.
 func TestSessions(t *testing.T) {
-	all, err := scenarios.Load()
+	all, err := suites()
 	if err != nil {
 		t.Fatal(err)
 	}
