@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -229,6 +230,10 @@ func (r *reader) read(data []byte) {
 		r.note(Nothing, "not a cassette: a cassette begins with version or interactions")
 		return
 	}
+	if r.format == nil && resultsStart.Match(records[0].raw) {
+		r.problem(0, "a results file, not recorded runs; agentbench report FILE shows it")
+		return
+	}
 	if r.format == nil {
 		r.problem(0, "no recorded run that can be read, only %s; agentbench list formats says what can be", describe(records[0]))
 		return
@@ -372,6 +377,9 @@ func (r *reader) unique(name string, line int) string {
 	return name
 }
 
+// resultsStart fits the first line of a results file.
+var resultsStart = regexp.MustCompile(`^\{"type":"(header|trial)",`)
+
 // describe says what a record of an unknown format is.
 func describe(r record) string {
 	if why := r.invalid(); why != "" {
@@ -392,6 +400,9 @@ func describe(r record) string {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(r.raw, &keys); err != nil {
 		return err.Error()
+	}
+	if len(keys) == 0 {
+		return "an empty object"
 	}
 	const most = 6
 	var names []string

@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 //	endpoint SCENARIO         serve the model of a scenario, and name it in the
 //	                          variable OPENAI_BASE_URL; endpoint off ends that
 //
-// and the conditions [live], the program has live models, and [root], files of
-// every mode can be read.
+// and the conditions [live], the program has live models, [root], files of every mode
+// can be read, and [mount], a process may mount a disk of its own.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -73,6 +73,8 @@ func TestScripts(t *testing.T) {
 				return built.Connect != nil, nil
 			case "root":
 				return os.Geteuid() == 0, nil
+			case "mount":
+				return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt").Run() == nil, nil
 			}
 			return false, fmt.Errorf("no such condition: %s", cond)
 		},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,7 +119,10 @@ func (f *fuzzFlags) check(cmd *cobra.Command, paths []string) error {
 	case len(paths) > 0 && (changed("time") || changed("runs") || f.variant != ""):
 		return misuse("leave one of them out", "a PATH generates no cases: it contradicts --runs, --time and --variant")
 	}
-	for _, name := range f.files {
+	for i, name := range f.files {
+		if slices.ContainsFunc(f.files[:i], func(other string) bool { return samePath(other, name) }) {
+			return misuse("", "-o %s is given twice", name)
+		}
 		if name != "-" && filepath.Ext(name) != ".jsonl" {
 			return misuse("give it a name that ends in .jsonl", "cannot write %q: fuzz writes only jsonl", name)
 		}

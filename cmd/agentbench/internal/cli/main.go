@@ -54,7 +54,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", s.Columns)))
 	}
 	root.SetErr(stderr)
-	return report(stderr, root.ExecuteContext(ctx))
+	var unwritten error
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		kept := &shownOutput{Writer: cmd.OutOrStdout()}
+		cmd.SetOut(kept)
+		help(cmd, args)
+		unwritten = kept.err
+	})
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = unwritten
+	}
+	return report(stderr, err)
 }
 
 // report prints an error to stderr and returns its exit code.

@@ -142,7 +142,11 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) (names []string, e
 	if err := probe.Find(f.command[0], ""); err != nil {
 		return nil, misuse("after -- comes the command that starts your agent", "%s cannot be started: %s", text.Line(f.command[0]), err)
 	}
+	tool, with, given := strings.Cut(f.tool, "=")
+	var object map[string]json.RawMessage
 	switch {
+	case given && (tool == "" || json.Unmarshal([]byte(with), &object) != nil):
+		return nil, misuse("such as --tool 'read_file={\"path\":\"notes.txt\"}'", "--tool %q must be NAME=JSON, with an object of arguments", f.tool)
 	case f.timeout <= 0:
 		return nil, misuse("such as --timeout 2m", "--timeout must be above 0")
 	case f.idle <= 0:
@@ -263,9 +267,6 @@ func (f *probeFlags) lookFailed(cmd *cobra.Command, err error) error {
 // asked returns the scenarios that are named or selected, nil = none were, and all
 // embedded ones.
 func (f *probeFlags) asked(names []string) (asked, all []*scenarios.Scenario, err error) {
-	if all, err = scenarios.Load(); err != nil {
-		return nil, nil, badInput(err)
-	}
 	switch {
 	case len(names) > 0:
 		if asked, err = servedScenarios(names); err != nil {
@@ -278,10 +279,11 @@ func (f *probeFlags) asked(names []string) (asked, all []*scenarios.Scenario, er
 		if asked, err = f.load(nil); err != nil {
 			return nil, nil, err
 		}
-	default:
-		return nil, all, nil
 	}
-	if len(asked) == 0 {
+	if all, err = scenarios.Load(); err != nil {
+		return nil, nil, badInput(err)
+	}
+	if chosen := len(names)+len(f.suites)+len(f.scenarios) > 0 || f.filter != ""; chosen && len(asked) == 0 {
 		return nil, nil, misuse("agentbench list scenarios shows the names", "no scenario is selected")
 	}
 	return asked, all, nil

@@ -137,7 +137,7 @@ func readProject(path string, root *cobra.Command) (*project, error) {
 		switch {
 		case doc.Body == nil:
 		case i > 0:
-			p.mistake(doc.Body.GetToken().Position, "put everything into the first document", "there is a second document")
+			p.mistake(beginning(doc.Body), "put everything into the first document", "there is a second document")
 		default:
 			p.read(doc.Body, root)
 		}
@@ -146,6 +146,20 @@ func readProject(path string, root *cobra.Command) (*project, error) {
 		return nil, p.mistakes
 	}
 	return p, nil
+}
+
+// beginning returns where a node begins: a mapping with its first key, as its own token is
+// a colon.
+func beginning(node ast.Node) *token.Position {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		if len(n.Values) > 0 {
+			return n.Values[0].Key.GetToken().Position
+		}
+	case *ast.MappingValueNode:
+		return n.Key.GetToken().Position
+	}
+	return node.GetToken().Position
 }
 
 func readCapped(path string) ([]byte, error) {

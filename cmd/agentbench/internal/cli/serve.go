@@ -170,6 +170,10 @@ func servedScenarios(names []string) ([]*scenarios.Scenario, error) {
 	var chosen []*scenarios.Scenario
 	var paths []string
 	for _, name := range names {
+		if isScenarioFile(name) {
+			paths = append(paths, name)
+			continue
+		}
 		s, err := findEmbedded(name)
 		if err != nil {
 			return nil, err

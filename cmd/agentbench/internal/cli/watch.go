@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -84,6 +85,9 @@ func (f *watchFlags) run(cmd *cobra.Command) error {
 	if f.upstream.url == nil {
 		return misuse("agentbench watch --upstream https://api.openai.com", "watch needs --upstream, the URL of the API")
 	}
+	if f.keyHeader != "" && !headerName.MatchString(f.keyHeader) {
+		return misuse("such as --key-header X-Run-Id", "--key-header %q is not the name of a header", f.keyHeader)
+	}
 	names := f.variants
 	if len(names) == 0 {
 		names = []string{"recommended"}
@@ -112,6 +116,9 @@ func (f *watchFlags) run(cmd *cobra.Command) error {
 	}
 	return failed
 }
+
+// headerName fits the name of a header (a token of RFC 9110).
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 // shapes returns the file of shapes, "" = none.
 func (f *watchFlags) shapes() string {
