@@ -43,7 +43,7 @@ func TestHostileInputs(t *testing.T) {
 		Dir:             filepath.Join("testdata", "hostile"),
 		ContinueOnError: true,
 		Setup: func(env *testscript.Env) error {
-			env.Defer(func() { os.Chdir(home) }) // it was another before this
+			env.Defer(func() { os.Chdir(home) }) // as before the script
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"says": says, "full": full, "closed": closed, "write": write},

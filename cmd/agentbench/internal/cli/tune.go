@@ -63,11 +63,6 @@ func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := f.checkFiles(); err != nil {
 		return err
 	}
-	if f.file != "" {
-		if err := (&outputFlags{files: []string{f.file}}).checkFolders(); err != nil {
-			return err
-		}
-	}
 	var own []*scenarios.Scenario
 	if f.scenarios != "" {
 		if own, err = scenarios.Load(f.scenarios); err != nil {
