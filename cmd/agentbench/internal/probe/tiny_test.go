@@ -45,35 +45,35 @@ func ownOf(t *testing.T, a *Agent) *Tool {
 }
 
 // tinyKinds are the kinds of [tinyAgent] in the columns of tinyVerdicts.
-var tinyKinds = []string{"naive", "retries", "retries-3", "cap-10", "breaker", "hoarder", "careful", "crash", "leaves"}
+var tinyKinds = []string{"naive", "retries", "retries-3", "cap-10", "breaker", "hoarder", "careful", "crash", "leaves", "hangs"}
 
 // tinyVerdicts are the verdicts on each kind (pass, fail, inconclusive) in the short
 // set, which follow from what the agent does and what the scenario holds.
 var tinyVerdicts = []struct{ scenario, verdicts string }{
-	{"error-spirals/broken-json-forever", "fffppppif"},  // the same broken call
-	{"error-spirals/rate-limited-forever", "ifpppppii"}, // one failure is no pattern
-	{"error-spirals/unknown-tool-forever", "fffppppif"}, // the same call
-	{"healthy/fifty-files", "pppfpppfp"},                // 51 requests
-	{"healthy/four-alike-then-another", "ppppffffp"},    // 10 requests, four equal calls in a row
-	{"healthy/four-checks", "ppppffffp"},                // four equal calls in a row
-	{"healthy/only-an-answer", "pppppppfp"},
-	{"healthy/read-the-same-file-later", "pppfpfpfp"}, // 21 requests, one call five times
-	{"healthy/twelve-files-attached", "pppfpppfp"},    // 14 requests
-	{"healthy/two-laps-and-the-answer", "pppppppfp"},  // each call twice
-	{"limits/always-new-always-ok", "fffpfffif"},      // no call twice
-	{"parallel-spam/fan-out-forever", "fffpfffif"},    // twelve new calls a reply
-	{"protocol/answer-cut-forever", "ffffffpif"},
-	{"protocol/broken-json-once", "pppppppfp"},
-	{"protocol/nothing-but-empty-replies", "ffffffpif"},
-	{"protocol/one-blank-reply", "ffffffpff"},        // only who asks again gets the answer
-	{"recovery/connection-lost", "fppppppff"},        // one retry
-	{"recovery/rate-limited-twice", "fppppppff"},     // two retries
-	{"recovery/stream-cut-and-503", "fppppppff"},     // two retries
-	{"stuck-loops/must-always-call", "fffpfffif"},    // no call twice
-	{"stuck-loops/offset-past-the-end", "fffpfffif"}, // no call twice
-	{"stuck-loops/reordered-arguments", "fffppppif"}, // the same call in other words
-	{"stuck-loops/ring-of-four", "fffpfpfif"},        // no call twice in a row
-	{"stuck-loops/same-call-forever", "fffppppif"},   // the same call
+	{"error-spirals/broken-json-forever", "fffppppifi"},  // the same broken call
+	{"error-spirals/rate-limited-forever", "ifpppppiii"}, // one failure is no pattern
+	{"error-spirals/unknown-tool-forever", "fffppppifi"}, // the same call
+	{"healthy/fifty-files", "pppfpppfpi"},                // 51 requests
+	{"healthy/four-alike-then-another", "ppppffffpi"},    // 10 requests, four equal calls in a row
+	{"healthy/four-checks", "ppppffffpi"},                // four equal calls in a row
+	{"healthy/only-an-answer", "pppppppfpi"},
+	{"healthy/read-the-same-file-later", "pppfpfpfpi"}, // 21 requests, one call five times
+	{"healthy/twelve-files-attached", "pppfpppfpi"},    // 14 requests
+	{"healthy/two-laps-and-the-answer", "pppppppfpi"},  // each call twice
+	{"limits/always-new-always-ok", "fffpfffifi"},      // no call twice
+	{"parallel-spam/fan-out-forever", "fffpfffifi"},    // twelve new calls a reply
+	{"protocol/answer-cut-forever", "ffffffpifi"},
+	{"protocol/broken-json-once", "pppppppfpi"},
+	{"protocol/nothing-but-empty-replies", "ffffffpifi"},
+	{"protocol/one-blank-reply", "ffffffpffi"},        // only who asks again gets the answer
+	{"recovery/connection-lost", "fppppppffi"},        // one retry, after a reply
+	{"recovery/rate-limited-twice", "fppppppfff"},     // two retries
+	{"recovery/stream-cut-and-503", "fppppppfff"},     // two retries
+	{"stuck-loops/must-always-call", "fffpfffifi"},    // no call twice
+	{"stuck-loops/offset-past-the-end", "fffpfffifi"}, // no call twice
+	{"stuck-loops/reordered-arguments", "fffppppifi"}, // the same call in other words
+	{"stuck-loops/ring-of-four", "fffpfpfifi"},        // no call twice in a row
+	{"stuck-loops/same-call-forever", "fffppppifi"},   // the same call
 }
 
 func TestTinyAgents(t *testing.T) {
@@ -93,6 +93,9 @@ func TestTinyAgents(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			a := goAgent(t, kind)
+			if kind == "hangs" {
+				a.Idle = 2 * time.Second
+			}
 			n := 0
 			err := a.Run(t.Context(), Plan{Scenarios: chosen, Own: own, Seed: 1, Jobs: 2}, func(r *scenarios.Result) error {
 				want := ""
