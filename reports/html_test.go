@@ -210,3 +210,30 @@ func TestShortTrace(t *testing.T) {
 		t.Error("a short trace was cut")
 	}
 }
+
+// No page has more than 10 MB, however many trials and traces there are and whatever they
+// hold, and it says what it leaves out.
+func TestHTMLIsAtMostTenMegabytes(t *testing.T) {
+	const most = 10_000_000
+	quotes := strings.Repeat(`   0.000s reply m1 call=a:b({"x":"<&>"})`+"\n", 2000)
+	f := &Fold{Keep: true}
+	for i := range 4000 {
+		r := judged(fmt.Sprintf("s/%05d", i), "v", scenarios.Healthy, loop.Done, 3)
+		r.Verdict, r.Findings = scenarios.Fail, []scenarios.Finding{{Rule: "calls", Message: fmt.Sprintf("%05d %s", i, strings.Repeat("<", 200))}}
+		if i < 60 {
+			r.Trace = quotes
+		}
+		if err := f.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := pageOf(t, folded(t, f))
+	if len(page) > most || len(page) < most/2 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	for _, want := range []string{` trials, the worst first; [0-9,]+ more are left out\. The results file`, `<p class="left">The page holds [0-9]+ traces; [0-9]+ more are left out`} {
+		if !regexp.MustCompile(want).MatchString(page) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ type trialsView struct {
 	Traces []traceView
 	Total  int
 	Left   string // says how many traces are left out; "" = none
+	Cut    string // says how many trials are left out; "" = none
 
 	traces map[trialKey]int // number of the trace, from 1
 }
@@ -73,6 +75,13 @@ const foundChars = 300
 
 func newTrials(r *Report) trialsView {
 	v := trialsView{Total: len(r.Results), traces: map[trialKey]int{}, Data: trialsData{Words: []string{}, Rows: [][]int{}}}
+	worst := slices.Clone(r.Results)
+	slices.SortStableFunc(worst, func(a, b *scenarios.Result) int { return rank(b.Verdict) - rank(a.Verdict) })
+	worst = v.list(worst)
+	kept, listed := v.choose(worst), map[*scenarios.Result]bool{}
+	for _, res := range worst {
+		listed[res] = true
+	}
 	places := map[string]int{}
 	place := func(word string) int {
 		at, seen := places[word]
@@ -83,10 +92,10 @@ func newTrials(r *Report) trialsView {
 		}
 		return at
 	}
-	worst := slices.Clone(r.Results)
-	slices.SortStableFunc(worst, func(a, b *scenarios.Result) int { return rank(b.Verdict) - rank(a.Verdict) })
-	kept := v.choose(worst)
 	for _, res := range r.Results {
+		if !listed[res] {
+			continue
+		}
 		trace := 0
 		if kept[res] {
 			trace = v.trace(res)
@@ -101,8 +110,13 @@ func newTrials(r *Report) trialsView {
 	return v
 }
 
-// maxTraces bounds the text of all traces of a page, in bytes.
-const maxTraces = 16 << 20
+// A page has at most 10 MB, so that every browser opens it and every CI keeps it. These
+// are the shares of its largest parts, in bytes as they stand in the page: the texts of
+// traces, and the table of all trials.
+const (
+	maxTraces = 5_000_000
+	maxRows   = 2_500_000
+)
 
 // choose returns the results whose traces the page holds: the first ones, until the
 // room is used up. The worst results come first.
@@ -110,18 +124,43 @@ func (v *trialsView) choose(worst []*scenarios.Result) map[*scenarios.Result]boo
 	kept := map[*scenarios.Result]bool{}
 	room, left := maxTraces, 0
 	for _, res := range worst {
-		size := min(len(res.Trace), traceHead+traceTail)
-		if size > 0 && left == 0 && size <= room {
-			kept[res] = true
-			room -= size
-		} else if size > 0 {
-			left++
+		if res.Trace == "" {
+			continue
 		}
+		if left == 0 {
+			if room -= len(template.HTMLEscapeString(shortTrace(res.Trace))); room >= 0 {
+				kept[res] = true
+				continue
+			}
+		}
+		left++
 	}
 	if left > 0 {
 		v.Left = fmt.Sprintf("The page holds %s; %s left out, failed trials last. The results file has all of them; agentbench explain shows them.", text.Count(len(kept), "trace"), counted(left, "more is", "more are"))
 	}
 	return kept
+}
+
+// list returns the results that the table has: the first ones, until the room is used
+// up. The worst results come first.
+func (v *trialsView) list(worst []*scenarios.Result) []*scenarios.Result {
+	const numbers = 60 // bytes of a row, at most: its indexes and counts
+	words, room := map[string]bool{}, maxRows
+	for i, res := range worst {
+		t := newTrialRow(res, 0)
+		room -= numbers
+		for _, word := range []string{t.Scenario, t.Suite, t.Variant, t.Ending, t.Seed, t.Found} {
+			if !words[word] {
+				words[word] = true
+				room -= len(template.JSEscapeString(word)) + len(`"",`)
+			}
+		}
+		if room < 0 {
+			v.Cut = fmt.Sprintf("The page lists %s, the worst first; %s left out. The results file has all of them; agentbench explain shows them.", text.Count(i, "trial"), counted(len(worst)-i, "more is", "more are"))
+			return worst[:i]
+		}
+	}
+	return worst
 }
 
 // counted writes a number, followed by one or many.
