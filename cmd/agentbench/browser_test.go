@@ -183,7 +183,7 @@ func TestBrowserTrace(t *testing.T) {
 	see(t, ctx, `[...document.querySelectorAll('.call-head')].map(c => c.innerText).join(', ')`, "charge Timeout, look up ok, charge vetoed by a detector")
 	see(t, ctx, `document.querySelector('.call .said').innerText`, "no \"answer\"\nyet")
 	see(t, ctx, `document.querySelector('.block.nudge').innerText`, "nudge by cost-watch\nDo not charge twice.")
-	see(t, ctx, `document.querySelector('.block.halt h4').innerText`, "stop: circuit-breaker (LOOP_DETECTED)")
+	see(t, ctx, `document.querySelector('.block.halt h3').innerText`, "stop: circuit-breaker (LOOP_DETECTED)")
 	// model requests from 0 to 2 and 3 to 4 seconds, the second try half a second longer
 	see(t, ctx, `[...document.querySelectorAll('.track i')].map(i => i.title).join(', ')`,
 		"model request m1: 0 s to 2 s, model request m2: 3 s to 4 s, charge c1: 2 s to 2.5 s, look up c2: 2 s to 3 s")

@@ -233,22 +233,22 @@ const traceView = (() => {
   }
 
   const draw = {
-    user: b => { const d = el('div', 'block user'); d.append(el('h4', '', b.path ? 'task of the sub-run ' + b.path : 'user'), el('div', 'said', b.text)); return d; },
+    user: b => { const d = el('div', 'block user'); d.append(el('h3', '', b.path ? 'task of the sub-run ' + b.path : 'user'), el('div', 'said', b.text)); return d; },
     turn: b => {
-      const d = el('div', 'block turn'), h = el('h4', '', (b.path ? b.path + ' ' : '') + 'turn ' + b.n);
+      const d = el('div', 'block turn'), h = el('h3', '', (b.path ? b.path + ' ' : '') + 'turn ' + b.n);
       h.append(el('small', '', ' ' + seconds(b.at) + ', model took ' + seconds(b.at - b.from) + (b.tokens && Number(b.tokens[0]) + Number(b.tokens[1]) ? ', ' + b.tokens[0] + ' tokens in, ' + b.tokens[1] + ' out' : '') + (b.calls.length > 1 ? ', ' + b.calls.length + ' calls in parallel' : '')));
       d.append(h);
       if (b.text) d.append(el('div', 'said', b.text));
       if (b.calls.length) { const g = el('div', 'calls'); for (const c of b.calls) g.append(callCard(c)); d.append(g); }
       return d;
     },
-    nudge: b => { const d = el('div', 'block nudge'); d.append(el('h4', '', b.title), el('div', 'said', b.text)); return d; },
-    loop: b => { const d = el('div', 'block loop'); d.append(el('h4', '', b.title), el('div', 'said', b.text)); return d; },
+    nudge: b => { const d = el('div', 'block nudge'); d.append(el('h3', '', b.title), el('div', 'said', b.text)); return d; },
+    loop: b => { const d = el('div', 'block loop'); d.append(el('h3', '', b.title), el('div', 'said', b.text)); return d; },
     note: b => el('p', 'block note' + (b.bad ? ' bad' : ''), seconds(b.at) + ' ' + (b.path ? b.path + ' ' : '') + (b.title ? b.title + (b.text ? ': ' : '') : '') + b.text),
     gap: b => el('p', 'block gap', b.text),
     halt: b => {
       const d = el('div', 'block halt' + (b.good ? ' good' : ''));
-      d.append(el('h4', '', (b.path ? b.path + ' ' : '') + 'stop: ' + b.stop + (b.end ? ' (' + b.end + ')' : '')), el('div', 'said', b.text), el('small', '', count(b.turns, 'turn') + ', ' + count(b.calls, 'call') + ', ' + b.elapsed + ' of virtual time'));
+      d.append(el('h3', '', (b.path ? b.path + ' ' : '') + 'stop: ' + b.stop + (b.end ? ' (' + b.end + ')' : '')), el('div', 'said', b.text), el('small', '', count(b.turns, 'turn') + ', ' + count(b.calls, 'call') + ', ' + b.elapsed + ' of virtual time'));
       return d;
     },
   };
