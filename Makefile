@@ -35,6 +35,7 @@ race-live: ## the live model under the race detector; its client library takes m
 attack: ## kill and interrupt commands hundreds of times and look at their files; plant faults in reports, which tests must find
 	$(GO) test -tags 'attack nolive' -timeout 30m -run '^TestKilled$$' -v ./cmd/agentbench
 	$(GO) test -tags attack -timeout 90m -run '^TestPlantedFaults$$' -v ./reports
+	$(GO) test -tags 'figures nolive' -timeout 20m -run 'TinyAgentsOfOtherLanguages|ThousandProbes' -v ./cmd/agentbench/internal/probe
 
 bench: ## speed of the machine, the live loop, the audit, the fakes and a run, beside a bare loop
 	$(GO) test -run '^$$' -bench . -benchmem ./loop ./loop/audit ./fakes ./fakes/serve ./scenarios ./cassettes/trajectories
