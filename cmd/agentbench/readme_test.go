@@ -67,6 +67,33 @@ func TestReadme(t *testing.T) {
 				}
 			})
 		}
+		comparePictures(t, dir, root)
+	}
+}
+
+// comparePictures compares the pictures that the blocks of a page draw with those in docs.
+func comparePictures(t *testing.T, dir, root string) {
+	t.Helper()
+	drawn, err := filepath.Glob(filepath.Join(dir, "docs", "*.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range drawn {
+		kept := filepath.Join(root, "docs", filepath.Base(file))
+		now, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, err := os.ReadFile(kept)
+		switch {
+		case err == nil && bytes.Equal(old, now):
+		case os.Getenv("UPDATE") == "":
+			t.Errorf("%s is another picture: run UPDATE=1 go test -run TestReadme ./cmd/agentbench (%v)", kept, err)
+		default:
+			if err := os.WriteFile(kept, now, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
