@@ -132,7 +132,7 @@ func TestHostileAgents(t *testing.T) {
 		rule    string
 		says    string
 	}{
-		{name: "hangs after its first request", command: []string{os.Args[0], agentWord, "hangs"}, change: func(a *Agent) { a.Idle = 300 * time.Millisecond }, rule: "silent", says: "alive and silent for 300ms"},
+		{name: "hangs after its first request", command: []string{os.Args[0], agentWord, "hangs"}, change: func(a *Agent) { a.Idle = 3 * time.Second }, rule: "silent", says: "alive and silent for 3s"},
 		{name: "never connects", command: []string{"sleep", "1000"}, change: func(a *Agent) { a.Idle = 200 * time.Millisecond }, rule: "no-request"},
 		{name: "exits at once", command: []string{"true"}, rule: "no-request"},
 		{name: "closes its pipes", command: []string{"sh", "-c", "exec >&- 2>&- <&-; sleep 1000"}, change: func(a *Agent) { a.Idle = 200 * time.Millisecond }, rule: "no-request"},
