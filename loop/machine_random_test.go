@@ -76,6 +76,7 @@ var wilderSettings = []wildSetting{
 	{"history.compact_at", []string{"0", "0", "6"}},
 	{"history.compact_tokens", []string{"0", "0", "60"}},
 	{"contracts.input", []string{"false", "true"}},
+	{"contracts.broken_args", []string{"answer", "answer", "drop"}},
 	{"contracts.output", []string{"false", "true"}},
 	{"contracts.repair", []string{"0", "1"}},
 	{"contracts.max_payload_bytes", []string{"0", "9"}},

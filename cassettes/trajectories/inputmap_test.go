@@ -106,7 +106,7 @@ func TestInputMapMistakes(t *testing.T) {
 		`{"b":[]}`:                           `run 1 of 1: messages: there is no array at a in an object with "b"`,
 		`{"a":[{"say":"x"}]}`:                `run 1 of 1: message 1 of 1: there is no role at r in an object with "say"`,
 		`{"a":[{"r":"bot"}]}`:                `unknown role "bot": say what it means, such as roles: {bot: assistant}`,
-		`{"a":[{"r":"assistant","c":[{}]}]}`: `call 1: there is no name at n in an object with `,
+		`{"a":[{"r":"assistant","c":[{}]}]}`: `call 1: there is no name at n in an empty object`,
 	} {
 		_, problems, err := mapped(t, "messages: a\nrole: r\ncalls: c\ncall_name: n\n", content)
 		if err != nil || len(problems) == 0 || !strings.Contains(problems[0].Text, want) {

@@ -61,6 +61,10 @@ func (r *Trajectory) judged(cfg loop.Config) (loop.Config, []BlindSpot) {
 		cfg.Policy.OnFailure = loop.FailureModel
 		off("policy.on_failure", "the kinds of errors")
 	}
+	if cfg.Contracts.BrokenArgs == loop.BrokenDropped {
+		cfg.Contracts.BrokenArgs = loop.BrokenAnswered
+		off("contracts.broken_args", "arguments as they were written")
+	}
 	if h := &cfg.History; h.CompactAt > 0 || h.CompactTokens > 0 {
 		h.CompactAt, h.CompactTokens = 0, 0
 		off("history.compact_at", "texts")

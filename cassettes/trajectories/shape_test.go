@@ -225,6 +225,7 @@ func TestWhatAShapeCannotAnswerIsNotJudged(t *testing.T) {
 		{"cost", func(c *loop.Config) { c.Limits.CostUSD = 5 }, "limits.cost_usd", "cost"},
 		{"another prefix of errors", func(c *loop.Config) { c.Errors.TextPrefix, c.Errors.MaxConsecutive = "ERR", 3 }, "errors.max_consecutive", "the text of results, for errors.text_prefix"},
 		{"kinds of errors", func(c *loop.Config) { c.Policy.OnFailure = loop.FailureTable }, "policy.on_failure", "the kinds of errors"},
+		{"broken arguments", func(c *loop.Config) { c.Contracts.BrokenArgs = loop.BrokenDropped }, "contracts.broken_args", "arguments as they were written"},
 		{"compaction", func(c *loop.Config) { c.History.CompactTokens = 100 }, "history.compact_at", "texts"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
