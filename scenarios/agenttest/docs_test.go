@@ -9,6 +9,7 @@ import (
 // The examples are tests.
 func TestExamples(t *testing.T) {
 	t.Run("Stops", testStops)
+	t.Run("Chat", testChat)
 	t.Run("Loop", testLoop)
 	t.Run("Refund", testRefund)
 }
@@ -27,7 +28,7 @@ func TestPage(t *testing.T) {
 		}
 		code.Write(content)
 	}
-	examples := strings.NewReplacer("func testStops", "func TestStops", "func testLoop", "func TestLoop", "func testRefund", "func TestRefund").Replace(code.String())
+	examples := strings.NewReplacer("func testStops", "func TestStops", "func testChat", "func TestChat", "func testLoop", "func TestLoop", "func testRefund", "func TestRefund").Replace(code.String())
 	n := 0
 	for _, block := range strings.Split(string(page), "```go\n")[1:] {
 		block, _, _ = strings.Cut(block, "```")

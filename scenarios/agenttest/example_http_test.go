@@ -25,6 +25,12 @@ type agent struct {
 	url    string
 	client *http.Client
 	tools  []agenttest.Tool
+	model  chatModel // asked in place of the API, if it is there
+}
+
+// A chatModel is the interface of the agent for models without HTTP.
+type chatModel interface {
+	chat(ctx context.Context, history []message) (message, error)
 }
 
 type message struct {
@@ -62,6 +68,9 @@ func (a *agent) run(ctx context.Context, task string) (string, error) {
 }
 
 func (a *agent) ask(ctx context.Context, history []message) (message, error) {
+	if a.model != nil {
+		return a.model.chat(ctx, history)
+	}
 	type tool struct {
 		Type     string `json:"type"`
 		Function any    `json:"function"`

@@ -9,8 +9,42 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios/agenttest"
 )
 
-// A test of an agent with an interface of its own for models and tools, here that of the
-// reference loop: func TestLoop in a test file.
+// A test of an agent with an interface of its own for models: func TestChat in a test
+// file.
+func testChat(t *testing.T) {
+	agenttest.Run(t, func(ctx context.Context, w *agenttest.World) (string, error) {
+		a := &agent{model: scriptedModel{w}, tools: w.Tools}
+		return a.run(ctx, w.Task)
+	}, agenttest.Suites("stuck-loops"), agenttest.Filter("ring-of-four"))
+}
+
+// A scriptedModel is the model of the scenario as the agent's own interface has it.
+type scriptedModel struct{ w *agenttest.World }
+
+func (m scriptedModel) chat(ctx context.Context, history []message) (message, error) {
+	var req loop.ModelRequest
+	for _, tool := range m.w.Tools {
+		req.Tools = append(req.Tools, tool.Spec()) // what the model may call
+	}
+	roles := map[string]loop.Role{"user": loop.User, "assistant": loop.Assistant, "tool": loop.ToolRole}
+	for _, h := range history {
+		one := loop.Message{Role: roles[h.Role], Text: h.Content, CallID: h.CallID}
+		for _, c := range h.Calls {
+			one.Calls = append(one.Calls, loop.Call{ID: c.ID, Name: c.Function.Name, Args: c.Function.Arguments})
+		}
+		req.History = append(req.History, one)
+	}
+	reply, err := m.w.Model().Reply(ctx, req, nil) // nil: the agent does not look at the pieces of a stream
+	answer := message{Role: "assistant", Content: reply.Text}
+	for _, asked := range reply.Calls {
+		c := call{ID: asked.ID, Type: "function"}
+		c.Function.Name, c.Function.Arguments = asked.Name, asked.Args
+		answer.Calls = append(answer.Calls, c)
+	}
+	return answer, err
+}
+
+// A test of the reference loop: func TestLoop in a test file.
 func testLoop(t *testing.T) {
 	agenttest.Run(t, func(ctx context.Context, w *agenttest.World) (string, error) {
 		var tools []loop.Tool

@@ -19,8 +19,8 @@ import (
 // Model returns the model for an agent that is built on an interface of its own: what
 // World.Client gets by HTTP, without a client library. It keeps the promises of
 // [loop.Model]. An agent with another interface wraps it, or asks it with
-// [loop.ModelRequest] values of its own: the history is what counts, whose calls and
-// results must have the model's own ids.
+// [loop.ModelRequest] values of its own: what counts are the tools and the history, whose
+// calls and results must have the model's own ids. Its Reply takes nil for delta.
 func (w *World) Model() loop.Model { return model{w.trial} }
 
 // A model asks the server in the form of Chat Completions, streamed, so that the server
@@ -101,6 +101,9 @@ func (m model) Reply(ctx context.Context, req loop.ModelRequest, delta func(stri
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return loop.Reply{}, refusal(resp)
+	}
+	if delta == nil {
+		delta = func(string) {}
 	}
 	return read(resp.Body, delta)
 }
