@@ -259,10 +259,10 @@ func reasonSteps(limit int) string {
 	return fmt.Sprintf("Maximum steps (%d) reached. Terminating agent loop.", limit)
 }
 
-// textDetected says what a detector found. more is how often the rest of the batch
-// asks for the call that made it fire. The first seed's words are kept for the
-// detector of that name.
-func textDetected(f *detect.Firing, tool string, more int) string {
+// textDetected says what a detector found, with the number of calls that the model
+// really asked for: a whole batch, also if the detector acts in its midst. The first
+// seed's words are kept for the detector of that name.
+func textDetected(f *detect.Firing, tool string) string {
 	d := f.Detector
 	what := "Detector " + d.Name + " triggered"
 	if d.Name == "circuit-breaker" {
@@ -272,18 +272,18 @@ func textDetected(f *detect.Firing, tool string, more int) string {
 	if d.Record == detect.PerTurn || d.Record == detect.PerReply {
 		unit = "turns"
 	}
-	inARow := (d.Ends == "" || d.Ends == detect.EndsTurn || d.Ends == detect.EndsNext) && len(d.Key) == 0 && len(d.IgnoreArgs) == 0 && len(d.Counts) == 0 && !d.PriorOnly
+	inARow := (d.Ends == "" || d.Ends == detect.EndsTurn || d.Ends == detect.EndsNext) && len(d.Key) == 0 && len(d.IgnoreArgs) == 0 && len(d.Round) == 0 && len(d.Counts) == 0 && !d.PriorOnly
 	switch {
 	case d.Match == detect.Cycle:
-		return fmt.Sprintf("%s: the last %s go round in a circle, %d times now.", what, unit, f.Count)
+		return fmt.Sprintf("%s: the last %s go round in a circle, %d times now.", what, unit, f.Seen)
 	case d.Match == detect.Window:
-		return fmt.Sprintf("%s: %d of the last %d %s are the same.", what, f.Count, d.Memory, unit)
+		return fmt.Sprintf("%s: %d of the last %d %s are the same.", what, f.Seen, d.Memory, unit)
 	case unit == "turns":
-		return fmt.Sprintf("%s: %d turns are alike.", what, f.Count)
+		return fmt.Sprintf("%s: %d turns are alike.", what, f.Seen)
 	case inARow:
-		return fmt.Sprintf("%s: %s was asked for %d times in a row with the same arguments.", what, tool, f.Count+more)
+		return fmt.Sprintf("%s: %s was asked for %d times in a row with the same arguments.", what, tool, f.Seen)
 	}
-	return fmt.Sprintf("%s: %d calls of %s are alike.", what, f.Count, tool)
+	return fmt.Sprintf("%s: %d calls of %s are alike.", what, f.Seen, tool)
 }
 
 func textNudge(found string) string {

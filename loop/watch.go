@@ -65,11 +65,11 @@ func (m *Machine) closeDetectors() {
 
 // act carries out the act of a firing.
 func (m *Machine) act(f *detect.Firing) {
-	tool, more := "", 0
+	tool := ""
 	if f.Call < len(m.batch) {
-		tool, more = m.batch[f.Call].Name, m.again(f.Call, f.Detector.Ends == detect.EndsNext)
+		tool = m.batch[f.Call].Name
 	}
-	text := textDetected(f, tool, more)
+	text := textDetected(f, tool)
 	switch f.Act {
 	case detect.Nudge:
 		if nudge := textNudge(text); !slices.Contains(m.hints, nudge) {
@@ -89,20 +89,6 @@ func (m *Machine) act(f *detect.Firing) {
 		m.vetoAll(text)
 		m.decide(Stop(f.Detector.Name), text, text)
 	}
-}
-
-// again counts the calls of the batch after call i that equal it, or only those right
-// after it.
-func (m *Machine) again(i int, adjacent bool) (n int) {
-	c := &m.batch[i]
-	for j := i + 1; j < len(m.batch); j++ {
-		if d := &m.batch[j]; d.Name == c.Name && d.argsHash == c.argsHash {
-			n++
-		} else if adjacent {
-			break
-		}
-	}
-	return n
 }
 
 // vetoFor vetoes the call that made the detector fire, or the whole batch if the

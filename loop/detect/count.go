@@ -57,9 +57,13 @@ func (w *watcher) streak(i int) (n int, key uint64) {
 	late, wantLate := cur.late, w.PriorOnly && w.needsResult()
 	looked, lastTurn, countedTurn, lastAt := 0, cur.turn, -1, cur.at
 	var args []uint64
+	w.alike = 0
 	if !w.PriorOnly {
 		n, looked, countedTurn = 1, 1, cur.turn
 		args = w.addArgs(args, cur)
+	}
+	if !w.PriorOnly || w.counts(cur) && !wantLate {
+		w.alike = 1
 	}
 	results := w.resultsFrom(cur)
 	first := true
@@ -67,6 +71,9 @@ func (w *watcher) streak(i int) (n int, key uint64) {
 		s := &w.log[j]
 		if w.resets(s, cur) || results.change(s) {
 			break
+		}
+		if w.justVetoed(j, cur) {
+			w.alike++
 		}
 		if !w.counts(s) {
 			continue
@@ -88,6 +95,7 @@ func (w *watcher) streak(i int) (n int, key uint64) {
 			break
 		}
 		first, lastTurn, lastAt = false, s.turn, s.at
+		w.alike++
 		if w.OncePerTurn && s.turn == countedTurn {
 			continue
 		}
@@ -103,6 +111,55 @@ func (w *watcher) streak(i int) (n int, key uint64) {
 		return 0, key
 	}
 	return n, key
+}
+
+// justVetoed reports whether record j is a call of the present batch like cur that no
+// longer counts, since its veto makes it another record.
+func (w *watcher) justVetoed(j int, cur *record) bool {
+	s := &w.log[j]
+	return j >= w.batch && s.class.has(vetoed) && w.vetoed != AsSame && s.known == cur.known && !w.needsResult()
+}
+
+// seen returns [Firing].Seen of the detector that has judged record i last, with the
+// count n.
+func (w *watcher) seen(i, n int) int {
+	last := len(w.log) - 1
+	switch w.Match {
+	case Window:
+		if m, key := w.window(last); key == w.key {
+			return max(n, m)
+		}
+		return n
+	case Cycle:
+		return max(n, w.laps(last))
+	}
+	return max(n, w.alike+w.ahead(i))
+}
+
+// ahead counts the records of the batch after record i that go on with its streak.
+func (w *watcher) ahead(i int) (n int) {
+	if w.PriorOnly && w.needsResult() {
+		return 0 // they have no result yet
+	}
+	cur := &w.log[i]
+	results := w.resultsFrom(cur)
+	for j := i + 1; j < len(w.log); j++ {
+		s := &w.log[j]
+		if w.resets(s, cur) || results.change(s) {
+			break
+		}
+		if !w.counts(s) {
+			continue
+		}
+		same := w.same(s, cur, cur.late)
+		if w.endsAt(s, cur, same, cur.turn) {
+			break
+		}
+		if same {
+			n++
+		}
+	}
+	return n
 }
 
 // endsAt reports whether record s ends the streak. same says that s has its key,

@@ -42,7 +42,11 @@ type Firing struct {
 	Detector *Detector
 	Act      Act
 	Count    int
-	Call     int // the index in the batch of the call that made it fire; 0 for a whole turn
+	// Seen is how many records are alike when the batch is at its end: those that
+	// Count has, and with PriorOnly and OncePerTurn those that it leaves out. The loop
+	// says this number. It is 0 for all firings but the first of a list.
+	Seen int
+	Call int // the index in the batch of the call that made it fire; 0 for a whole turn
 }
 
 // A Set applies a list of detectors to the calls of one session. The zero Set has
@@ -154,6 +158,7 @@ func (s *Set) find(i int, after bool) []Firing {
 		best, record = j, at
 	}
 	if best >= 0 {
+		found[0].Seen = s.watchers[best].seen(record, found[0].Count)
 		s.watchers[best].fire(record)
 	}
 	return append(found, later...)

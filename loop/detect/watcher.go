@@ -24,6 +24,7 @@ type watcher struct {
 	stopped int                      // the turn in which it last wanted to stop the run
 	reached int                      // the rung that the last judge reached
 	key     uint64                   // the key that the last judge counted
+	alike   int                      // the records of its streak, see seen
 	tools   map[string]uint64        // see hash
 	nudged  map[uint64]int           // by the key of a streak, one more than the rung at which it last fired
 	args    *argsFilter              // nil without IgnoreArgs and Round
