@@ -7,7 +7,6 @@ import (
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
-	"github.com/agentbench-go/agentbench/loop/audit"
 )
 
 // An Invariant is a promise that holds for every case, or a relation that holds
@@ -152,7 +151,7 @@ func checkHistory(p *play) (string, bool) {
 	if len(p.dirty) > 0 {
 		return fmt.Sprintf("the history of request %v: %s", p.dirty[0].ref, p.dirty[0].problem), true
 	}
-	for _, problem := range audit.CheckHistory(p.machine.History()) {
+	for _, problem := range p.historyProblems("", p.machine.History()) {
 		return "the history at the end: " + problem, true
 	}
 	return "", true

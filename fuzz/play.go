@@ -3,6 +3,7 @@ package fuzz
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
@@ -18,6 +19,7 @@ type play struct {
 	outcomes []loop.Outcome
 	err      error  // why the session did not finish
 	dirty    []dirt // requests whose history an API would refuse
+	blank    bool   // a user wrote a message without a text, which Anthropic's API refuses
 	read     *view
 	lines    string // see text
 	ends     []int
@@ -167,23 +169,38 @@ func (w *watcher) Do(ctx context.Context, in loop.Input, effects []loop.Effect) 
 // step records a step of the session or of a sub-run.
 func (p *play) step(path loop.Path, in loop.Input, effects []loop.Effect) {
 	p.trace.AppendSub(path, in, effects)
+	switch in.Kind {
+	case loop.Started, loop.UserMessage, loop.Steer, loop.UserReply:
+		p.blank = p.blank || path == "" && strings.TrimSpace(in.Text) == ""
+	}
 	for i := range effects {
 		if e := &effects[i]; e.Kind == loop.AskModel {
-			p.checkRequest(e)
+			p.checkRequest(path, e)
 		}
 	}
 }
 
+// historyProblems returns why chat APIs would refuse a history of the session, or of the
+// sub-run with the path. It adds the rules of Anthropic's API for a session that promises
+// them: its config keeps the first message, and its user writes no blank one.
+func (p *play) historyProblems(path loop.Path, h []loop.Message) []string {
+	if path == "" && p.Config.History.KeepFirst && !p.blank {
+		return audit.CheckAnthropicHistory(h)
+	}
+	return audit.CheckHistory(h)
+}
+
 // checkRequest checks the history of a model request.
-func (p *play) checkRequest(e *loop.Effect) {
-	messages := e.History
+func (p *play) checkRequest(path loop.Path, e *loop.Effect) {
+	messages, problems := e.History, p.historyProblems
 	if e.For == loop.ForSummary {
 		messages = messages[:len(messages)-1] // the instruction is not part of the history
+		problems = func(_ loop.Path, h []loop.Message) []string { return audit.CheckHistory(h) }
 	}
 	if len(messages) != e.To {
 		p.dirty = append(p.dirty, dirt{e.Ref, fmt.Sprintf("to=%d, and the model is asked with %d messages", e.To, len(messages))})
 	}
-	for _, problem := range audit.CheckHistory(messages) {
+	for _, problem := range problems(path, messages) {
 		p.dirty = append(p.dirty, dirt{e.Ref, problem})
 	}
 }
