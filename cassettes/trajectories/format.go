@@ -72,14 +72,14 @@ func Looks(format string) string {
 
 // formatOf returns the format that a record looks like, nil for none. An array of
 // messages is a record, too.
-func formatOf(raw json.RawMessage) *format {
-	if wire.IsArray(raw) {
-		return messageFormat(shapeOfList(raw))
+func formatOf(rec *record) *format {
+	if wire.IsArray(rec.raw) {
+		return messageFormat(shapeOfList(rec.elements()))
 	}
-	var keys map[string]json.RawMessage
-	if !wire.IsObject(raw) || json.Unmarshal(raw, &keys) != nil {
+	if !wire.IsObject(rec.raw) || !rec.valid() {
 		return nil
 	}
+	keys := objectOf(rec.raw)
 	for _, f := range formats {
 		if f == &openAIChat {
 			if _, shape := listIn(keys); shape != wire.NoShape {
@@ -93,7 +93,7 @@ func formatOf(raw json.RawMessage) *format {
 	return nil
 }
 
-// isMessages reports whether raw is an array that begins with a message.
-func isMessages(raw json.RawMessage) bool {
-	return wire.IsArray(raw) && shapeOfList(raw) != wire.NoShape
+// isMessages reports whether a record is an array that begins with a message.
+func isMessages(rec *record) bool {
+	return wire.IsArray(rec.raw) && shapeOfList(rec.elements()) != wire.NoShape
 }

@@ -230,7 +230,7 @@ func TestFormats(t *testing.T) {
 func recognised(t *testing.T, content string) string {
 	t.Helper()
 	for _, rec := range split([]byte(content)) {
-		if f := formatOf(rec.raw); f != nil {
+		if f := formatOf(&rec); f != nil {
 			return f.name
 		}
 	}

@@ -153,7 +153,7 @@ func (m *InputMap) read(raw json.RawMessage) (all []*Trajectory, _ error) {
 	if m.Runs != "" {
 		found := at(raw, m.Runs)
 		if !wire.IsArray(found) {
-			return nil, fmt.Errorf("runs: there is no array at %s in %s", m.Runs, describe(record{raw, 1}))
+			return nil, fmt.Errorf("runs: there is no array at %s in %s", m.Runs, describe(&record{raw: raw, line: 1}))
 		}
 		runs = listOf(found)
 	}
@@ -161,7 +161,7 @@ func (m *InputMap) read(raw json.RawMessage) (all []*Trajectory, _ error) {
 	for i, run := range runs {
 		messages := at(run, m.Messages)
 		if !wire.IsArray(messages) {
-			broken.add("run", i, len(runs), fmt.Errorf("messages: there is no array at %s in %s", m.Messages, describe(record{run, 1})))
+			broken.add("run", i, len(runs), fmt.Errorf("messages: there is no array at %s in %s", m.Messages, describe(&record{raw: run, line: 1})))
 			continue
 		}
 		r, err := m.run(run, messages)
@@ -204,7 +204,7 @@ func (m *InputMap) message(raw json.RawMessage) ([]wire.Message, error) {
 	role, ok := roleWords[cmp.Or(m.Roles[word], word)]
 	if !ok {
 		if word == "" {
-			return nil, fmt.Errorf("there is no role at %s in %s", m.Role, describe(record{raw, 1}))
+			return nil, fmt.Errorf("there is no role at %s in %s", m.Role, describe(&record{raw: raw, line: 1}))
 		}
 		return nil, fmt.Errorf("unknown role %s: say what it means, such as roles: {%s: assistant}", text.Quote(word, 40), text.Clip(word, 40))
 	}
@@ -224,7 +224,7 @@ func (m *InputMap) message(raw json.RawMessage) ([]wire.Message, error) {
 	for i, one := range listOf(calls) {
 		call := wire.Call{ID: textAt(one, m.CallID), Name: textAt(one, m.CallName), Args: textAt(one, m.CallArguments)}
 		if call.Name == "" {
-			return nil, fmt.Errorf("call %d: there is no name at %s in %s", i+1, m.CallName, describe(record{one, 1}))
+			return nil, fmt.Errorf("call %d: there is no name at %s in %s", i+1, m.CallName, describe(&record{raw: one, line: 1}))
 		}
 		out.Calls = append(out.Calls, call)
 		result, failed := at(one, m.CallResult), at(one, m.CallError)

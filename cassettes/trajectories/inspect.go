@@ -122,6 +122,9 @@ func readInspectSample(raw json.RawMessage) (*Trajectory, error) {
 		whole, _ := json.Marshal(content)
 		messages = bytes.ReplaceAll(messages, []byte(`"attachment://`+name+`"`), whole)
 	}
+	if len(s.Attachments) > 0 && !json.Valid(messages) {
+		return nil, errors.New("its attachments do not fit into its messages")
+	}
 	r := &Trajectory{Name: fmt.Sprintf("sample=%s,epoch=%s", wire.String(s.ID), cmp.Or(wire.String(s.Epoch), "1"))}
 	if err := r.readLog("messages", messages, nil); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // A lineLog reads JSON Lines of which each has a message, or something else that
@@ -71,8 +72,7 @@ func eachLine(raw json.RawMessage, take func(line map[string]json.RawMessage) er
 	}
 	var broken brokenParts
 	for i, item := range items {
-		var line map[string]json.RawMessage
-		err := json.Unmarshal(item, &line)
+		line, err := asObject(item)
 		if err == nil {
 			err = take(line)
 		}
@@ -130,29 +130,25 @@ func field(keys map[string]json.RawMessage, name string) string { return wire.St
 // inner returns a field that is an object, nil for any other.
 func inner(keys map[string]json.RawMessage, names ...string) map[string]json.RawMessage {
 	for _, name := range names {
-		var next map[string]json.RawMessage
-		if !wire.IsObject(keys[name]) || json.Unmarshal(keys[name], &next) != nil {
+		if keys = rawjson.Object(keys[name]); keys == nil {
 			return nil
 		}
-		keys = next
 	}
 	return keys
 }
 
-// elements returns the elements of an array, nil for anything else.
-func listOf(raw json.RawMessage) (items []json.RawMessage) {
-	if wire.IsArray(raw) {
-		json.Unmarshal(raw, &items) // a broken array has no items
-	}
-	return items
-}
+// listOf returns the elements of an array, nil for any other valid JSON.
+func listOf(raw json.RawMessage) []json.RawMessage { return rawjson.Array(raw) }
 
-// objectOf returns the fields of an object, nil for anything else.
-func objectOf(raw json.RawMessage) (keys map[string]json.RawMessage) {
+// objectOf returns the fields of an object, nil for any other valid JSON.
+func objectOf(raw json.RawMessage) map[string]json.RawMessage { return rawjson.Object(raw) }
+
+// asObject is like objectOf; the error says that raw is something else, but not null.
+func asObject(raw json.RawMessage) (keys map[string]json.RawMessage, err error) {
 	if wire.IsObject(raw) {
-		json.Unmarshal(raw, &keys) // a broken object has no fields
+		return rawjson.Object(raw), nil
 	}
-	return keys
+	return nil, json.Unmarshal(raw, &keys)
 }
 
 // missing says that a field is missing.

@@ -1,11 +1,12 @@
 package trajectories
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
+	"iter"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // These formats are the messages of an API or a framework, one run a file or one a
@@ -41,13 +42,11 @@ func messageFormat(shape wire.Shape) *format {
 
 // shapeOfList returns the shape of an array of messages: of the first one that is not
 // text alone, as far as the first hundred tell.
-func shapeOfList(raw json.RawMessage) (shape wire.Shape) {
+func shapeOfList(messages iter.Seq2[int, json.RawMessage]) (shape wire.Shape) {
 	const most, strange = 100, 3
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.Token() // the bracket
-	for n := 0; n < most && d.More(); n++ {
-		var one json.RawMessage
-		if d.Decode(&one) != nil {
+	n := -1
+	for _, one := range messages {
+		if n++; n == most {
 			break
 		}
 		switch found := wire.ShapeOf(one); {
@@ -72,7 +71,7 @@ func listIn(keys map[string]json.RawMessage) (list json.RawMessage, shape wire.S
 		if list = keys[field]; !wire.IsArray(list) {
 			continue
 		}
-		if shape = shapeOfList(list); shape != wire.NoShape {
+		if shape = shapeOfList(rawjson.Elements(list)); shape != wire.NoShape {
 			return list, shape
 		}
 	}
@@ -85,8 +84,8 @@ func readMessageList(raw json.RawMessage) ([]*Trajectory, error) {
 	if wire.IsArray(raw) {
 		return []*Trajectory{r}, r.readLog("messages", raw, nil)
 	}
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &keys); err != nil {
+	keys, err := asObject(raw)
+	if err != nil {
 		return nil, wrongType(err)
 	}
 	list, _ := listIn(keys)

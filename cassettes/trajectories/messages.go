@@ -40,7 +40,7 @@ func inMessage(i, of int, err error) error {
 
 // readArray returns the elements of an array, maxMessages at most.
 func readArray(field string, raw json.RawMessage) (items []json.RawMessage, err error) {
-	if !wire.IsArray(raw) || json.Unmarshal(raw, &items) != nil {
+	if items = listOf(raw); items == nil {
 		return nil, fmt.Errorf("%s must be an array", field)
 	}
 	return items, tooMany(field, len(items))

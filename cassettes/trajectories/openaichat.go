@@ -21,8 +21,8 @@ var openAIChat = format{
 }
 
 func readChats(raw json.RawMessage) ([]*Trajectory, error) {
-	var keys map[string]json.RawMessage
-	if !wire.IsObject(raw) || json.Unmarshal(raw, &keys) != nil || wire.IsArray(keys["messages"]) {
+	keys := objectOf(raw)
+	if keys == nil || wire.IsArray(keys["messages"]) {
 		return readMessageList(raw)
 	}
 	var all []*Trajectory
@@ -44,8 +44,8 @@ func readChats(raw json.RawMessage) ([]*Trajectory, error) {
 // objects with messages.
 func listsIn(keys map[string]json.RawMessage) (names []string) {
 	for name, raw := range keys {
-		var inner map[string]json.RawMessage
-		if !wire.IsObject(raw) || json.Unmarshal(raw, &inner) != nil {
+		inner := objectOf(raw)
+		if inner == nil {
 			return nil
 		}
 		if list, _ := listIn(inner); list == nil {

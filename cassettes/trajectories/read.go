@@ -212,7 +212,7 @@ func (r *reader) read(data []byte) {
 	}
 	if f := r.textFormat(data); f != nil {
 		r.format = f
-		r.decode(record{data, 1})
+		r.decode(record{raw: data, line: 1})
 		return
 	}
 	if !utf8.Valid(data) {
@@ -220,8 +220,8 @@ func (r *reader) read(data []byte) {
 	}
 	records := split(data)
 	if r.format == nil {
-		for _, rec := range records {
-			if r.format = formatOf(rec.raw); r.format != nil {
+		for i := range records {
+			if r.format = formatOf(&records[i]); r.format != nil {
 				break
 			}
 		}
@@ -235,14 +235,14 @@ func (r *reader) read(data []byte) {
 		return
 	}
 	if r.format == nil {
-		r.problem(0, "no recorded run that can be read, only %s; agentbench list formats says what can be", describe(records[0]))
+		r.problem(0, "no recorded run that can be read, only %s; agentbench list formats says what can be", describe(&records[0]))
 		return
 	}
 	if r.format.joined {
 		records = r.join(records)
 	}
-	for _, rec := range records {
-		r.record(rec)
+	for i := range records {
+		r.record(&records[i])
 	}
 	if len(r.trajectories) == 0 && len(r.problems) == 0 {
 		r.problem(0, "no recorded run in it; expected %s", r.format.looks)
@@ -251,9 +251,10 @@ func (r *reader) read(data []byte) {
 
 // join makes one record of all valid ones and reports the others as problems.
 func (r *reader) join(records []record) []record {
-	all := record{raw: []byte("["), line: records[0].line}
+	all := record{raw: []byte("["), line: records[0].line, checked: valid}
 	r.lines = nil
-	for _, rec := range records {
+	for i := range records {
+		rec := &records[i]
 		if why := rec.invalid(); why != "" {
 			r.problem(rec.line, "%s", why)
 			continue
@@ -271,12 +272,12 @@ func (r *reader) join(records []record) []record {
 	return []record{all}
 }
 
-func (r *reader) record(rec record) {
+func (r *reader) record(rec *record) {
 	if why := rec.invalid(); why != "" {
 		r.problem(rec.line, "%s", why)
 		return
 	}
-	r.decode(rec)
+	r.decode(*rec)
 }
 
 // decode takes the trajectories of a valid record.
@@ -381,7 +382,7 @@ func (r *reader) unique(name string, line int) string {
 var resultsStart = regexp.MustCompile(`^\{"type":"(header|trial)",`)
 
 // describe says what a record of an unknown format is.
-func describe(r record) string {
+func describe(r *record) string {
 	if why := r.invalid(); why != "" {
 		return why
 	}
@@ -397,10 +398,7 @@ func describe(r record) string {
 	case !wire.IsObject(r.raw):
 		return "a number"
 	}
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(r.raw, &keys); err != nil {
-		return err.Error()
-	}
+	keys := objectOf(r.raw)
 	if len(keys) == 0 {
 		return "an empty object"
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -61,7 +62,7 @@ func readBlock(raw json.RawMessage, role Role) part {
 		return genAIPart(keys, kind)
 	case "function_call", "custom_tool_call":
 		var i item
-		if json.Unmarshal(raw, &i) == nil {
+		if rawjson.Unmarshal(raw, &i) == nil {
 			return part{calls: []Call{*i.call()}}
 		}
 	case "invalid_tool_call":
@@ -122,7 +123,7 @@ func untypedBlock(raw json.RawMessage, keys map[string]json.RawMessage) part {
 
 func anthropicPart(raw json.RawMessage, kind string) part {
 	var b block
-	if json.Unmarshal(raw, &b) != nil {
+	if rawjson.Unmarshal(raw, &b) != nil {
 		return part{text: compact(raw), said: true, unread: kind}
 	}
 	if kind == "tool_use" {

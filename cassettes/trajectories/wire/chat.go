@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -70,7 +71,7 @@ func (f *chatFunction) UnmarshalJSON(raw []byte) error {
 	if IsObject(raw) {
 		into = (*object)(f)
 	}
-	if json.Unmarshal(raw, into) == nil {
+	if rawjson.Unmarshal(raw, into) == nil {
 		return nil
 	}
 	return errors.New("the function of a call must be a name, or an object with a name and arguments")
@@ -162,7 +163,7 @@ func (m *chatMessage) calls() (calls []Call) {
 // args. It returns an error for an unknown role and for a call without a function.
 func ChatMessage(raw json.RawMessage) (Message, error) {
 	var m chatMessage
-	if err := json.Unmarshal(raw, &m); err != nil {
+	if err := rawjson.Unmarshal(raw, &m); err != nil {
 		return Message{}, err
 	}
 	if _, known := chatRoles[m.Role]; m.Role == "" {

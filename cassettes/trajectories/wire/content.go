@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // Text returns the text of a content: null, a string, or a list of strings and
@@ -30,7 +32,7 @@ func partText(raw json.RawMessage) (string, bool) {
 		Text, Refusal *string
 		Content       json.RawMessage
 	}
-	if !IsObject(raw) || json.Unmarshal(raw, &part) != nil {
+	if !IsObject(raw) || rawjson.Unmarshal(raw, &part) != nil {
 		return String(raw), true
 	}
 	switch {
@@ -52,8 +54,10 @@ func partText(raw json.RawMessage) (string, bool) {
 // [Given]. It decodes ids, which may be numbers, and arguments, which may be an
 // object or the text of one.
 func String(raw json.RawMessage) string {
-	var s string
-	if !Given(raw) || json.Unmarshal(raw, &s) == nil {
+	if !Given(raw) {
+		return ""
+	}
+	if s, ok := rawjson.String(raw); ok {
 		return s
 	}
 	return compact(raw)
@@ -85,12 +89,8 @@ func Given(raw json.RawMessage) bool {
 	return true
 }
 
-func list(raw json.RawMessage) (items []json.RawMessage) {
-	if IsArray(raw) {
-		json.Unmarshal(raw, &items) // a broken array has no items
-	}
-	return items
-}
+// list returns the elements of an array, nil for any other valid JSON.
+func list(raw json.RawMessage) []json.RawMessage { return rawjson.Array(raw) }
 
 func compact(raw json.RawMessage) string {
 	var b bytes.Buffer

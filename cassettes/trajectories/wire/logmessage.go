@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -110,7 +111,7 @@ func LogMessages(raw json.RawMessage) ([]Message, error) {
 	case isLangChain(keys):
 		return langChainMessages(keys)
 	case keys["role"] != nil && (kind == "" || kind == "message" || !isItem(kind, keys)):
-		return roleMessages(keys)
+		return roleMessages(raw, keys)
 	case isItem(kind, keys):
 		return itemMessages(raw, kind)
 	case kind != "":
@@ -136,12 +137,12 @@ func logRole(name string) (Role, bool) {
 }
 
 // roleMessages decodes a message with a role.
-func roleMessages(keys map[string]json.RawMessage) ([]Message, error) {
+func roleMessages(raw json.RawMessage, keys map[string]json.RawMessage) ([]Message, error) {
 	blocks := keys["content"]
 	if blocks == nil && IsArray(keys["parts"]) {
 		blocks = keys["parts"]
 	}
-	m, err := headOf(keys)
+	m, err := headOf(raw, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +174,13 @@ func roleMessages(keys map[string]json.RawMessage) ([]Message, error) {
 }
 
 // headOf decodes all of a message but its content.
-func headOf(keys map[string]json.RawMessage) (m chatMessage, err error) {
+func headOf(raw json.RawMessage, keys map[string]json.RawMessage) (m chatMessage, err error) {
+	if keys["toolCalls"] == nil && keys["toolCallId"] == nil {
+		if err = rawjson.Unmarshal(raw, &m); keys["content"] != nil {
+			m.Content = nil
+		}
+		return m, err
+	}
 	rest := maps.Clone(keys)
 	delete(rest, "content")
 	for camel, snake := range map[string]string{"toolCalls": "tool_calls", "toolCallId": "tool_call_id"} {
@@ -293,10 +300,13 @@ func usageOf(keys map[string]json.RawMessage) (model string, in, out int64) {
 // of any API. Tokens of a cache are added where the API counts them apart.
 func Usage(raw json.RawMessage) (in, out int64) {
 	keys := keysOf(raw)
+	if len(keys) == 0 {
+		return 0, 0
+	}
 	n := func(names ...string) int64 {
 		for _, name := range names {
 			var v float64
-			if json.Unmarshal(keys[name], &v) == nil && v > 0 {
+			if raw := keys[name]; raw != nil && json.Unmarshal(raw, &v) == nil && v > 0 {
 				return tokens(int64(min(v, 1<<40)))
 			}
 		}

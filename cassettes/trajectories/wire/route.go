@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // A route is the API that a request goes to, or the reason why it is not decoded.
@@ -117,9 +119,5 @@ func routeByShape(request, payload json.RawMessage) route {
 	return route{reason: NotLLM}
 }
 
-func keysOf(raw json.RawMessage) (keys map[string]json.RawMessage) {
-	if IsObject(raw) {
-		json.Unmarshal(raw, &keys) // a broken object has no keys
-	}
-	return keys
-}
+// keysOf returns the fields of an object, nil for any other valid JSON.
+func keysOf(raw json.RawMessage) map[string]json.RawMessage { return rawjson.Object(raw) }

@@ -20,7 +20,7 @@
 //
 // [LogMessages] decodes the messages of these APIs, and those of frameworks, where an
 // agent has written them into its log. [ChatMessage], [ChatCompletion], [Text] and
-// [String] decode pieces of them.
+// [String] decode pieces of them. They take valid JSON, which they do not check again.
 package wire
 
 import (
