@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 )
 
 // Word is the first argument of the program when it supervises an agent: see
@@ -47,14 +48,25 @@ func Supervise(args []string) int {
 		reports.Encode(report{Error: reason(err)})
 		return 0
 	}
+	var once sync.Once
+	strays := map[int]bool{}
+	note := func(left []int) {
+		once.Do(func() {
+			for _, pid := range left {
+				strays[pid] = true
+			}
+		})
+	}
 	go func() {
 		io.Copy(io.Discard, tether) // until the probe ends it, or ends itself
+		note(s.outside())
 		s.kill()
 	}()
 	end := s.wait()
-	strays := s.left() // before the probe hears of the end and cuts the tether
+	note(s.left()) // before the probe hears of the end and cuts the tether
 	reports.Encode(end)
-	reports.Encode(report{Gone: true, Strays: s.clear(strays)})
+	s.clear(strays)
+	reports.Encode(report{Gone: true, Strays: len(strays)})
 	return 0
 }
 

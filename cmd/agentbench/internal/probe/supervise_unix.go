@@ -75,21 +75,17 @@ func (s *supervisee) kill() {
 // clearTime bounds how long clear tries.
 const clearTime = 10 * time.Second
 
-// clear ends whatever the agent's first process has left, and returns how many
-// processes that were, with those in known. Threads that wait in the kernel cannot be
-// ended, so it gives up after clearTime.
-func (s *supervisee) clear(known []int) int {
-	strays := map[int]bool{}
-	for _, pid := range known {
-		strays[pid] = true
-	}
+// clear ends whatever the agent's first process has left, and adds to strays what has
+// left the agent's group. Threads that wait in the kernel cannot be ended, so it gives up
+// after clearTime.
+func (s *supervisee) clear(strays map[int]bool) {
 	for end := time.Now().Add(clearTime); time.Now().Before(end); {
 		left := s.left()
-		for _, pid := range left {
-			strays[pid] = true
-		}
 		if len(left) == 0 {
 			break
+		}
+		for _, pid := range s.outside() {
+			strays[pid] = true
 		}
 		s.kill()
 		for {
@@ -103,7 +99,15 @@ func (s *supervisee) clear(known []int) int {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return len(strays)
+}
+
+// outside returns the processes of the agent that are there and have left its group:
+// they outlive an agent that is ended.
+func (s *supervisee) outside() []int {
+	return slices.DeleteFunc(below(), func(pid int) bool {
+		group, err := syscall.Getpgid(pid)
+		return err != nil || group == s.pid
+	})
 }
 
 // left returns the processes of the agent that are still there. Zombies are not.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -285,8 +286,10 @@ func TestSessions(t *testing.T) {
 		text, err := io.ReadAll(resp.Body)
 		return string(text), err
 	}
+	id := 1
 	call := func(ctx context.Context, tool string) (string, error) {
-		return post(ctx, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"`+tool+`","arguments":{}}}`)
+		id++ // the server may still be ending a call that its client has left
+		return post(ctx, `{"jsonrpc":"2.0","id":`+strconv.Itoa(id)+`,"method":"tools/call","params":{"name":"`+tool+`","arguments":{}}}`)
 	}
 	ctx := t.Context()
 	if _, err := post(ctx, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`); err != nil || session == "" {
@@ -307,7 +310,7 @@ func TestSessions(t *testing.T) {
 	leaving, cancel := context.WithCancel(ctx)
 	go func() { <-began; cancel() }()
 	if text, err := call(leaving, "hangs"); err == nil {
-		t.Errorf("the hang says %s", text)
+		t.Fatalf("the hang says %s", text)
 	}
 	if <-ended {
 		t.Error("the hang counts as answered")
