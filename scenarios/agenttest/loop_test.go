@@ -2,14 +2,19 @@ package agenttest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
@@ -33,12 +38,54 @@ func first(t *testing.T) map[string]bool {
 	return ids
 }
 
+// A way is how the reference loop reaches the model and the tools of a trial.
+type way struct {
+	name    string
+	connect func(*testing.T, *trial) (closed func())
+	tool    func(*World, Tool) toolCall
+}
+
+type toolCall func(ctx context.Context, args string) (string, error)
+
+var ways = []way{
+	{"in process", func(*testing.T, *trial) func() { return func() {} }, func(_ *World, tool Tool) toolCall { return tool.Call }},
+	{"over sockets", overSockets, byHTTP},
+}
+
+// byHTTP calls a tool as an agent of any language does.
+func byHTTP(w *World, tool Tool) toolCall {
+	deaf := slices.ContainsFunc(w.trial.scenario.Script.Tools, func(t fakes.Tool) bool { return t.Name == tool.Name && t.IgnoresCancel })
+	return func(ctx context.Context, args string) (string, error) {
+		if deaf {
+			ctx = context.WithoutCancel(ctx)
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.Base+"/tools/"+url.PathEscape(tool.Name), strings.NewReader(args))
+		if err != nil {
+			return "", err
+		}
+		resp, err := w.Client.Do(r)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return "", context.Cause(ctx)
+		case err != nil:
+			return "", &loop.ToolError{Code: loop.ConnectionLost, Text: err.Error()}
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode == http.StatusOK {
+			return string(text), err
+		}
+		code := cmp.Or(resp.Header.Get("X-Agentbench-Code"), string(loop.InvalidInput)) // the server has refused it
+		return "", &loop.ToolError{Code: loop.Code(code), Text: string(text)}
+	}
+}
+
 // reference is the reference loop as an agent.
-func reference(s *scenarios.Scenario, seed uint64, out *loop.Outcome) Agent {
+func reference(s *scenarios.Scenario, seed uint64, way *way, out *loop.Outcome) Agent {
 	return func(ctx context.Context, w *World) (string, error) {
 		var tools []loop.Tool
 		for i, spec := range s.Script.Specs() {
-			tools = append(tools, &scripted{spec, w.Tools[i].Call})
+			tools = append(tools, &scripted{spec, way.tool(w, w.Tools[i])})
 		}
 		o, err := loop.RunLive(ctx, s.Config, s.Script.LoopTask(seed), w.Model(), tools, loop.LiveOptions{})
 		*out = o
@@ -51,7 +98,7 @@ func reference(s *scenarios.Scenario, seed uint64, out *loop.Outcome) Agent {
 
 type scripted struct {
 	spec loop.ToolSpec
-	call func(context.Context, string) (string, error)
+	call toolCall
 }
 
 func (s *scripted) Spec() loop.ToolSpec                                   { return s.spec }
@@ -96,8 +143,10 @@ var exceptions = map[string]string{
 	"limits/sub-run-spends-the-budget": "no API tells what a sub-run costs, and the tool is no loop here",
 }
 
-// The reference loop, asked by HTTP and in virtual time, does what it does in the
-// simulated world: requests, calls with their arguments and their order, and its end.
+// The reference loop, asked in virtual time, does what it does in the simulated world:
+// requests, calls with their arguments and their order, and its end. In process, model
+// and tools answer without sockets; over sockets, model and tools are those of agentbench
+// serve.
 func TestReferenceLoop(t *testing.T) {
 	all, err := suites()
 	if err != nil {
@@ -105,50 +154,60 @@ func TestReferenceLoop(t *testing.T) {
 	}
 	o := newOptions([]Option{Cap(1000)})
 	ids := first(t)
-	equal, of := 0, 0
+	equal, of := make([]int, len(ways)), 0
 	for i, s := range all {
 		if !ids[s.ID()] || o.notAsked(s) != "" {
 			continue
 		}
 		of++
-		if exceptions[s.ID()] != "" || testing.Short() && i%6 > 0 {
+		if testing.Short() && i%6 > 0 {
 			continue
 		}
-		if asForeign(t, s, o) {
-			equal++
+		_, trace := scenarios.Trial{Scenario: s, Variant: s.Variant, Seed: 1}.Run(t.Context())
+		want, why := deedOf(trace), exceptions[s.ID()]
+		for j := range ways {
+			if why != "" && j > 0 {
+				continue // the reasons hold in every way
+			}
+			got := asForeign(t, s, o, &ways[j])
+			switch same := got.requests == want.requests && got.stop == want.stop && slices.Equal(got.calls, want.calls); {
+			case same && why != "":
+				t.Errorf("%s %s: it is equal, although %s", s.ID(), ways[j].name, why)
+			case same:
+				equal[j]++
+			case why == "":
+				t.Errorf("%s %s: as a foreign agent %+v, simulated %+v", s.ID(), ways[j].name, got, want)
+			}
 		}
 	}
-	if !testing.Short() && (of < 214 || equal < of-len(exceptions)) {
-		t.Errorf("%d of %d are equal", equal, of)
+	for j := range ways {
+		if !testing.Short() && (of < 214 || equal[j] < of-len(exceptions)) {
+			t.Errorf("%s %d of %d are equal", ways[j].name, equal[j], of)
+		}
 	}
 }
 
-// asForeign reports whether the loop is the same in both worlds.
-func asForeign(t *testing.T, s *scenarios.Scenario, o *options) bool {
+// asForeign returns what the loop does as a foreign agent.
+func asForeign(t *testing.T, s *scenarios.Scenario, o *options, way *way) (got deed) {
 	const seed = 1
-	_, trace := scenarios.Trial{Scenario: s, Variant: s.Variant, Seed: seed}.Run(t.Context())
-	var out loop.Outcome
-	var report *Report
 	leaked := inBubble(t, func(t *testing.T) {
 		tr, err := newTrial(s, o, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		report = tr.play(t.Context(), reference(s, seed, &out))
+		closed := way.connect(t, tr)
+		var out loop.Outcome
+		report := tr.play(t.Context(), reference(s, seed, way, &out))
 		tr.close()
+		closed()
+		// What a loop asks without offering tools, such as a summary, is an aside.
+		got = deed{requests: report.Requests + report.Asides, stop: out.Stop}
+		for _, x := range report.Observation.Executions {
+			got.calls = append(got.calls, x.Name+" "+x.Args)
+		}
 	})
 	if leaked != "" {
-		t.Errorf("%s: it leaves behind\n%s", s.ID(), leaked)
-		return false
+		t.Errorf("%s %s: it leaves behind\n%s", s.ID(), way.name, leaked)
 	}
-	// What a loop asks without offering tools, such as a summary, is an aside.
-	got, want := deed{requests: report.Requests + report.Asides, stop: out.Stop}, deedOf(trace)
-	for _, x := range report.Observation.Executions {
-		got.calls = append(got.calls, x.Name+" "+x.Args)
-	}
-	if got.requests != want.requests || got.stop != want.stop || !slices.Equal(got.calls, want.calls) {
-		t.Errorf("%s: as a foreign agent %+v, simulated %+v", s.ID(), got, want)
-		return false
-	}
-	return true
+	return got
 }
