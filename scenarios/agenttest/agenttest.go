@@ -67,6 +67,7 @@ type Report struct {
 	Leaked string
 
 	scenario *scenarios.Scenario
+	stack    string // of the agent's panic
 }
 
 // Run asks the agent the scenarios, each in a parallel subtest and a bubble of its own.

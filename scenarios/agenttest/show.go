@@ -42,6 +42,9 @@ func (r *Report) Failure() string {
 	if r.Why != "" {
 		fmt.Fprintf(&b, "  the agent: %s\n", text.Cut(text.Line(r.Why), 300))
 	}
+	for _, place := range places(r.stack) {
+		fmt.Fprintf(&b, "    at %s\n", text.Line(place))
+	}
 	for _, line := range excerpt(r.Observed.String()) {
 		fmt.Fprintf(&b, "    %s\n", line)
 	}
@@ -52,6 +55,26 @@ func (r *Report) Failure() string {
 		fmt.Fprintf(&b, "repeat: %s\n", r.Repeat)
 	}
 	return b.String()
+}
+
+// places returns where a panic came from: the first functions of its stack that are the
+// agent's, each with its file and line.
+func places(stack string) (out []string) {
+	_, below, _ := strings.Cut(stack, "\npanic(")
+	lines := strings.Split(below, "\n")
+	for i := 2; i+1 < len(lines) && len(out) < 4; i += 2 {
+		name, _, _ := strings.Cut(lines[i], "({")
+		if j := strings.LastIndex(name, "("); j >= 0 && strings.HasSuffix(name, ")") {
+			name = name[:j]
+		}
+		if strings.HasSuffix(name, "/agenttest.call") {
+			break
+		}
+		if place, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " +0x"); !strings.HasPrefix(name, "runtime.") {
+			out = append(out, name+" "+place)
+		}
+	}
+	return out
 }
 
 // excerpt returns the first and the last lines of a trace.

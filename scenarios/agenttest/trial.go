@@ -138,7 +138,7 @@ func (tr *trial) play(parent context.Context, agent Agent) *Report {
 	result, trace := o.Judge()
 	trace = result.Redact(trace, tr.scenario.Redactor().Text)
 	result.Trace = cutTrace(trace.String())
-	return &Report{Result: *result, Answer: e.answer, Err: e.err, Observation: o, Observed: trace, scenario: tr.scenario}
+	return &Report{Result: *result, Answer: e.answer, Err: e.err, Observation: o, Observed: trace, scenario: tr.scenario, stack: e.stack}
 }
 
 // inOrder brings executions of one instant into the order of their calls. Goroutines

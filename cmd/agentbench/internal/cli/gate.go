@@ -211,7 +211,7 @@ func (f *gateFlags) readBaseline() (*reports.Fold, error) {
 		return nil, nil
 	}
 	if _, err := os.Stat(f.baseline); errors.Is(err, os.ErrNotExist) {
-		return nil, misuse("agentbench gate --baseline "+f.baseline+" --bless writes it", "there is no baseline %s", f.baseline)
+		return nil, misuse("the same command with --bless, and without --ci, writes it: commit it like any other file", "there is no baseline %s", f.baseline)
 	}
 	base := f.newFold(false)
 	return base, readResults(base, []string{f.baseline})
