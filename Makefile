@@ -1,6 +1,6 @@
 # What can be made. Every recipe is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help notices corpora test quick figures race race-short race-live attack bench fuzz golden lint tidy examples agents go-agents run
+.PHONY: help notices corpora test quick figures simulations race race-short race-live attack bench fuzz golden lint tidy examples agents go-agents run
 
 GO ?= go
 FUZZTIME ?= 10s
@@ -16,12 +16,14 @@ test: ## all tests of all modules of the workspace
 quick: ## the tests to run while you work: no long ones, no client library
 	$(GO) test -short -tags nolive $$($(GO) list -tags nolive work | grep -v /cassettes/openai)
 
-figures: ## the figures of docs and presets, and how often the gate is wrong, measured anew (UPDATE=1 writes them), and how many files a new thing takes
+figures: ## the figures of docs and presets measured anew (UPDATE=1 writes them), 1,000 repeats of every scenario, and how many files a new thing takes
 	$(GO) test -tags figures -timeout 20m -run 'Matrix|Recommended|Repeats' ./scenarios
-	$(GO) test -tags figures -timeout 20m -run IntervalsKeepTheirWord -v ./reports/stats
-	$(GO) test -tags figures -timeout 20m -run 'GateFalseAlarms|GatePower' ./reports
 	$(GO) test -tags 'figures nolive' -timeout 20m -run Stranger ./cmd/agentbench
 	$(GO) test -tags 'figures nolive' -timeout 20m -run Figures ./cmd/agentbench/internal/tune
+
+simulations: ## what intervals are worth on the whole grid, and how often the gate is wrong and finds what is worse (UPDATE=1 writes the figures of docs/ci.md)
+	$(GO) test -tags figures -timeout 20m -run IntervalsKeepTheirWord -v ./reports/stats
+	$(GO) test -tags figures -timeout 20m -run 'GateFalseAlarms|GatePower' ./reports
 
 race: ## all tests under the race detector, but for those of race-live
 	$(GO) test -race -tags nolive -timeout 30m $$($(GO) list -tags nolive work | grep -v /cassettes/openai)

@@ -147,7 +147,7 @@ func between(t *testing.T, name, want string) {
 		t.Fatalf("docs/ci.md has no part between %q and %q", begin, end)
 	case got == want+"\n":
 	case os.Getenv("UPDATE") == "":
-		t.Errorf("docs/ci.md is stale: run UPDATE=1 make figures, and read the diff\n%s", want)
+		t.Errorf("docs/ci.md is stale: run UPDATE=1 make simulations, and read the diff\n%s", want)
 	default:
 		if err := os.WriteFile(ciFile, []byte(before+begin+want+"\n"+end+after), 0o644); err != nil {
 			t.Fatal(err)

@@ -2,7 +2,7 @@
 
 package stats
 
-// A thin grid, which sees gross mistakes in a second. `make figures` computes
+// A thin grid, which sees gross mistakes in a second. `make simulations` computes
 // the whole.
 const (
 	gridStep  = 7   // per cent: .50, .57 … .99
