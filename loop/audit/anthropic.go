@@ -14,8 +14,9 @@ import (
 // result.
 //
 // The loop keeps these rules where the history keeps its first message
-// (history.keep_first) and no user writes a blank message. A request for a summary is
-// not such a history: it holds what the summary replaces, which may begin with a reply.
+// (history.keep_first), no user writes a blank message, and no last word follows an
+// answer. A request for a summary is not such a history: it holds what the summary
+// replaces, which may begin with a reply.
 func CheckAnthropicHistory(h []loop.Message) []string {
 	c := historyCheck{}
 	for i := range h {
