@@ -40,7 +40,7 @@ func TestJUnit(t *testing.T) {
 	if got := back.junitCounts; got.Tests != 4 || got.Failures != 1 || got.Errors != 1 || got.Time != "1.750" || back.Suites[1].Skipped != 1 {
 		t.Errorf("counts %+v", got)
 	}
-	// What took an unknown time has none, and a virtual time is no time of a test.
+	// What took an unknown time has none, and virtual time is not the time that a test took.
 	if got := back.Suites[0].Cases[0].Time; got != "" {
 		t.Errorf("the time of a trial that nobody timed is %q", got)
 	}

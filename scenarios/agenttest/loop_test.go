@@ -140,7 +140,7 @@ var exceptions = map[string]string{
 	"history/summary-fails-once":       summary,
 	"limits/last-word-sums-up":         "no request says that it is the last: it still offers tools",
 	"limits/cost-limit":                "no API tells what a reply costs",
-	"limits/sub-run-spends-the-budget": "no API tells what a sub-run costs, and the tool is no loop here",
+	"limits/sub-run-spends-the-budget": "no API tells what a sub-run costs, and the tool is not a loop here",
 }
 
 // The reference loop, asked in virtual time, does what it does in the simulated world:

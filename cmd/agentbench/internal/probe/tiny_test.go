@@ -51,7 +51,7 @@ var tinyKinds = []string{"naive", "retries", "retries-3", "cap-10", "breaker", "
 // set, which follow from what the agent does and what the scenario holds.
 var tinyVerdicts = []struct{ scenario, verdicts string }{
 	{"error-spirals/broken-json-forever", "fffppppifi"},  // the same broken call
-	{"error-spirals/rate-limited-forever", "ifpppppiii"}, // one failure is no pattern
+	{"error-spirals/rate-limited-forever", "ifpppppiii"}, // one failure is not a pattern
 	{"error-spirals/unknown-tool-forever", "fffppppifi"}, // the same call
 	{"healthy/fifty-files", "pppfpppfpi"},                // 51 requests
 	{"healthy/four-alike-then-another", "ppppffffpi"},    // 10 requests, four equal calls in a row
