@@ -26,7 +26,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	go t.serve(a, req, ctx)
 	select {
 	case <-a.began:
-	case <-ctx.Done():
+	case <-req.Context().Done(): // not ctx, which also ends with the handler
 		a.end(context.Cause(req.Context()))
 		return nil, context.Cause(req.Context())
 	}

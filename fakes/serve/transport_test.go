@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,6 +72,28 @@ func TestTransport(t *testing.T) {
 			}, tt.step)
 		})
 	}
+}
+
+// A handler that has ended before the client looks has answered all the same. Many at
+// once let it win now and then.
+func TestTransportAtOnce(t *testing.T) {
+	answer := Transport(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "here") }))
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			for range 200 {
+				r, err := answer.RoundTrip(httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
+				if err != nil || r == nil {
+					t.Errorf("%v %v", r, err)
+					return
+				}
+				if body, err := io.ReadAll(r.Body); string(body) != "here" || err != nil {
+					t.Errorf("%q %v", body, err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // A client that reads nothing more, or closes a body that stalls, leaves no goroutine.
