@@ -59,6 +59,7 @@ var steps = []step{
 	}},
 	{"no model_retry", func(c *loop.Config) { c.ModelRetry.Max = 0 }},
 	{"no retry", func(c *loop.Config) { c.Retry.Max = 0 }},
+	{"no compaction on overflow", func(c *loop.Config) { c.History.CompactOnOverflow = false }},
 }
 
 // replayedSteps are those that a replay without times tells apart.
