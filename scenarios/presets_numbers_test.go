@@ -10,7 +10,7 @@ import (
 // presetNumbers is what each preset sets beside its detectors, as its source
 // says it; all else is as in none.
 const presetNumbers = `
-recommended:        limits.turns=120 limits.calls=300 limits.asked=400 limits.calls_per_turn=32 limits.depth=8 limits.at_limit=final-answer time.run=1h time.model=10m time.first_token=5m time.chunk=3m time.tool=5m errors.max_consecutive=5 errors.kinds=[exception,text,unknown,invalid,denied] retry.max=3 retry.backoff=exponential retry.cap=30s model_retry.max=4 model_retry.cap=1m model_retry.same_deadline=2
+recommended:        limits.turns=120 limits.calls=300 limits.asked=400 limits.calls_per_turn=32 limits.depth=8 limits.at_limit=final-answer time.run=1h time.model=10m time.first_token=5m time.chunk=3m time.tool=5m errors.max_consecutive=5 errors.kinds=[exception,text,unknown,invalid,denied] retry.max=3 retry.backoff=exponential retry.cap=30s model_retry.max=4 model_retry.cap=1m model_retry.same_deadline=2 history.compact_on_overflow=true
 hpd-agent:          time.run=5m time.tool=30s errors.max_consecutive=3 retry.max=3
 hpd-development:    time.run=2m time.tool=10s errors.max_consecutive=2 retry.max=2
 hpd-production:     time.run=10m time.tool=1m errors.max_consecutive=3 retry.max=3 retry.base=2s
