@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/agentbench-go/agentbench/fakes/serve"
+	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 //	write FILE 'TEXT' TIMES   write a text, with the escapes of Go, so many times
 //	sparse FILE BYTES         make a file of that size that takes no room
 //	fifo FILE                 make a named pipe
+//	writing FILE              be another run that is writing the file, until its end
 //	endpoint SCENARIO         serve the model of a scenario, and name it in the
 //	                          variable OPENAI_BASE_URL; endpoint off ends that
 //
@@ -65,6 +67,7 @@ func TestScripts(t *testing.T) {
 			"write":     write,
 			"sparse":    sparse,
 			"endpoint":  endpoint,
+			"writing":   writing,
 			"nopartial": noPartial,
 		},
 		Condition: func(cond string) (bool, error) {
@@ -97,6 +100,15 @@ func endpoint(ts *testscript.TestScript, neg bool, args []string) {
 	listening := httptest.NewServer(server)
 	ts.Defer(listening.Close)
 	ts.Setenv("OPENAI_BASE_URL", listening.URL+"/v1")
+}
+
+func writing(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: writing FILE")
+	}
+	file, err := outfile.Create(ts.MkAbs(args[0]), 0o666)
+	ts.Check(err)
+	ts.Defer(file.Discard)
 }
 
 // noPartial checks that no temporary file of an output lies in the folder.

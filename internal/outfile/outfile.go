@@ -7,7 +7,8 @@
 // share one, even in two containers with a common folder. The file is created
 // exclusively: an existing file or link with that name is never written to. Files that
 // a killed process left are never removed here, since a process on another host may
-// still be writing them; [File.Stale] lists them.
+// still be writing them; [File.Stale] lists them. [CreateAlone] refuses a path that
+// another process of this host is writing.
 package outfile
 
 import (
@@ -31,6 +32,9 @@ const suffix = ".partial"
 // pipe.
 var ErrNotRegular = errors.New("not a regular file")
 
+// ErrBusy is the error of [CreateAlone] if the path is being written already.
+var ErrBusy = errors.New("another process is writing it")
+
 // A File is a file that is being written. It is an io.Writer; writes are buffered.
 type File struct {
 	path   string
@@ -45,7 +49,15 @@ type File struct {
 // and the link stays. A file that is replaced keeps its mode; a new one gets perm
 // without the bits of the process's umask. The errors are those of package os, with the
 // path in them, and [ErrNotRegular].
-func Create(path string, perm fs.FileMode) (*File, error) {
+func Create(path string, perm fs.FileMode) (*File, error) { return create(path, perm, false) }
+
+// CreateAlone is like [Create], but fails with [ErrBusy] while somebody else is writing
+// the path: for files that belong together, of which the last writer must not win one
+// and lose another, and for work whose result should not be lost at its end. Where the
+// system has no locks for that (Windows, some network folders), it is Create.
+func CreateAlone(path string, perm fs.FileMode) (*File, error) { return create(path, perm, true) }
+
+func create(path string, perm fs.FileMode, alone bool) (*File, error) {
 	f := &File{path: path, mode: perm}
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -59,7 +71,15 @@ func Create(path string, perm fs.FileMode) (*File, error) {
 			return nil, err
 		}
 	}
-	f.stale = stale(f.path)
+	if alone {
+		defer lockFolder(filepath.Dir(f.path))() // nobody looks between the look and the lock below
+	}
+	for _, name := range stale(f.path) {
+		if alone && isLocked(name) {
+			return nil, &fs.PathError{Op: "create", Path: f.path, Err: ErrBusy}
+		}
+		f.stale = append(f.stale, name)
+	}
 	for {
 		name := temporary(f.path)
 		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.mode)
@@ -69,6 +89,7 @@ func Create(path string, perm fs.FileMode) (*File, error) {
 		if err != nil {
 			return nil, &fs.PathError{Op: "create", Path: f.path, Err: withoutPath(err)}
 		}
+		lock(file)
 		f.file, f.buffer = file, bufio.NewWriter(file)
 		return f, nil
 	}

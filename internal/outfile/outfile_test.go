@@ -98,6 +98,45 @@ func TestWritersDoNotMix(t *testing.T) {
 	}
 }
 
+// Of those who want a path to themselves, one gets it, and the others are told; when
+// it has ended, by whatever way, the next one gets it.
+func TestAlone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such locks")
+	}
+	path := filepath.Join(t.TempDir(), "a.txt")
+	for _, end := range []func(*File){(*File).Discard, func(f *File) { f.Commit() }, func(f *File) { f.file.Close() }} {
+		got := make(chan *File, 20)
+		var wg sync.WaitGroup
+		for range cap(got) {
+			wg.Go(func() {
+				f, err := CreateAlone(path, 0o666)
+				switch {
+				case err == nil:
+					got <- f
+				case !errors.Is(err, ErrBusy):
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if len(got) != 1 {
+			t.Fatalf("%d of 20 have it", len(got))
+		}
+		if f, err := Create(path, 0o666); err != nil {
+			t.Error("who does not ask is refused:", err)
+		} else {
+			f.Discard()
+		}
+		end(<-got)
+	}
+	f, err := CreateAlone(path, 0o666)
+	if err != nil || len(f.Stale()) != 1 {
+		t.Fatalf("what a dead process left is in the way: %v", err)
+	}
+	f.Discard()
+}
+
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no permission bits")

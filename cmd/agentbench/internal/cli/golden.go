@@ -98,8 +98,12 @@ func (f *goldenFlags) open(cmd *cobra.Command, g *scenarios.Goldens, paths []str
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(f.dir); f.dir != "" && err == nil && !info.IsDir() {
+	switch info, err := os.Stat(f.dir); {
+	case f.dir == "":
+	case err == nil && !info.IsDir():
 		return nil, misuse("-o takes the folder of the goldens", "%s is a file, not a folder", f.dir)
+	case errors.Is(err, fs.ErrNotExist) && !g.Update:
+		return nil, misuse("agentbench golden update -o "+shellWords([]string{f.dir})+" writes them", "there is no folder of goldens %s", f.dir)
 	}
 	g.Dir, g.Expected = f.dir, true
 	shelf, err := g.Open(scenarios.Selection{Paths: paths, Suites: f.suites, Pattern: f.filter, Variants: variants, Player: player(cmd)})

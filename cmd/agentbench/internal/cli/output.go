@@ -341,15 +341,17 @@ func (r *results) printInterrupt(stderr io.Writer) {
 
 // createFile creates a file that gets its name when it is committed. It also
 // prints to stderr the temporary files that earlier runs left beside it. A path
-// that cannot be written is bad usage.
+// that cannot be written is bad usage, and so is one that another run is writing.
 func createFile(stderr io.Writer, path string) (*outfile.File, error) {
 	return createMode(stderr, path, 0o666)
 }
 
 // createMode is like createFile. A new file gets this mode.
 func createMode(stderr io.Writer, path string, mode fs.FileMode) (*outfile.File, error) {
-	file, err := outfile.Create(path, mode)
+	file, err := outfile.CreateAlone(path, mode)
 	switch {
+	case errors.Is(err, outfile.ErrBusy):
+		return nil, misuse("let the other run end, or give this one a file of its own", "cannot write %s: it is being written already", path)
 	case errors.Is(err, outfile.ErrNotRegular):
 		return nil, misuse("-o - writes to the standard output", "cannot write %s: it is not a regular file", path)
 	case err != nil:

@@ -18,6 +18,7 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/endpoint"
 	"github.com/agentbench-go/agentbench/cassettes/tape"
 	"github.com/agentbench-go/agentbench/goldens"
+	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/loop/events"
@@ -39,6 +40,8 @@ type recordFlags struct {
 	ci      bool
 	quiet   bool
 	noColor bool
+
+	held *outfile.File // keeps other runs from recording the cassette, nil = none
 }
 
 func newRecord() *cobra.Command {
@@ -109,6 +112,9 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		f.mode = tape.None
 	}
 	s, path, err := f.session(cmd, args)
+	if f.held != nil {
+		defer f.held.Discard()
+	}
 	if err != nil {
 		return err
 	}
@@ -178,7 +184,8 @@ func fileExists(path string) bool {
 }
 
 // mayWrite returns an error if a file of this recording cannot be written, before
-// the endpoint is asked: its replies may cost money.
+// the endpoint is asked: its replies may cost money. It keeps other runs from recording
+// the same cassette.
 func (f *recordFlags) mayWrite(path string) error {
 	var paths []string
 	if f.mode != tape.None {
@@ -194,6 +201,10 @@ func (f *recordFlags) mayWrite(path string) error {
 			return misuse("name a file in a folder that you may write to", "%s", usage.problem)
 		} else if err != nil {
 			return err
+		}
+		if f.held == nil && f.mode != tape.None {
+			f.held = out // the cassette's
+			continue
 		}
 		out.Discard()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/tune"
+	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -23,6 +24,8 @@ type tuneFlags struct {
 	scenarios  string
 	files      []string
 	quiet      bool
+
+	begun map[string]*outfile.File // the files, by name
 }
 
 func newTune() *cobra.Command {
@@ -61,6 +64,10 @@ func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	if err := f.checkFiles(); err != nil {
+		return err
+	}
+	defer f.discard()
+	if err := f.create(cmd); err != nil {
 		return err
 	}
 	var own []*scenarios.Scenario
@@ -107,8 +114,10 @@ func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
 // checkFiles reports a file of -o that tune cannot write, before the work.
 func (f *tuneFlags) checkFiles() error {
 	variants := 0
-	for _, name := range f.files {
+	for i, name := range f.files {
 		switch {
+		case slices.ContainsFunc(f.files[:i], func(other string) bool { return samePath(other, name) }):
+			return misuse("", "-o %s is given twice", name)
 		case isScenarioFile(name):
 			variants++
 		case drawings[filepath.Ext(name)] == nil:
@@ -128,7 +137,7 @@ var drawings = map[string]func(*reports.Frontier, io.Writer) error{".html": (*re
 func (f *tuneFlags) draw(cmd *cobra.Command, c *tune.Choice) error {
 	for _, name := range f.files {
 		if write := drawings[filepath.Ext(name)]; write != nil {
-			if err := saveFile(cmd, name, func(w io.Writer) error { return write(c.Report(Version), w) }); err != nil {
+			if err := f.save(name, func(w io.Writer) error { return write(c.Report(Version), w) }); err != nil {
 				return err
 			}
 		}
@@ -136,13 +145,29 @@ func (f *tuneFlags) draw(cmd *cobra.Command, c *tune.Choice) error {
 	return nil
 }
 
-// saveFile writes a file whole or not at all.
-func saveFile(cmd *cobra.Command, name string, write func(io.Writer) error) error {
-	file, err := createFile(cmd.ErrOrStderr(), name)
-	if err != nil {
-		return err
+// create begins all files before the work, so that no other run writes one of them
+// meanwhile: the variant and the page belong together.
+func (f *tuneFlags) create(cmd *cobra.Command) (err error) {
+	f.begun = map[string]*outfile.File{}
+	for _, name := range f.files {
+		if f.begun[name], err = createFile(cmd.ErrOrStderr(), name); err != nil {
+			delete(f.begun, name)
+			return err
+		}
 	}
-	defer file.Discard()
+	return nil
+}
+
+// discard removes what was begun and not saved.
+func (f *tuneFlags) discard() {
+	for _, file := range f.begun {
+		file.Discard()
+	}
+}
+
+// save writes a file whole or not at all.
+func (f *tuneFlags) save(name string, write func(io.Writer) error) error {
+	file := f.begun[name]
 	if err := write(file); err != nil {
 		return err
 	}
@@ -214,7 +239,7 @@ func (f *tuneFlags) keep(cmd *cobra.Command, c *tune.Choice, own []*scenarios.Sc
 	if to == "" {
 		return nil
 	}
-	err = saveFile(cmd, to, func(w io.Writer) error {
+	err = f.save(to, func(w io.Writer) error {
 		_, err := io.WriteString(w, c.YAML())
 		return err
 	})

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/watch"
+	"github.com/agentbench-go/agentbench/internal/outfile"
 	"github.com/agentbench-go/agentbench/internal/text"
 	"github.com/agentbench-go/agentbench/reports"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -27,6 +28,8 @@ type watchFlags struct {
 	variants  []string
 	output    string
 	keyHeader string
+
+	held *outfile.File // keeps other watches from recording in the folder, nil = none
 }
 
 func newWatch() *cobra.Command {
@@ -99,6 +102,9 @@ func (f *watchFlags) run(cmd *cobra.Command) error {
 	if err := f.prepare(cmd.ErrOrStderr()); err != nil {
 		return err
 	}
+	if f.held != nil {
+		defer f.held.Discard()
+	}
 	defer f.tidy()
 	told := &lines{to: cmd.OutOrStdout()}
 	w, err := watch.New(watch.Options{Upstream: f.upstream.url, Variants: variants, KeyHeader: f.keyHeader, Folder: f.folder(), Shapes: f.shapes(), Redactor: redactor, Tell: told.tell})
@@ -167,6 +173,14 @@ func (f *watchFlags) prepare(stderr io.Writer) error {
 	}
 	if err := os.MkdirAll(f.output, 0o777); err != nil {
 		return misuse("-o takes a folder that you may write to", "cannot record in %s: %s", f.output, text.Reason(err))
+	}
+	var err error
+	f.held, err = outfile.CreateAlone(filepath.Join(f.output, ".watch"), 0o600)
+	switch {
+	case errors.Is(err, outfile.ErrBusy):
+		return misuse("give this one a folder of its own: replay and tune read several", "another watch is recording in %s", f.output)
+	case err != nil:
+		return unwritable(f.output, err)
 	}
 	return nil
 }
