@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -78,12 +79,14 @@ type starterFile struct {
 }
 
 func starterFiles() (files []starterFile, err error) {
+	info, _ := debug.ReadBuildInfo()
+	action := []byte(actionOf(info))
 	err = fs.WalkDir(starter, "starter", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		text, err := starter.ReadFile(path)
-		text = bytes.ReplaceAll(text, []byte("{{VERSION}}"), []byte("v"+Version))
+		text = bytes.ReplaceAll(text, []byte("{{ACTION}}"), action)
 		inside := strings.TrimPrefix(path, "starter/")
 		if rest, ok := strings.CutPrefix(inside, "github/"); ok {
 			inside = ".github/" + rest
@@ -92,6 +95,37 @@ func starterFiles() (files []starterFile, err error) {
 		return err
 	})
 	return files, err
+}
+
+// actionOf returns the step of a workflow that runs a program like this one: the release
+// if this is one, or else the commit that it was built from, which the action builds.
+// Where the build recorded neither it is the main branch.
+func actionOf(info *debug.BuildInfo) string {
+	const release, action = "v" + Version, "      - uses: agentbench-go/agentbench@%s\n        with:"
+	if info != nil && info.Main.Version == release {
+		return "      # The release that wrote this file.\n" + fmt.Sprintf(action, release) + "\n          version: " + release
+	}
+	if commit := commitOf(info); commit != "" {
+		return "      # The commit of agentbench that wrote this file. The action builds it: minutes the first time,\n" +
+			"      # seconds from its cache. A release would be downloaded: write its tag here and below, as version.\n" +
+			fmt.Sprintf(action, commit)
+	}
+	return "      # The main branch of agentbench: the program that wrote this file knows no commit of its own.\n" +
+		"      # Put a commit or a release in its place. The action builds it: minutes the first time.\n" +
+		fmt.Sprintf(action, "main")
+}
+
+// commitOf returns the whole commit that a program was built from, "" = unknown.
+func commitOf(info *debug.BuildInfo) string {
+	if info == nil {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return ""
 }
 
 // refuseExisting returns an error that names the files that exist already.
