@@ -57,6 +57,7 @@ var settingChecks = map[string]func(*testing.T, loop.Config){
 	"history.max_messages":        checkMessages,
 	"history.keep_first":          checkMessages,
 	"history.max_result_chars":    checkResultChars,
+	"history.compact_on_overflow": checkOverflow,
 	"contracts.max_payload_bytes": checkPayload,
 	"contracts.broken_args":       checkBrokenArgs,
 	"contracts.input":             checkContracts,
@@ -359,5 +360,23 @@ func checkPolicy(t *testing.T, cfg loop.Config) {
 	tool.Fallback = "Other"
 	if got := play(t, c, working(1, tool), 3).noted(loop.EventFallback); got != c.Policy.Fallbacks {
 		t.Errorf("the fallback is called: %v", got)
+	}
+}
+
+// A model that refuses a request as too long ends the run, or is asked again after a
+// summary.
+func checkOverflow(t *testing.T, cfg loop.Config) {
+	s := embeddedScenario(t, "history/overflow-once-and-on")
+	off := cfg.History
+	off.CompactOnOverflow = false
+	for _, k := range []struct {
+		history loop.History
+		stop    loop.Stop
+	}{{off, loop.StopModelFailed}, {cfg.History, loop.StopDone}} {
+		c := loop.Off()
+		c.History = k.history
+		if got := play(t, c, &s.Script, 20).last().Stop; got != k.stop {
+			t.Errorf("compact_on_overflow %t: %s, want %s", c.History.CompactOnOverflow, got, k.stop)
+		}
 	}
 }

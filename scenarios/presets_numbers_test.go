@@ -34,7 +34,7 @@ goose:              errors.text_prefix= limits.near=500 limits.turns=1000 model_
 crush:              model_retry.base=5s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=3 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
 opencode:           model_retry.base=2s model_retry.cap=30s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=200 model_retry.max_wait=0s
 langgraph-python:   contracts.broken_args=drop limits.steps=10007 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
-langgraph-js:       contracts.broken_args=drop limits.steps=25 model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=6 model_retry.statuses=[408,429,5xx]
+langgraph-js:       contracts.broken_args=drop limits.steps=25 model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=6 model_retry.statuses=[408,5xx]
 langchain-limits:   contracts.broken_args=drop limits.calls=10 limits.turns=5 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
 openai-agents:      limits.turns=10 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=9 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
 vercel-ai:          limits.turns=20 model_retry.base=2s model_retry.broken_streams=1 model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
@@ -59,8 +59,10 @@ eino-agent:         errors.batch=any errors.kinds=[exception,invalid] errors.max
 genkit-go:          errors.batch=any errors.kinds=[exception,unknown,invalid] errors.max_consecutive=1 errors.text_prefix= limits.at_limit=grace limits.turns=5 model_retry.cut_replies=0 model_retry.empty_replies=0
 langchaingo:        errors.batch=any errors.kinds=[exception] errors.max_consecutive=1 errors.text_prefix= limits.turns=5 model_retry.cut_replies=0 model_retry.empty_replies=0 parallel.max=1
 fantasy:            model_retry.base=5s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=3 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
-mastra:             limits.turns=5 model_retry.broken_streams=1 model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.statuses=[408,409,429,5xx]
+mastra-0.24:        limits.turns=5 model_retry.broken_streams=1 model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.statuses=[408,409,429,5xx]
+mastra:             limits.turns=5 model_retry.cut_replies=0 model_retry.empty_replies=0
 llamaindex:         limits.steps=39 model_retry.cap=20s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2
+llamaindex-ts:      model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=10 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
 none:
 `
 

@@ -13,12 +13,12 @@ import (
 // rules is about: its cap on replies, within presetRequests. "-" = nothing.
 var presetCaps = map[string]string{
 	"autogen": "T1", "langchain-limits": "T5", "openai-agents": "T10", "microbot": "G10", "microbot-plan": "G10", "langgraph-js": "T13",
-	"aider": "T4", "eino-react": "T6", "genkit-go": "G5", "langchaingo": "T5", "mastra": "T5", "eino-agent": "T20", "llamaindex": "T20",
+	"aider": "T4", "eino-react": "T6", "genkit-go": "G5", "langchaingo": "T5", "mastra-0.24": "T5", "mastra": "T5", "eino-agent": "T20", "llamaindex": "T20",
 	"framework-spec": "F16", "vercel-ai": "T20", "smolagents": "F20", "crewai": "F25", "meai": "G40", "pydantic-ai": "T50",
 	"recommended": "-", "none": "-", "streaming-repl": "-", "microbot-rollback": "-", "autogen-0.2": "-", "google-adk": "-", "claude-agent-sdk": "-", "codex-cli": "-", "langgraph-python": "-",
 	"hpd-agent": "-", "hpd-production": "-", "hpd-development": "-", "hpd-long-running": "-", "hpd-error-tracking": "-", "hpd-as-coded": "-",
 	"gemini-cli-2025": "-", "gemini-cli-2026": "-", "openhands-v0": "-", "openhands-v1": "-", "openclaw": "-", "cline": "-", "roo-code": "-", "goose": "-",
-	"crush": "-", "opencode": "-", "zeroclaw": "-", "qwen-code-0.15": "-", "adk-go": "-", "fantasy": "-", "qwen-code-0.24": "-", "qwen-code-0.24-heuristics": "-", "hermes-agent": "-", "deer-flow": "-",
+	"crush": "-", "opencode": "-", "zeroclaw": "-", "qwen-code-0.15": "-", "adk-go": "-", "llamaindex-ts": "-", "fantasy": "-", "qwen-code-0.24": "-", "qwen-code-0.24-heuristics": "-", "hermes-agent": "-", "deer-flow": "-",
 }
 
 // presetCells is what each preset does to each base script: the reply at which
