@@ -163,6 +163,11 @@ func TestTries(t *testing.T) {
 		{"with another key", "Bearer a", c.path, []string{first, first}, "429 503"},
 		{"with a third key", "Bearer b", c.path, []string{first}, "429"},
 		{"over another API", "", "/v1/messages", []string{first, first, first}, "429 503 200"},
+		{"in another order, not streamed, with other metadata", "", c.path, []string{
+			`{"model":"any","messages":[{"role":"user","content":"Hi"}],"stream":true,"client_metadata":{"try":"1"}}`,
+			` {"client_metadata":{"try":"2"},"messages":[{"role":"user","content":"Hi"}],"model":"any"}`,
+			`{"messages":[{"role":"user","content":"Hi"}],"model":"any","metadata":{"try":"3"}} `}, "429 503 200"},
+		{"with another model", "", c.path, []string{`{"model":"a","messages":[{"role":"user","content":"Hi"}]}`, `{"model":"b","messages":[{"role":"user","content":"Hi"}]}`}, "429 429"},
 		{"for ever", "", c.path, []string{second, second, second}, "500 500 500"},
 	}
 	for _, tt := range tests {

@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"bytes"
 	"fmt"
 	"hash/maphash"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -31,8 +33,12 @@ func newTries(max int) *tries {
 // conversationHeaders distinguish conversations with the same content.
 var conversationHeaders = []string{"X-Agentbench-Conversation", "Authorization", "X-Api-Key"}
 
+// besides are the members of a body that a retry may change: clients ask again without
+// a stream, or with a number of the try.
+var besides = []string{"stream", "stream_options", "metadata", "client_metadata"}
+
 // key returns the identity of a request: a hash of its scenario, seed, API,
-// conversation headers and body.
+// conversation headers and body, whose members may come in any order.
 func (t *tries) key(scenario string, seed uint64, api string, h http.Header, body []byte) uint64 {
 	var hash maphash.Hash
 	hash.SetSeed(t.seed)
@@ -44,9 +50,18 @@ func (t *tries) key(scenario string, seed uint64, api string, h http.Header, bod
 		hash.WriteByte(0)
 		hash.WriteString(h.Get(name))
 	}
-	hash.WriteByte(0)
-	hash.Write(body)
-	return hash.Sum64()
+	sum := hash.Sum64()
+	for name, v := range value(bytes.TrimSpace(body)).fields() {
+		if slices.Contains(besides, string(name)) {
+			continue
+		}
+		hash.Reset()
+		hash.Write(name)
+		hash.WriteByte(0)
+		hash.Write(v)
+		sum += hash.Sum64()
+	}
+	return sum
 }
 
 // add counts a request and returns how often it was sent before.
