@@ -176,6 +176,13 @@ func TestJudgeTools(t *testing.T) {
 	if r, _ := unrun.ends(End{}).Judge(); r.Verdict != scenarios.Inconclusive || r.Findings[0].Rule != RuleNotRun {
 		t.Errorf("nobody ran the call: %s %+v", r.Verdict, r.Findings)
 	}
+	// Arguments that are not JSON cannot be run, whatever the client says of them.
+	broken := make1(scenarios.Healthy, fakes.Step{}).reads(1).last(func(m *loop.Message) { m.Text = "EOF while parsing a value" })
+	broken.o.OwnTools, broken.o.Requests[0].Calls[0].Args = false, `{"path":`
+	broken.says("done", "stop")
+	if r, _ := broken.ends(End{}).Judge(); r.Verdict != scenarios.Pass || r.Invalid != 1 || r.Vetoed != 0 {
+		t.Errorf("broken arguments: %s, %d invalid, %d vetoed %+v", r.Verdict, r.Invalid, r.Vetoed, r.Findings)
+	}
 	ran := make1(scenarios.Healthy, fakes.Step{})
 	ran.o.OwnTools = false
 	ran.reads(1)

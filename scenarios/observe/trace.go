@@ -191,7 +191,7 @@ func (t *tracer) result(q *Request, m *loop.Message) {
 	case t.unknown[call.Name]:
 		e.Why, e.Code = loop.Unknown, loop.NotFound
 		t.out.Invalid++
-	case failed && !isObject(call.Args):
+	case !isObject(call.Args) && (failed || !t.o.OwnTools): // which no tool can be called with
 		e.Why, e.Code = loop.InvalidArgs, loop.InvalidInput
 		t.out.Invalid++
 	case !t.o.OwnTools:
