@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 )
 
 // Word is the first argument of the program when it supervises an agent: see
@@ -57,12 +58,17 @@ func Supervise(args []string) int {
 			}
 		})
 	}
+	var ended atomic.Bool
 	go func() {
 		io.Copy(io.Discard, tether) // until the probe ends it, or ends itself
+		if ended.Load() {
+			return // what is left is being ended
+		}
 		note(s.outside())
 		s.kill()
 	}()
 	end := s.wait()
+	ended.Store(true)
 	note(s.left()) // before the probe hears of the end and cuts the tether
 	reports.Encode(end)
 	s.clear(strays)

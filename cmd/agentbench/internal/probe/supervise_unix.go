@@ -79,25 +79,26 @@ const clearTime = 10 * time.Second
 // left the agent's group. Threads that wait in the kernel cannot be ended, so it gives up
 // after clearTime.
 func (s *supervisee) clear(strays map[int]bool) {
-	for end := time.Now().Add(clearTime); time.Now().Before(end); {
-		left := s.left()
-		if len(left) == 0 {
-			break
-		}
+	for end := time.Now().Add(clearTime); !s.nothingLeft() && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		for _, pid := range s.outside() {
 			strays[pid] = true
 		}
 		s.kill()
-		for {
-			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
-			if err == syscall.EINTR {
-				continue
-			}
-			if err != nil || pid <= 0 {
-				break
-			}
+	}
+}
+
+// nothingLeft collects the children that have ended, and reports whether nothing of the
+// agent is left. Where orphans become children of this process, that is known without a
+// look at all processes: none is left if there is no child.
+func (s *supervisee) nothingLeft() bool {
+	for {
+		switch pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
+		case err == syscall.EINTR || pid > 0:
+		case err != nil: // no children
+			return canSee || syscall.Kill(-s.pid, 0) != nil
+		default:
+			return false
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -112,9 +113,11 @@ func (s *supervisee) outside() []int {
 
 // left returns the processes of the agent that are still there. Zombies are not.
 func (s *supervisee) left() []int {
-	left := below()
-	if syscall.Kill(-s.pid, 0) == nil && !slices.Contains(left, s.pid) && len(left) == 0 && !canSee {
-		left = append(left, s.pid)
+	switch {
+	case s.nothingLeft():
+		return nil
+	case canSee:
+		return below()
 	}
-	return left
+	return []int{s.pid}
 }
