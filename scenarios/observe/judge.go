@@ -115,7 +115,7 @@ func (t *tracer) judge() ruling {
 	case AtCap, AtCalls, AtCeiling:
 		return t.capped()
 	case AtTimeout:
-		if quiet := min(10*time.Second, o.End.Limit/2); o.Scenario.Label == scenarios.Runaway && !t.waiting() && o.End.At-t.last() < quiet {
+		if o.Scenario.Label == scenarios.Runaway && !t.waiting() && o.End.At-t.last() < t.quiet() {
 			return t.capped()
 		}
 		return t.silent()
@@ -263,6 +263,16 @@ func (t *tracer) last() time.Duration {
 		at = max(at, t.o.Executions[n-1].Began.At)
 	}
 	return at
+}
+
+// quiet is how long an agent that still asks may be silent when its time is up: between
+// tries whose waits grow, twice as long as before the newest one.
+func (t *tracer) quiet() time.Duration {
+	quiet := min(10*time.Second, t.o.End.Limit/2)
+	if n := len(t.o.Requests); n > 1 {
+		quiet = max(quiet, 2*(t.o.Requests[n-1].Asked.At-t.o.Requests[n-2].Answered.At))
+	}
+	return quiet
 }
 
 // waiting reports whether the script still holds a request or a call.

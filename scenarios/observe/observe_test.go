@@ -194,6 +194,23 @@ func TestJudgeTools(t *testing.T) {
 	}
 }
 
+// Between tries whose waits grow, an agent is silent for longer each time. Tries at 1 s,
+// 5 s and 15 s are answered within a second: the last wait is 15 - 6 = 9 s, so up to
+// 15 + 18 = 33 s the agent still asks.
+func TestJudgeGrowingWaits(t *testing.T) {
+	for limit, want := range map[time.Duration]loop.EndState{32 * time.Second: loop.Ceiling, 34 * time.Second: loop.Hung} {
+		m := make1(scenarios.Runaway, fakes.Step{FailForever: true}).fails("", "").fails("", "").fails("", "")
+		for i, at := range []time.Duration{1, 5, 15} {
+			m.o.Requests[i].Asked.At, m.o.Requests[i].Answered.At = at*time.Second, (at+1)*time.Second
+		}
+		m.ends(End{How: AtTimeout, Limit: limit})
+		m.o.End.At = limit
+		if r, _ := m.o.Judge(); r.EndState != want {
+			t.Errorf("ended at %v: %s (%s), want %s", limit, r.EndState, r.Why, want)
+		}
+	}
+}
+
 // The counts are those of the trace, and the trace is in the order of what was seen.
 func TestTrace(t *testing.T) {
 	m := make1(scenarios.Runaway).reads(2)

@@ -115,6 +115,10 @@ func TestTail(t *testing.T) {
 	if got := out.lines(1); !slices.Equal(got, []string{"Error: too many"}) {
 		t.Errorf("%q", got)
 	}
+	out.Write([]byte("\x1b]0;agent\x07\x1b[2K 10%\r100%\r\n\x1b[91m\x1b[1mError: \x1b[0mtoo \x1b[38;5;1mmany\r\n\x1b[0m\n"))
+	if got := out.lines(2); !slices.Equal(got, []string{"100%", "Error: too many"}) {
+		t.Errorf("%q", got)
+	}
 	out.Write(make([]byte, 1<<20))
 	if len(out.end) != keptBytes || out.n < 1<<20 {
 		t.Errorf("%d bytes of %d", len(out.end), out.n)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -136,6 +137,9 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// escapes are what a terminal does not show: colours, movements of the cursor, titles.
+var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])`)
+
 // lines returns up to n of the last lines that are not blank, and no frames of a stack
 // if there are others: those are indented.
 func (t *tail) lines(n int) []string {
@@ -143,6 +147,8 @@ func (t *tail) lines(n int) []string {
 	defer t.mu.Unlock()
 	var all, plain []string
 	for line := range bytes.Lines(t.end) {
+		line = bytes.TrimRight(escapes.ReplaceAll(line, nil), "\r\n")
+		line = line[bytes.LastIndexByte(line, '\r')+1:] // progress that was written over
 		s := strings.TrimSpace(string(line))
 		if s == "" {
 			continue
