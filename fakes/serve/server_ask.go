@@ -136,7 +136,7 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	e := x.entry
 	e.Scenario, e.Seed, e.Messages, e.Stream = x.scene.name, x.seed, len(q.history), q.stream
 	if at.aside(q) {
-		return x.aside(q, at), nil
+		return x.aside(q, at, body), nil
 	}
 	if e.Request = at.n; at.n == 1 && desk != nil {
 		desk.Begin()
@@ -202,26 +202,6 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 		e.Undeclared = q.undeclared(r.calls)
 	}
 	return x.prepare(&said, r, q.stream), nil
-}
-
-// asideText is the answer to an aside.
-const asideText = "OK."
-
-// aside reports whether a request is beside the agent's loop: it offers no tools, but
-// the script calls one, or has ended.
-func (s *spot) aside(q *question) bool {
-	return !q.tools && s.scene.calls && (s.step < 0 || len(s.script.Model[s.step].Calls) > 0)
-}
-
-// aside returns the plan of a neutral answer.
-func (x *exchange) aside(q *question, at *spot) *plan {
-	x.entry.Aside = true
-	said := fakes.Said{Text: asideText, Finish: loop.FinishStop}
-	r := &reply{n: at.n, created: x.came.Unix(), model: q.model, text: said.Text, finish: said.Finish, usage: q.usage}
-	if x.journal.observe != nil {
-		x.saw(&said, r, nil)
-	}
-	return x.prepare(&said, r, q.stream)
 }
 
 // undeclared returns the names of the calls that the request offers no tool for.
