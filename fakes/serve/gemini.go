@@ -52,7 +52,7 @@ func (gemini) limits() string    { return "" }
 func (gemini) heartbeat() string { return ": keep-alive\n\n" }
 
 func (g gemini) read(body value) (*question, error) {
-	q := &question{model: g.model}
+	q := &question{model: g.model, void: true}
 	if err := q.common(body); err != nil {
 		return nil, err
 	}

@@ -104,6 +104,31 @@ func TestGemini(t *testing.T) {
 	}
 }
 
+// A malformed call leaves nothing in the history, so the same request again is the next
+// one: whoever asks again after a call that is broken once gets the call that is not.
+func TestGeminiAsksAgainAfterMalformedCalls(t *testing.T) {
+	s := serveSteps(t, at(fakes.Step{Calls: []fakes.StepCall{call("f", `{"a":`)}}), at(fakes.Step{Calls: []fakes.StepCall{call("f", "{}")}}), at(fakes.Step{Text: "done"}))
+	hi := `{"role":"user","parts":[{"text":"Hi"}]}`
+	for i, tt := range []struct {
+		more string
+		want answer
+	}{
+		{"", answer{Finish: malformedCall, Ended: true}},
+		{"", answer{Calls: []loop.AskedCall{{ID: "call_2_1", Name: "f", Args: "{}"}}, Finish: "STOP", Ended: true}},
+		{`,{"role":"model","parts":[{"functionCall":{"id":"call_2_1","name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"call_2_1","name":"f","response":{"output":"x"}}}]}`,
+			answer{Text: "done", Finish: "STOP", Ended: true}},
+	} {
+		got := askGemini(t, s, geminiWhole, `{"contents":[`+hi+tt.more+`],`+geminiTools+`}`)
+		got.In, got.Out = 0, 0
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("request %d: %s", i+1, diff)
+		}
+		if e := s.Journal().Entries[i]; e.Request != i+1 || len(e.Problems) > 0 {
+			t.Errorf("request %d: the journal has %+v", i+1, e)
+		}
+	}
+}
+
 // The history is read with and without ids of the calls, and each form of a result.
 func TestGeminiHistory(t *testing.T) {
 	f := []fakes.StepCall{call("f", "{}"), call("g", "{}")}

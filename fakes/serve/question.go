@@ -28,6 +28,7 @@ type question struct {
 	odd      []string       // what some servers of the API refuse
 	history  []loop.Message // without system messages
 	calls    int            // in the messages of the assistant
+	void     bool           // the API leaves out all calls of a reply if the arguments of one are broken
 }
 
 // A place is a place in a body: a field, or an entry of a list and a field of the

@@ -29,19 +29,20 @@ func (s *spot) silent() bool {
 	if s.step < 0 {
 		return false
 	}
-	if step := &s.script.Model[s.step]; !s.struck {
+	if step := &s.script.Model[s.step]; !s.struck && (len(step.Calls) == 0 || !s.void) {
 		return len(step.Calls) == 0 && blank(step.Text)
 	}
 	for try := range maxSilent {
 		if said, _ := s.say(try + 1); said.Failure == nil {
-			return silent(&said)
+			return s.empty(&said)
 		}
 	}
 	return false
 }
 
-func silent(said *fakes.Said) bool {
-	return said.Failure == nil && len(said.Calls) == 0 && blank(said.Text)
+// empty reports whether a reply has nothing for a history.
+func (s *spot) empty(said *fakes.Said) bool {
+	return said.Failure == nil && blank(said.Text) && (len(said.Calls) == 0 || s.void && malformed(said.Calls))
 }
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
@@ -63,7 +64,7 @@ func (s *spot) say(try int) (fakes.Said, error) {
 func (s *spot) answer(earlier int) (said fakes.Said, try int, err error) {
 	for try = 1; s.step >= 0; try++ {
 		said, err = s.say(try)
-		if earlier == 0 || err != nil || said.Failure == nil && !silent(&said) {
+		if earlier == 0 || err != nil || said.Failure == nil && !s.empty(&said) {
 			break
 		}
 		earlier--

@@ -169,7 +169,7 @@ func (x *exchange) answer(q *question, body []byte) (*plan, *refusal) {
 	if f := said.Failure; f != nil && f.RetryAfter > 0 && f.Wire != fakes.WireErrorEvent && refusing(f, q.stream) {
 		x.tries.hold(key, rest{x.came.Add(x.real(said.After)), x.real(f.RetryAfter)})
 	}
-	if key != 0 && said.Failure == nil && !silent(&said) {
+	if key != 0 && said.Failure == nil && !at.empty(&said) {
 		x.tries.forget(key)
 	}
 	for i := range said.Calls {

@@ -33,12 +33,13 @@ type spot struct {
 	dropped int  // replies that were followed without a message
 	final   bool // the request asks for a last word
 	forced  bool // the request forces the model to call a tool
+	void    bool // a reply comes without its calls if the arguments of one are broken
 }
 
 // find follows the history through the script, and sets the number of each message
 // and call.
 func (sc *scene) find(q *question, seed uint64, desk *fakes.Desk) *spot {
-	s := &spot{scene: sc, model: sc.model.Seeded(seed), desk: desk, at: -1, history: make([]loop.Message, 0, len(q.history))}
+	s := &spot{scene: sc, model: sc.model.Seeded(seed), desk: desk, at: -1, history: make([]loop.Message, 0, len(q.history)), void: q.void}
 	users := 0
 	for i := range q.history {
 		switch m := &q.history[i]; m.Role {

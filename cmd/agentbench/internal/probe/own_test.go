@@ -111,12 +111,12 @@ func TestTail(t *testing.T) {
 	if got := out.lines(2); !slices.Equal(got, []string{"last but one", "last"}) || len(out.end) > keptBytes {
 		t.Errorf("%q, %d bytes", got, len(out.end))
 	}
-	out.Write([]byte("\nError: too many\n    at main (agent.mjs:3)\n\nNode.js v20.20.2\n"))
+	out.Write([]byte("\nError: too many\n    at main (agent.mjs:3)\n}\n\nNode.js v20.20.2\n"))
 	if got := out.lines(1); !slices.Equal(got, []string{"Error: too many"}) {
 		t.Errorf("%q", got)
 	}
-	out.Write([]byte("\x1b]0;agent\x07\x1b[2K 10%\r100%\r\n\x1b[91m\x1b[1mError: \x1b[0mtoo \x1b[38;5;1mmany\r\n\x1b[0m\n"))
-	if got := out.lines(2); !slices.Equal(got, []string{"100%", "Error: too many"}) {
+	out.Write([]byte("\x1b]0;agent\x07\x1b[2K 10%\rall 100\r\n\x1b[91m\x1b[1mError: \x1b[0mtoo \x1b[38;5;1mmany\r\n\x1b[0m\n"))
+	if got := out.lines(2); !slices.Equal(got, []string{"all 100", "Error: too many"}) {
 		t.Errorf("%q", got)
 	}
 	out.Write(make([]byte, 1<<20))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 // A process is a running agent below its supervisor.
@@ -141,7 +142,7 @@ func (t *tail) Write(b []byte) (int, error) {
 var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])`)
 
 // lines returns up to n of the last lines that are not blank, and no frames of a stack
-// if there are others: those are indented.
+// or brackets of an object if there are others: frames are indented.
 func (t *tail) lines(n int) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -154,7 +155,7 @@ func (t *tail) lines(n int) []string {
 			continue
 		}
 		all = append(all, s)
-		if line[0] != ' ' && line[0] != '\t' && !strings.HasPrefix(s, "Node.js v") {
+		if line[0] != ' ' && line[0] != '\t' && !strings.HasPrefix(s, "Node.js v") && strings.ContainsFunc(s, unicode.IsLetter) {
 			plain = append(plain, s)
 		}
 	}
