@@ -10,26 +10,26 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 12
 
+# vet is part of lint, with all tags. Where everything is tested it would cost as much again
+# for each set of build tags.
 test: ## all tests of all modules of the workspace
-	$(GO) test -timeout 20m work
+	$(GO) test -vet=off -timeout 20m work
 
 quick: ## the tests to run while you work: no long ones, no client library
 	$(GO) test -short -tags nolive $$($(GO) list -tags nolive work | grep -v /cassettes/openai)
 
 figures: ## the figures of docs and presets measured anew (UPDATE=1 writes them), 1,000 repeats of every scenario, and how many files a new thing takes
-	$(GO) test -tags figures -timeout 20m -run 'Matrix|Recommended|Repeats' ./scenarios
-	$(GO) test -tags 'figures nolive' -timeout 20m -run Stranger ./cmd/agentbench
-	$(GO) test -tags 'figures nolive' -timeout 20m -run Figures ./cmd/agentbench/internal/tune
+	$(GO) test -vet=off -tags 'figures nolive' -timeout 20m -run 'Matrix|RecommendedFigures|Repeats|Stranger|PlantedFigures|RecordedFigures' ./scenarios ./cmd/agentbench ./cmd/agentbench/internal/tune
 
 simulations: ## what intervals are worth on the whole grid, and how often the gate is wrong and finds what is worse (UPDATE=1 writes the figures of docs/ci.md)
 	$(GO) test -tags figures -timeout 20m -run IntervalsKeepTheirWord -v ./reports/stats
 	$(GO) test -tags figures -timeout 20m -run 'GateFalseAlarms|GatePower' ./reports
 
 race: ## all tests under the race detector, but for those of race-live
-	$(GO) test -race -tags nolive -timeout 30m $$($(GO) list -tags nolive work | grep -v /cassettes/openai)
+	$(GO) test -race -vet=off -tags nolive -timeout 30m $$($(GO) list -tags nolive work | grep -v /cassettes/openai)
 
 race-short: ## what .ci/run has time for of race: short tests of the packages that run things at once
-	$(GO) test -race -short -tags nolive -timeout 30m $$($(GO) list -tags nolive work | grep -v -e /cassettes/ -e /reports -e /goldens -e /detect -e /contract -e /audit -e /tune -e '/cmd/agentbench$$')
+	$(GO) test -race -short -vet=off -tags nolive -timeout 30m $$($(GO) list -tags nolive work | grep -v -e /cassettes/ -e /reports -e /goldens -e /detect -e /contract -e /audit -e /tune -e '/cmd/agentbench$$')
 
 race-live: ## the live model under the race detector; its client library takes minutes to build
 	$(GO) test -race -timeout 30m ./cassettes/openai

@@ -92,12 +92,12 @@ func TestTinyAgents(t *testing.T) {
 		}
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			a := goAgent(t, kind)
-			if kind == "hangs" {
-				a.Idle = 2 * time.Second
+			a, jobs := goAgent(t, kind), 2
+			if kind == "hangs" { // they do nothing but wait
+				a.Idle, jobs = 2*time.Second, 10
 			}
 			n := 0
-			err := a.Run(t.Context(), Plan{Scenarios: chosen, Own: own, Seed: 1, Jobs: 2}, func(r *scenarios.Result) error {
+			err := a.Run(t.Context(), Plan{Scenarios: chosen, Own: own, Seed: 1, Jobs: jobs}, func(r *scenarios.Result) error {
 				want := ""
 				for _, row := range tinyVerdicts {
 					if row.scenario == r.Scenario {
