@@ -70,7 +70,8 @@ func (b *book) checkCompaction() {
 				b.report(it.place, "a compaction", "none", "the history is above its bound")
 			}
 			g.due = false
-			if cfg.CompactionsWithoutGain > 0 && g.none >= cfg.CompactionsWithoutGain {
+			first := it.run.requests[0].tries[0].asked.line == it.line // a session's next run begins: what it needs is not known yet
+			if cfg.CompactionsWithoutGain > 0 && g.none >= cfg.CompactionsWithoutGain && !first {
 				b.report(it.place, "compaction-thrash", "another request", "%d compactions in a row were without gain", g.none)
 			}
 		case e.Kind == loop.Halt && e.Outcome != nil && e.Outcome.Stop == loop.StopCompactionThrash:
@@ -180,5 +181,5 @@ func (b *book) beside() (tokens int, known bool) {
 	for _, t := range b.tools {
 		tokens += (utf8.RuneCountInString(t.Name+t.Description+t.Input) + 3) / 4
 	}
-	return tokens, !b.task.SafetyPrompt && !b.task.Hooks.BeforeRun
+	return tokens, !b.task.SafetyPrompt && len(b.task.Constraints) == 0 && !b.task.Hooks.BeforeRun
 }
