@@ -61,9 +61,10 @@ type Script struct {
 
 	Task   string // the user's first message
 	System string // the system prompt, "" = none
-	// Planner, Critic and SafetyPrompt become those of the [loop.Task].
+	// Planner, Critic, Constraints and SafetyPrompt become those of the [loop.Task].
 	Planner      loop.Planner
 	Critic       loop.Critic
+	Constraints  []loop.Constraint
 	SafetyPrompt bool
 	// ToolChoice becomes that of the task. The script says what a forced model does:
 	// see [WhenForced].
@@ -86,7 +87,7 @@ type Script struct {
 // script's name and the seed.
 func (s *Script) LoopTask(seed uint64) loop.Task {
 	hooks := loop.Hooks{BeforeCall: len(s.Hooks.BeforeCall) > 0, AfterCall: len(s.Hooks.AfterCall) > 0}
-	return loop.Task{Text: s.Task, System: s.System, Seed: named(s.Name, seed), Planner: s.Planner, Critic: s.Critic, Hooks: hooks,
+	return loop.Task{Text: s.Task, System: s.System, Seed: named(s.Name, seed), Planner: s.Planner, Critic: s.Critic, Constraints: s.Constraints, Hooks: hooks,
 		SafetyPrompt: s.SafetyPrompt, ToolChoice: s.ToolChoice, Schemas: contract.Compiler()}
 }
 

@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -115,13 +116,14 @@ func TestOtherRequests(t *testing.T) {
 }
 
 func TestLoopTask(t *testing.T) {
-	s := Script{Task: "t", System: "s", Planner: loop.PlannerJSON, Critic: loop.RuleCritic{}, SafetyPrompt: true}
+	rules := []loop.Constraint{{Text: "say so", Says: "so"}}
+	s := Script{Task: "t", System: "s", Planner: loop.PlannerJSON, Critic: loop.RuleCritic{}, Constraints: rules, SafetyPrompt: true}
 	got := s.LoopTask(3)
 	if got.Schemas == nil {
 		t.Error("nobody reads the schemas")
 	}
 	got.Schemas = nil
-	if want := (loop.Task{Text: "t", System: "s", Seed: 3, Planner: loop.PlannerJSON, Critic: loop.RuleCritic{}, SafetyPrompt: true}); got != want {
+	if want := (loop.Task{Text: "t", System: "s", Seed: 3, Planner: loop.PlannerJSON, Critic: loop.RuleCritic{}, Constraints: rules, SafetyPrompt: true}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

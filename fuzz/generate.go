@@ -76,6 +76,7 @@ func (m *maker) bits() {
 	}
 	if m.one(6) {
 		m.Script.Critic = loop.RuleCritic{}
+		m.constraints()
 	}
 	if m.one(4) && !m.mild {
 		m.Depth = m.below(3)
@@ -87,6 +88,34 @@ func (m *maker) bits() {
 		m.Script.Window = 60 + m.below(600)
 	}
 	m.toolChoice()
+}
+
+// constraints draws constraints on the answer. The tools of the script come later, so
+// that they name the first, which every world has. In a mild world none can be broken.
+func (m *maker) constraints() {
+	for range m.below(3) {
+		c := loop.Constraint{Text: pick(m.dice, "Finish the work.", m.hostile()+"!")}
+		switch first := toolNames[0]; {
+		case m.mild:
+			c.Omits = "never said"
+		case m.one(2):
+			c.Called = first
+			if m.one(2) {
+				c.With = pick(m.dice, "a[.]txt", "b[.]txt", "[0-9]")
+			}
+			if m.one(3) {
+				c.After = first
+			}
+		case m.one(2):
+			c.Says = pick(m.dice, "[a-m]", "Done", "(?i)enough")
+		default:
+			c.Omits = pick(m.dice, "x", "Error", "[0-9]")
+		}
+		m.Script.Constraints = append(m.Script.Constraints, c)
+		if !m.given && !m.mild && m.one(4) {
+			m.Config.Limits.Turns, m.Config.Limits.AtLimit = 1+m.below(3), loop.LimitGrace
+		}
+	}
 }
 
 // scriptHooks draws hooks of the script's own.

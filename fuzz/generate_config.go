@@ -149,6 +149,7 @@ var settings = []setting{
 	},
 	func(d dice, c *loop.Config) { c.History.MaxMessages = d.below(8) },
 	func(d dice, c *loop.Config) { c.ModelRetry.CutReplies = d.below(3) },
+	func(d dice, c *loop.Config) { c.ModelRetry.GapReplies = d.below(3) },
 	func(d dice, c *loop.Config) {
 		c.ModelRetry.BrokenStreams, c.ModelRetry.Max = d.below(3), 1+d.below(4)
 	},

@@ -117,7 +117,7 @@ var endStates = map[loop.Stop]loop.EndState{
 	"run-deadline": "BUDGET_EXCEEDED", "depth-limit": "BUDGET_EXCEEDED", "spawn-limit": "BUDGET_EXCEEDED", "try-limit": "BUDGET_EXCEEDED",
 	"error-limit": "ERROR_LIMIT", "tool-contract": "UNRECOVERABLE_TOOL_CONTRACT", "unauthorized": "UNRECOVERABLE_TOOL_CONTRACT",
 	"compaction-thrash": "LOOP_DETECTED",
-	"model-failed":      "MODEL_FAILED", "model-deadline": "MODEL_FAILED", "empty-reply": "MODEL_FAILED", "truncated-reply": "MODEL_FAILED",
+	"model-failed":      "MODEL_FAILED", "model-deadline": "MODEL_FAILED", "empty-reply": "MODEL_FAILED", "truncated-reply": "MODEL_FAILED", "unmet-goal": "MODEL_FAILED",
 	"cancelled": "CANCELLED", "ceiling": "CEILING",
 }
 

@@ -73,7 +73,7 @@ var plantedBugs = []planted{
 	{"a payment is retried after a failure of the server", "batch.go", "\tcase NotSent, RateLimited,", "\tcase NotSent, RateLimited, RetryableServer,"},
 	{"a payment that may have been made goes to the fallback", "contracts.go", "!once && m.mayFallBack(c)", "m.mayFallBack(c)"},
 	{"a repeated id runs twice", "batch.go", "first := seen.find(m, &c); first > 0", "first := seen.find(m, &c); first > m.numbers.call"},
-	{"a call that is sent once more runs again", "batch.go", "if m.req.broke {", "if m.req.broke && m.req.ref.N < 0 {"},
+	{"a call that is sent once more runs again", "batch.go", "if m.req.broken > 0 {", "if m.req.broken > 99 {"},
 	{"sub-runs one too deep", "contracts.go", "m.task.Depth >= l.Depth", "m.task.Depth > l.Depth"},
 	{"one sub-run too many", "contracts.go", "m.spent.spawns >= l.Spawns", "m.spent.spawns > l.Spawns"},
 	{"the sub-runs of sub-runs are forgotten", "request.go", "\tm.spent.spawns += in.Spawned\n", ""},
@@ -84,6 +84,10 @@ var plantedBugs = []planted{
 	{"the sub-runs of sub-runs take no place while a batch runs", "batch.go", "c.spawns+m.subs.spawns > l.Spawns", "c.spawns > l.Spawns"},
 	{"a session without a budget goes on", "machine.go", "if m.checkBudget() != \"\" {", "if m.cfg.Scope != ScopeSession && m.checkBudget() != \"\" {"},
 	{"a sub-run has the grace of its caller", "setup.go", "caller.Time.Grace/2", "caller.Time.Grace"},
+	{"a constraint of the same turn holds", "critic.go", "done <= last", "done < last"},
+	{"a failed call keeps a constraint", "critic.go", "c.why == Executed && !c.failure}", "c.why == Executed}"},
+	{"an answer with gaps once more", "critic.go", "m.unusable > m.cfg", "m.unusable > 1+m.cfg"},
+	{"a last word with gaps is the answer", "ending.go", " && len(m.answerGaps(in.Text)) == 0", ""},
 	{"a failed call resets the error count", "batch.go", "if failed == considered || failed > 0 &&", "if failed == considered && considered > 1 || failed > 0 &&"},
 }
 

@@ -72,6 +72,8 @@ var bounds = []bound{
 		func(c *loop.Config) { c.ModelRetry.EmptyReplies++ }},
 	{"model_retry.cut_replies", func(c *loop.Config) bool { return c.ModelRetry.CutReplies > 0 }, func(p *play, u *used) bool { return u.unusable > p.Config.ModelRetry.CutReplies },
 		func(c *loop.Config) { c.ModelRetry.CutReplies++ }},
+	{"model_retry.gap_replies", func(c *loop.Config) bool { return c.ModelRetry.GapReplies > 0 }, func(p *play, u *used) bool { return u.unusable > p.Config.ModelRetry.GapReplies },
+		func(c *loop.Config) { c.ModelRetry.GapReplies++ }},
 	{"model_retry.broken_streams", func(c *loop.Config) bool { return c.ModelRetry.BrokenStreams > 0 }, func(p *play, u *used) bool { return u.modelTries >= p.Config.ModelRetry.BrokenStreams },
 		func(c *loop.Config) { c.ModelRetry.BrokenStreams++ }},
 	{"parallel.max", func(c *loop.Config) bool { return c.Parallel.Max > 0 }, func(p *play, u *used) bool { return u.batch > p.Config.Parallel.Max },

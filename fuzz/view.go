@@ -41,13 +41,14 @@ type replyView struct {
 	to       loop.Purpose // of the request
 	calls    []*callView
 	stripped bool // a call was dropped
+	back     bool // the critic turned it back
 }
 
 // turn reports whether the reply counts as a turn: it has calls, or is an
-// answer, as is a text whose calls were dropped.
+// answer that the critic does not turn back, as is a text whose calls were dropped.
 func (r *replyView) turn() bool {
 	blank := strings.TrimSpace(r.in.Text) == ""
-	return r.to == loop.ForReply && (len(r.calls) > 0 || (len(r.in.Calls) == 0 || r.stripped) && !blank && r.in.Finish != loop.FinishLength)
+	return r.to == loop.ForReply && !r.back && (len(r.calls) > 0 || (len(r.in.Calls) == 0 || r.stripped) && !blank && r.in.Finish != loop.FinishLength)
 }
 
 type callView struct {
@@ -164,6 +165,7 @@ func tryOf(ref loop.Ref) loop.Ref {
 func (r *reading) reply(i int, rec *loop.Record) {
 	in := &rec.In
 	reply := &replyView{rec: i, in: in, to: r.asks[in.Ref]}
+	reply.back = slices.ContainsFunc(rec.Effects, func(e loop.Effect) bool { return e.Event == loop.EventGaps && e.Ref.N == in.Ref.N })
 	if reply.to == loop.ForSummary {
 		in = &loop.Input{} // calls in a summary are ignored, and have no number
 	}

@@ -64,7 +64,7 @@ func (w *walk) all() {
 	w.value(s.FieldByName("User"), reflect.Value{})
 	w.value(s.FieldByName("Tools"), reflect.Value{})
 	w.value(s.FieldByName("Model"), reflect.Value{})
-	for _, field := range []string{"System", "Planner", "Critic", "SafetyPrompt", "Window", "ToolChoice"} {
+	for _, field := range []string{"System", "Planner", "Constraints", "Critic", "SafetyPrompt", "Window", "ToolChoice"} {
 		w.set(s.FieldByName(field), reflect.Zero(s.FieldByName(field).Type()))
 	}
 	w.set(s.FieldByName("Task"), reflect.ValueOf("Go."))

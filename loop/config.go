@@ -274,6 +274,10 @@ type ModelRetry struct {
 	// CutReplies is the same for a reply that the length limit cut off: more unusable
 	// replies than this in a row stop the run if the last one was cut off.
 	CutReplies int `yaml:"cut_replies"`
+	// GapReplies is the same for an answer in which the critic finds gaps (see
+	// [Task].Critic): more unusable replies than this in a row stop the run if the last
+	// one had gaps.
+	GapReplies int `yaml:"gap_replies"`
 }
 
 // Parallel bounds how many calls of a batch run at once.
@@ -346,7 +350,7 @@ func Off() Config {
 		Time:       Time{Grace: 2 * time.Second},
 		Errors:     Errors{Trip: TripReached, Batch: BatchAll, Kinds: ErrorKinds(), TextPrefix: "Error:", Normalize: true},
 		Retry:      Retry{Base: time.Second, Backoff: Linear, Cap: 60 * time.Second, Timeouts: true, Codes: []Code{Timeout, RetryableServer, RateLimited}},
-		ModelRetry: ModelRetry{Base: time.Second, Backoff: Exponential, Cap: 200 * time.Second, MaxWait: 200 * time.Second, Statuses: []string{"429", "5xx"}, EmptyReplies: 2, CutReplies: 2},
+		ModelRetry: ModelRetry{Base: time.Second, Backoff: Exponential, Cap: 200 * time.Second, MaxWait: 200 * time.Second, Statuses: []string{"429", "5xx"}, EmptyReplies: 2, CutReplies: 2, GapReplies: 2},
 		History:    History{KeepFirst: true, MinGain: 0.1, ThrashTurns: 3, CompactionsWithoutGain: 2},
 		Contracts:  Contracts{PageLimit: 100, BrokenArgs: BrokenAnswered},
 		Policy:     Policy{OnFailure: FailureModel},
@@ -416,6 +420,7 @@ func (c *Config) Validate() error {
 	v.count("model_retry.broken_streams", c.ModelRetry.BrokenStreams)
 	v.count("model_retry.empty_replies", c.ModelRetry.EmptyReplies)
 	v.count("model_retry.cut_replies", c.ModelRetry.CutReplies)
+	v.count("model_retry.gap_replies", c.ModelRetry.GapReplies)
 	v.count("parallel.max", c.Parallel.Max)
 	v.count("history.max_messages", c.History.MaxMessages)
 	v.count("history.keep_last", c.History.KeepLast)
@@ -447,7 +452,7 @@ func (c *Config) Validate() error {
 		}
 		names[c.Detectors[i].Name] = true
 	}
-	return errors.Join(v.errs...)
+	return v.err()
 }
 
 var backoffs = []Backoff{"", Linear, Constant, Exponential, FullJitter, DecorrelatedJitter}
@@ -461,6 +466,8 @@ type FieldError struct {
 func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 
 type validation struct{ errs []error }
+
+func (v *validation) err() error { return errors.Join(v.errs...) }
 
 func (v *validation) add(field, format string, args ...any) {
 	v.errs = append(v.errs, &FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})

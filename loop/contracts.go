@@ -276,7 +276,7 @@ func (m *Machine) checkTools(tools []ToolSpec) error {
 			v.add(at+".fallback", "%q must not need a permission or start a run, since the model did not ask for it: choose another tool", t.Fallback)
 		}
 	}
-	return errors.Join(v.errs...)
+	return v.err()
 }
 
 // checkInput checks a call's arguments against the tool's input schema. It takes

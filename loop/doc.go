@@ -162,7 +162,8 @@
 //     each of them the model is asked again, and none is a turn. More than
 //     model_retry.cut_replies of them in a row stop the run with truncated-reply
 //     if the last one was cut off, and more than model_retry.empty_replies with
-//     empty-reply if it was not. A cut reply
+//     empty-reply if it was not. So is an answer in which the critic finds gaps (event
+//     gaps): more than model_retry.gap_replies stop the run with unmet-goal. A cut reply
 //     with calls is a turn; it counts as unusable only if the arguments of a call
 //     are broken, and its calls are refused if it is one too many. Any other reply
 //     ends the row. The tokens and cost of all of them count for check 6.
@@ -295,9 +296,10 @@
 //   - Must not fire: on a status that is not listed, such as 401, or if the server
 //     asks for a longer wait than max_wait.
 //
-// Unusable replies (model_retry.empty_replies, cut_replies):
+// Unusable replies (model_retry.empty_replies, cut_replies, gap_replies):
 //   - Stops: a model that keeps replying with nothing, with cut-off text, with
-//     announced calls that are not there, or as a planner without an action.
+//     announced calls that are not there, with answers that break a [Constraint], or as
+//     a planner without an action.
 //   - Counts: unusable replies in a row.
 //   - Resets: at any usable reply, and with each user message, whatever the scope.
 //   - Must not fire: on single empty replies with calls between them.

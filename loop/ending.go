@@ -100,7 +100,8 @@ func (m *Machine) resumeClock() {
 }
 
 // lastReply handles the last reply of a run: its text is the answer, and its calls
-// are refused. With [LimitGrace] a whole text without calls ends the run as done.
+// are refused. With [LimitGrace] a whole text without calls ends the run as done, unless
+// the critic finds gaps in it.
 func (m *Machine) lastReply(in *Input, blank bool) {
 	switch n, _ := m.readBatch(in); {
 	case n > 0:
@@ -115,7 +116,8 @@ func (m *Machine) lastReply(in *Input, blank bool) {
 		m.emit(Effect{Kind: Drop, Ref: m.req.ref.whole()})
 	default:
 		m.appendReply(in.Text, nil)
-		if m.req.purpose == ForGrace && len(in.Calls) == 0 && in.Finish != FinishLength && in.Finish != FinishToolCalls && m.task.Planner != PlannerJSON {
+		whole := len(in.Calls) == 0 && in.Finish != FinishLength && in.Finish != FinishToolCalls
+		if m.req.purpose == ForGrace && whole && m.task.Planner != PlannerJSON && len(m.answerGaps(in.Text)) == 0 {
 			m.out.Stop, m.out.Reason, m.out.Message = StopDone, reasonDone, ""
 		}
 	}

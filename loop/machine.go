@@ -55,6 +55,7 @@ type Machine struct {
 	gains        gains
 	scratch      []Message
 	observations []Observation // for the planner's prompt
+	ended        []EndedCall   // of the run, for the critic
 	decisions    []string
 	hints        []string // user messages to put before the next request
 	called       bool     // a reply of the run had calls
@@ -103,7 +104,7 @@ func New(config Config, task Task, tools []ToolSpec) (*Machine, error) {
 		m.tools[t.Name] = &tool{ToolSpec: t}
 		m.names = append(m.names, t.Name)
 	}
-	errs = append(errs, m.checkTools(tools), m.checkChoice(), m.compileSchemas())
+	errs = append(errs, m.checkTools(tools), m.checkChoice(), m.checkConstraints(), m.compileSchemas())
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -281,7 +282,7 @@ func (m *Machine) begin(text string) {
 	m.draining, m.lastText, m.unusable = false, "", 0
 	m.also = m.also[:0]
 	m.batch, m.hints, m.ending, m.question, m.warned = m.batch[:0], m.hints[:0], LimitStop, question{}, false
-	m.pending, m.called = question{}, false
+	m.pending, m.called, m.ended = question{}, false, nil
 	if m.cfg.Scope != ScopeSession {
 		m.spent, m.failing, m.gains = spent{}, 0, gains{}
 	}

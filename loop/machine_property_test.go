@@ -59,7 +59,7 @@ func TestWildWorlds(t *testing.T) {
 	// The wild worlds are worth their name: nearly everything comes about.
 	for _, stop := range []Stop{StopDone, StopByModel, StopNeedsUser, StopTurnLimit, StopAskedLimit, StopCallLimit, StopTokenLimit, StopCostLimit, StopTryLimit, StopDepthLimit,
 		StopSpawnLimit, StopRunDeadline, StopErrorLimit, StopToolContract, StopUnauthorized, StopModelFailed, StopModelDeadline, StopEmptyReply,
-		StopTruncatedReply, StopCancelled, StopCeiling, StopRecordingEnded, "d0", "d2", "d3", "d4", "d5", "d7"} {
+		StopTruncatedReply, StopUnmetGoal, StopCancelled, StopCeiling, StopRecordingEnded, "d0", "d2", "d3", "d4", "d5", "d7"} {
 		if stops[stop] == 0 {
 			t.Errorf("no run stopped with %s", stop)
 		}

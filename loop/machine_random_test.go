@@ -83,6 +83,7 @@ var wilderSettings = []wildSetting{
 	{"policy.on_failure", []string{"model", "model", "table"}},
 	{"policy.fallbacks", []string{"false", "true"}},
 	{"policy.ask_missing", []string{"false", "true"}},
+	{"model_retry.gap_replies", []string{"0", "1"}},
 }
 
 // wildDetectors are settings of a detector, of which a random config picks some.
@@ -142,8 +143,9 @@ func (s *session) wilder(r *rand.Rand) {
 	if r.IntN(4) == 0 {
 		s.task.Planner = PlannerJSON
 	}
-	if r.IntN(4) == 0 {
+	if r.IntN(4) < 2 {
 		s.task.Critic = RuleCritic{}
+		s.task.Constraints = []Constraint{{Text: "Do not repeat.", Omits: "look"}, {Text: "Write after you read.", Called: "write", After: "read"}}[:s.task.Seed/2%3]
 	}
 	s.tools[0].Input = "x=1"
 	s.tools[1].Fallback = "read"

@@ -71,6 +71,15 @@ func (s *session) setting(line string) (err error) {
 		s.task.ToolChoice = ToolChoice{Use: use, Hold: hold == "hold"}
 	case "critic":
 		s.task.Critic = RuleCritic{}
+	case "constraint":
+		var c Constraint
+		rules, text, _ := strings.Cut(value, ": ")
+		for _, rule := range strings.Fields(rules) {
+			key, value, _ := strings.Cut(rule, "=")
+			*map[string]*string{"called": &c.Called, "with": &c.With, "after": &c.After, "says": &c.Says, "omits": &c.Omits}[key] = value
+		}
+		c.Text = text
+		s.task.Constraints = append(s.task.Constraints, c)
 	case "hooks":
 		has := func(kind GateKind) bool { return slices.Contains(strings.Fields(value), string(kind)) }
 		s.task.Hooks = Hooks{has(GateBeforeRun), has(GateBeforeCall), has(GateAfterCall), has(GateAfterRun)}

@@ -128,7 +128,7 @@ func TestStops(t *testing.T) {
 		LoopDetected:              {"circuit-breaker", StopCompactionThrash, "any-detector"},
 		ErrorLimit:                {StopErrorLimit},
 		UnrecoverableToolContract: {StopToolContract, StopUnauthorized},
-		ModelFailed:               {StopModelFailed, StopModelDeadline, StopEmptyReply, StopTruncatedReply},
+		ModelFailed:               {StopModelFailed, StopModelDeadline, StopEmptyReply, StopTruncatedReply, StopUnmetGoal},
 		WasCancelled:              {StopCancelled},
 		Ceiling:                   {StopCeiling},
 		RecordingEnded:            {StopRecordingEnded},

@@ -59,7 +59,7 @@ func TestSessionsShowEverything(t *testing.T) {
 	words := map[string][]string{
 		"stop": {"done", "stopped-by-model", "needs-user", "turn-limit", "asked-limit", "call-limit", "token-limit", "cost-limit", "try-limit", "depth-limit", "spawn-limit",
 			"run-deadline", "error-limit", "tool-contract", "unauthorized", "compaction-thrash", "model-failed", "model-deadline", "empty-reply",
-			"truncated-reply", "cancelled", "ceiling", "recording-ended", "circuit-breaker"},
+			"truncated-reply", "unmet-goal", "cancelled", "ceiling", "recording-ended", "circuit-breaker"},
 		"event": {"ignored", "replaced-id", "repeated-call", "dropped-call", "trimmed-name", "repaired", "fallback", "bad-hook", "compacted", "no-summary", "bad-action", "gaps", "empty-reply",
 			"cut-reply", "broken-stream", "abandoned", "truncated", "trimmed", "nudged", "limit-near", "also-stopped", "gave-up"},
 		"for": {"reply", "summary", "final", "grace"},

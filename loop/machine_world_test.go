@@ -83,6 +83,7 @@ func toyTools() (specs []ToolSpec) {
 // nano-dollars.
 //
 //	.    the answer ok       _  an empty reply    ~  a text that was cut off
+//	,    the answer not yet, in which the critic finds a gap
 //	!w   fails with 503 once more before it is w
 //	+w   sends a piece after half a second, and then is w
 //	^    the request is refused, as it is too long for the model
@@ -184,6 +185,8 @@ func (w *toy) reply(in Input, e *Effect) []Input {
 	switch rest {
 	case ".":
 		in.Text = "ok"
+	case ",":
+		in.Text = "not yet"
 	case "_":
 	case "~":
 		in.Text, in.Finish = "half", FinishLength
@@ -218,7 +221,11 @@ func (w *toy) call(letter rune) AskedCall {
 // playToy plays a script under a config, in a session that is itself a sub-run.
 func playToy(t *testing.T, cfg Config, script string) Trace {
 	t.Helper()
-	m, err := New(cfg, Task{Text: "go", Depth: 1, Schemas: fieldLists{}}, toyTools())
+	task := Task{Text: "go", Depth: 1, Schemas: fieldLists{}}
+	if strings.Contains(script, ",") {
+		task.Critic, task.Constraints = RuleCritic{}, []Constraint{{Text: "Finish it.", Omits: "not yet"}}
+	}
+	m, err := New(cfg, task, toyTools())
 	if err != nil {
 		t.Fatal(err)
 	}

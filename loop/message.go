@@ -42,8 +42,15 @@ type Task struct {
 	Planner Planner
 	// ToolChoice says whether the model must call a tool.
 	ToolChoice ToolChoice
-	// Critic judges the results of each turn; nil means no critic.
+	// Critic judges the results of each turn, and each answer; nil means no critic. An
+	// answer in which it finds gaps is turned back: the model reads them and is asked
+	// again. Such a reply is unusable, so that more than model_retry.gap_replies in a
+	// row stop the run with unmet-goal. A last word under [LimitGrace] with gaps is not
+	// the answer.
 	Critic Critic
+	// Constraints are what must hold of an answer. They stand in the system prompt,
+	// and the Critic checks them: without one [New] refuses them.
+	Constraints []Constraint
 	// SafetyPrompt adds safety guidelines, the tools and the limits to the system
 	// prompt.
 	SafetyPrompt bool

@@ -84,6 +84,9 @@ func (m *Machine) plan(in *Input) {
 		m.ask(ForReply)
 		return
 	}
+	if a.Action == ActionStop && m.turnedBack(in.Text, a.Reason) {
+		return
+	}
 	m.spent.turns++
 	m.out.Turns++
 	m.batch = m.batch[:0]
@@ -179,52 +182,4 @@ func Observe(tool string, code Code, text string) Observation {
 func (o Observation) String() string {
 	b, _ := json.Marshal(o) // strings, and maps and lists of them, always marshal
 	return string(b)
-}
-
-// A Critic judges the results of a turn.
-type Critic interface {
-	// Gaps names what is still missing for the goal, and returns nothing if
-	// nothing is. turn holds the observations of the turn's calls in request
-	// order. Gaps must be a pure function.
-	Gaps(goal string, turn []Observation) []string
-}
-
-// RuleCritic is a critic by rule: each call that failed or found nothing is a gap.
-type RuleCritic struct{}
-
-// Gaps returns the summaries of the calls that failed or found nothing.
-func (RuleCritic) Gaps(_ string, turn []Observation) []string {
-	var gaps []string
-	for _, o := range turn {
-		if strings.Contains(o.Summary, " failed (") || strings.HasSuffix(o.Summary, " found nothing.") {
-			gaps = append(gaps, o.Summary)
-		}
-	}
-	return gaps
-}
-
-// observe keeps the batch's observations and decisions for the planner's prompt,
-// and asks the critic about them.
-func (m *Machine) observe() {
-	if m.task.Planner != PlannerJSON && m.task.Critic == nil {
-		return
-	}
-	var turn []Observation
-	for i := range m.batch {
-		c := &m.batch[i]
-		code := c.code
-		if c.why != Executed && !code.Failed() {
-			code = Forbidden
-		}
-		turn = append(turn, Observe(c.Name, code, c.text))
-		m.decisions = append(m.decisions, "call_tool "+capText(c.Name, maxFact))
-	}
-	m.observations = append(m.observations, turn...)
-	if m.task.Critic == nil || m.out.Stop != "" {
-		return
-	}
-	if gaps := m.task.Critic.Gaps(m.task.Text, turn); len(gaps) > 0 {
-		m.note(Ref{}, EventGaps, strings.Join(gaps, " "))
-		m.hints = append(m.hints, textGaps(gaps))
-	}
 }

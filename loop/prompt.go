@@ -10,12 +10,19 @@ import (
 )
 
 // systemPrompt returns the system prompt of the next request: the task's own, then
-// the safety text and the planner's part if the task asks for them.
+// the constraints, the safety text and the planner's part if the task asks for them.
 func (m *Machine) systemPrompt() string {
-	if !m.task.SafetyPrompt && m.task.Planner != PlannerJSON {
+	if !m.task.SafetyPrompt && m.task.Planner != PlannerJSON && len(m.task.Constraints) == 0 {
 		return m.task.System
 	}
 	parts := []string{m.task.System}
+	if len(m.task.Constraints) > 0 {
+		var b strings.Builder
+		for i := range m.task.Constraints {
+			fmt.Fprintf(&b, "- %s\n", m.task.Constraints[i].Text)
+		}
+		parts = append(parts, promptConstraints+b.String())
+	}
 	if m.task.SafetyPrompt {
 		parts = append(parts, m.safetyPrompt())
 	}

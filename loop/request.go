@@ -199,6 +199,9 @@ func (m *Machine) replied(in *Input) {
 		m.askAgain(in.Text, blank, cut)
 		return
 	}
+	if n == 0 && m.turnedBack(in.Text, in.Text) {
+		return
+	}
 	m.spent.turns++
 	m.out.Turns++
 	if n == 0 {

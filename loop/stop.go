@@ -27,6 +27,7 @@ const (
 	StopModelDeadline    Stop = "model-deadline"
 	StopEmptyReply       Stop = "empty-reply"
 	StopTruncatedReply   Stop = "truncated-reply"
+	StopUnmetGoal        Stop = "unmet-goal"
 	StopCancelled        Stop = "cancelled"
 	StopCeiling          Stop = "ceiling"
 	StopRecordingEnded   Stop = "recording-ended"
@@ -62,6 +63,7 @@ var stops = []struct {
 	{StopModelDeadline, ModelFailed, "the model answered too late, and it was not retried or its retries were used up"},
 	{StopEmptyReply, ModelFailed, "the model kept replying with nothing, or with announced calls that it left out"},
 	{StopTruncatedReply, ModelFailed, "the length limit kept cutting the model's replies off"},
+	{StopUnmetGoal, ModelFailed, "the model kept answering although the critic named gaps, such as a broken constraint"},
 	{StopCancelled, WasCancelled, "the caller cancelled the run"},
 	{StopCeiling, Ceiling, "nothing stopped the run before the harness's own ceiling"},
 	{StopRecordingEnded, RecordingEnded, "the recording has no further answer"},

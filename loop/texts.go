@@ -68,6 +68,37 @@ func textFailed(text string) string { return "Error: " + text }
 
 func textGaps(gaps []string) string { return "Known gaps: " + strings.Join(gaps, " ") }
 
+func textTurnedBack(gaps []string) string {
+	return "Your answer is not taken yet. " + textGaps(gaps) + " Close them, then answer again."
+}
+
+func textBroken(constraint, why string) string { return constraint + " (" + why + ".)" }
+
+func textNotCalled(tool, with, after string) string {
+	text := "No call of " + tool
+	if with != "" {
+		text += " with arguments that match " + strconv.Quote(with)
+	}
+	if text += " has succeeded"; after != "" {
+		text += " since the last call of " + after
+	}
+	return text
+}
+
+func textNotSaid(expr string) string { return "The answer does not match " + strconv.Quote(expr) }
+
+func textSaid(expr string) string { return "The answer matches " + strconv.Quote(expr) }
+
+func reasonUnmet(n int, gaps []string) string {
+	text := "The model's answer does not meet the goal: "
+	if n > 1 {
+		text = fmt.Sprintf("The model gave %d unusable replies in a row; the last answer does not meet the goal: ", n)
+	}
+	return text + brief(strings.Join(gaps, " "), 500)
+}
+
+const messageUnmet = "The answer does not meet all that was asked for."
+
 func reasonThrash(n int) string {
 	return fmt.Sprintf("%d compactions in a row made the history hardly shorter.", n)
 }
@@ -79,6 +110,9 @@ func reasonFloor(floor, bound int) string {
 const textNothingToSum = "The history is too long, but it has less than two messages that a summary may replace."
 
 const reasonByModel = "The model chose to stop."
+
+// promptConstraints begins the list of the constraints.
+const promptConstraints = "Your answer is taken only if all of these hold:\n"
 
 // The second seed's system prompt, without what only that program has.
 const promptSafety = `## Safety Guidelines

@@ -12,6 +12,9 @@ func (f *scenarioFile) script() fakes.Script {
 	if f.Critic == rulesWord {
 		out.Critic = loop.RuleCritic{}
 	}
+	for _, c := range f.Constraints {
+		out.Constraints = append(out.Constraints, loop.Constraint(c))
+	}
 	for i := range f.Tools {
 		out.Tools = append(out.Tools, f.Tools[i].tool())
 	}

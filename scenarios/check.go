@@ -23,6 +23,7 @@ func (s *source) check(f *scenarioFile) {
 	s.checkTools("", f.Tools)
 	s.oneKey("", "a scenario", "model", "cassette")
 	s.checkChoice(f)
+	s.checkConstraints(f)
 	s.checkModel("", f.Model)
 	s.checkCassette(f.Cassette)
 	s.checkUser(f)
@@ -43,6 +44,38 @@ func (s *source) checkChoice(f *scenarioFile) {
 		s.failAt("tool_choice", "tool_choice must be required, auto or the name of a tool, not "+quoted(c.Use), hintWord(c.Use, names))
 	case loop.Planner(f.Planner) == loop.PlannerJSON || len(f.Tools) == 0:
 		s.failAt("tool_choice", "tool_choice never acts without tools that the model can call", "a planner's requests offer none")
+	}
+}
+
+// checkConstraints checks the constraints: each needs a rule, and all need a critic.
+func (s *source) checkConstraints(f *scenarioFile) {
+	var names []string
+	for i := range f.Tools {
+		names = append(names, f.Tools[i].Name)
+	}
+	if len(f.Constraints) > 0 && f.Critic != rulesWord {
+		s.failAt("constraints", "constraints never act without critic: rules", "")
+	}
+	for i, c := range f.Constraints {
+		at := fmt.Sprintf("constraints[%d]", i)
+		if strings.TrimSpace(c.Text) == "" {
+			s.failAt(at+".text", "text must not be empty", "the model reads it")
+		}
+		if c.Called == "" && c.Says == "" && c.Omits == "" {
+			s.failAt(at, "a constraint needs called, says or omits", "what only the model reads stands in system")
+		}
+		for _, tool := range []struct{ key, name string }{{"called", c.Called}, {"after", c.After}} {
+			if tool.name != "" && !slices.Contains(names, tool.name) {
+				s.failAt(at+"."+tool.key, "there is no tool "+quoted(tool.name), hintWord(tool.name, names))
+			}
+		}
+		for _, expr := range []struct{ key, text string }{{"with", c.With}, {"says", c.Says}, {"omits", c.Omits}} {
+			if _, err := regexp.Compile(expr.text); err != nil {
+				s.failAt(at+"."+expr.key, fmt.Sprintf("%s is not a regular expression: %v", expr.key, err), "")
+			}
+		}
+		s.needs(at, "with", "called")
+		s.needs(at, "after", "called")
 	}
 }
 

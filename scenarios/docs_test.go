@@ -67,7 +67,7 @@ func TestDocumentedStates(t *testing.T) {
 
 func TestDocumentedVariant(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[5]), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[6]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := LoadVariant(file); err != nil {

@@ -48,9 +48,13 @@ type scenarioFile struct {
 	// default) leaves it the choice. It goes with each request until the run's first
 	// call, with {use: required, hold: true} with every one.
 	ToolChoice toolChoice `yaml:"tool_choice"`
-	// Critic judges the results of a turn: none (the default), or rules, which report
-	// each call that failed or found nothing as a gap.
+	// Critic judges the results of a turn, and the answer: none (the default), or
+	// rules, which report each call that failed or found nothing as a gap, and each
+	// constraint that the answer breaks.
 	Critic criticWord `yaml:"critic"`
+	// Constraints are what must hold of an answer. They stand in the system prompt, and
+	// need critic: rules, which turns an answer back that breaks one.
+	Constraints []constraintEntry `yaml:"constraints"`
 	// Tools are the tools that the model can call, and how they behave.
 	Tools []toolEntry `yaml:"tools"`
 	// Model is what the model says. One entry answers one request, unless repeat
@@ -153,6 +157,24 @@ type toolChoiceEntry struct {
 	Use string `yaml:"use" jsonschema:"required"`
 	// Hold makes it go on after the run's first call.
 	Hold bool `yaml:"hold"`
+}
+
+// A constraintEntry is something that must hold when the model answers. It has at least
+// one of called, says and omits.
+type constraintEntry struct {
+	// Text says it to the model.
+	Text string `yaml:"text" jsonschema:"required"`
+	// Called is a tool of which a call must have succeeded in the run.
+	Called string `yaml:"called"`
+	// With is a regular expression that the arguments of this call must match.
+	With string `yaml:"with"`
+	// After is a tool: the call must come in a later turn than the last one of this
+	// tool that ran, and is not needed if none ran.
+	After string `yaml:"after"`
+	// Says is a regular expression that the answer must match.
+	Says string `yaml:"says"`
+	// Omits is a regular expression that the answer must not match.
+	Omits string `yaml:"omits"`
 }
 
 // A rateEntry bounds how often a tool is called.

@@ -29,6 +29,10 @@ task: |
   Do
   it
 tool_choice: {use: list, hold: true}
+critic: rules
+constraints:
+  - {text: Read it after the list., called: read, with: '"n":1', after: list}
+  - {text: Say so., says: so, omits: not so}
 tools:
   - name: read
     description: Read
@@ -82,6 +86,7 @@ expect:
 	want := &Scenario{Suite: "suite", Name: "all-keys", Description: "every key once", Label: Runaway, Source: "https://example.org/1", HeldBack: true,
 		Variant: base, Config: cfg, File: filepath.ToSlash(file), Line: 2,
 		Script: fakes.Script{Name: "suite/all-keys", Task: "Do\nit\n", ToolChoice: loop.ToolChoice{Use: "list", Hold: true},
+			Critic: loop.RuleCritic{}, Constraints: []loop.Constraint{{Text: "Read it after the list.", Called: "read", With: `"n":1`, After: "list"}, {Text: "Say so.", Says: "so", Omits: "not so"}},
 			Tools: []fakes.Tool{{
 				ToolSpec: loop.ToolSpec{Name: "read", Description: "Read", Permission: loop.AskBatch, Idempotent: loop.Idempotent,
 					Version: "2", Output: `{"type":"string"}`, Timeout: 7 * time.Second, Retries: -1, Fallback: "list", SubRun: true,

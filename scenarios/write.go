@@ -41,6 +41,18 @@ func (s *Scenario) YAML(comment string) []byte {
 	if s.Script.Critic != nil {
 		m.must("critic", word("rules"))
 	}
+	var constraints list
+	for _, c := range s.Script.Constraints {
+		var x mapping
+		x.must("text", c.Text)
+		x.put("called", c.Called)
+		x.put("with", c.With)
+		x.put("after", c.After)
+		x.put("says", c.Says)
+		x.put("omits", c.Omits)
+		constraints = append(constraints, x)
+	}
+	m.put("constraints", constraints)
 	m.put("tools", toolsYAML(s.Script.Tools, s.Config))
 	if s.Cassette == "" {
 		m.must("model", modelYAML(s.Script.Model))

@@ -97,6 +97,7 @@ const (
 	cutReply                        // no calls, cut off by the length limit
 	announcedReply                  // text alone, finished as a reply with calls
 	badReply                        // a planner's reply that is not an action
+	gapReply                        // an answer, or a planner's stop, that the critic turns back
 	summaryReply                    // a summary
 	answerReply                     // the answer: text without calls
 	actionReply                     // a planner's action other than a call

@@ -70,8 +70,7 @@ func (b *book) checkCompaction() {
 				b.report(it.place, "a compaction", "none", "the history is above its bound")
 			}
 			g.due = false
-			first := it.run.requests[0].tries[0].asked.line == it.line // a session's next run begins: what it needs is not known yet
-			if cfg.CompactionsWithoutGain > 0 && g.none >= cfg.CompactionsWithoutGain && !first {
+			if cfg.CompactionsWithoutGain > 0 && g.none >= cfg.CompactionsWithoutGain && !it.run.beginsWith(it) {
 				b.report(it.place, "compaction-thrash", "another request", "%d compactions in a row were without gain", g.none)
 			}
 		case e.Kind == loop.Halt && e.Outcome != nil && e.Outcome.Stop == loop.StopCompactionThrash:
@@ -86,6 +85,12 @@ func (b *book) checkCompaction() {
 			}
 		}
 	})
+}
+
+// beginsWith reports whether an item is the run's first request. What the next run of a
+// session needs is not known before.
+func (r *run) beginsWith(it *item) bool {
+	return len(r.requests) > 0 && r.requests[0].tries[0].asked.line == it.line
 }
 
 // dueAgain counts the last compaction as one without gain if the next is due too soon.

@@ -24,9 +24,10 @@ func (b *book) checkEvents() {
 		open[w.key()] = append(open[w.key()], i)
 	}
 	met := make([]bool, len(want))
-	known := []loop.Event{loop.EventReplacedID, loop.EventRepeatedCall, loop.EventDroppedCall, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply, loop.EventBrokenStream, loop.EventTruncated, loop.EventGaveUp, loop.EventTrimmed, loop.EventAlert}
+	known := []loop.Event{loop.EventReplacedID, loop.EventRepeatedCall, loop.EventDroppedCall, loop.EventTrimmedName, loop.EventEmptyReply, loop.EventCutReply, loop.EventBrokenStream, loop.EventTruncated, loop.EventGaveUp, loop.EventTrimmed, loop.EventAlert, loop.EventGaps}
 	for _, it := range b.notes {
-		if !slices.Contains(known, it.eff.Event) {
+		ofTurn := it.eff.Event == loop.EventGaps && it.eff.Ref == loop.Ref{}
+		if !slices.Contains(known, it.eff.Event) || ofTurn {
 			continue
 		}
 		note := event{event: it.eff.Event, ref: whole(it.eff.Ref), rec: it.rec}
@@ -74,6 +75,9 @@ func (b *book) replyEvents() []event {
 		case r.in.Finish == loop.FinishLength:
 			must := r.sort == cutReply || r.sort == batchReply && r.faulty()
 			want = append(want, event{r.rec, loop.EventCutReply, r.ref, must && !r.last})
+		}
+		if r.sort == gapReply || r.grace && r.sort == answerReply && b.turnsBack(r) {
+			want = append(want, event{r.rec, loop.EventGaps, r.ref, !r.last})
 		}
 		for _, c := range r.repeats {
 			ref := loop.Ref{Kind: loop.RefCall, N: c.n}

@@ -48,9 +48,9 @@ func (b *book) judgeAction(r *reply, n *counts) {
 }
 
 // judgeLast blocks the calls of a last word. A whole text with tools offered is the
-// answer.
+// answer, unless the critic finds gaps in it.
 func (b *book) judgeLast(r *reply) {
-	r.run.graced = r.sort == answerReply && r.grace && b.purpose() == loop.ForGrace && len(r.in.Calls) == 0 && r.in.Finish != loop.FinishToolCalls
+	r.run.graced = r.sort == answerReply && r.grace && b.purpose() == loop.ForGrace && len(r.in.Calls) == 0 && r.in.Finish != loop.FinishToolCalls && !b.turnsBack(r)
 	for _, c := range r.calls {
 		c.stop(loop.Refused, "last-word")
 		c.final = b.finality(c)

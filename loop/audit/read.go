@@ -222,6 +222,9 @@ func (b *book) readReply(a *ask, it *item) {
 			r.sort = answerReply
 		}
 	}
+	if !r.last && b.turnsBack(r) {
+		r.sort = gapReply
+	}
 	it.run.replies = append(it.run.replies, r)
 	b.replies = append(b.replies, r)
 }

@@ -288,9 +288,15 @@ func (b *book) countRow(r *reply, n *counts) {
 	if cut {
 		limit = b.cfg.ModelRetry.CutReplies
 	}
+	if r.sort == gapReply {
+		limit = b.cfg.ModelRetry.GapReplies
+	}
 	if n.row > limit {
 		if r.sort == emptyReply || r.sort == announcedReply || r.sort == badReply {
 			r.run.decide(loop.StopEmptyReply, rankValidity, r.rec, r.rec)
+		}
+		if r.sort == gapReply {
+			r.run.decide(loop.StopUnmetGoal, rankValidity, r.rec, r.rec)
 		}
 		if cut {
 			r.run.decide(loop.StopTruncatedReply, rankValidity, r.rec, r.rec)

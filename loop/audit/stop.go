@@ -215,7 +215,7 @@ var endStates = map[loop.Stop]loop.EndState{
 	"tool-contract": "UNRECOVERABLE_TOOL_CONTRACT", "unauthorized": "UNRECOVERABLE_TOOL_CONTRACT",
 	"error-limit":  "ERROR_LIMIT",
 	"model-failed": "MODEL_FAILED", "model-deadline": "MODEL_FAILED",
-	"empty-reply": "MODEL_FAILED", "truncated-reply": "MODEL_FAILED",
+	"empty-reply": "MODEL_FAILED", "truncated-reply": "MODEL_FAILED", "unmet-goal": "MODEL_FAILED",
 	"cancelled": "CANCELLED", "ceiling": "CEILING", "recording-ended": "RECORDING_ENDED",
 	"stopped-by-agent": "STOPPED", "hung": "HUNG",
 }
@@ -244,7 +244,7 @@ func (b *book) checkAlsoNoted(r *run, noted []loop.Stop) {
 	if r.outcome == nil || r.broke.found() {
 		return
 	}
-	free := append(noted, r.outcome.Stop, loop.StopDone, loop.StopTurnLimit, loop.StopEmptyReply, loop.StopTruncatedReply)
+	free := append(noted, r.outcome.Stop, loop.StopDone, loop.StopTurnLimit, loop.StopEmptyReply, loop.StopTruncatedReply, loop.StopUnmetGoal)
 	for _, d := range r.first() {
 		if r.graced && hasLastWord(d.stop) {
 			free = append(free, d.stop)

@@ -245,6 +245,31 @@ var goodTraces = map[string]goodTrace{
 		3.000s reply m2 text=done finish=stop
 		> halt stop=done end=DONE answer=done turns=1 model_calls=2 asked=1 calls=1 tries=1 elapsed=3s`},
 
+	// The answer of m1 breaks both constraints, that of m3 none: since m2 a call that
+	// matches has succeeded, and no call of idem has run after it.
+	"goal": {func(c *loop.Config, t *loop.Task) {
+		c.ModelRetry.GapReplies, t.Critic = 1, loop.RuleCritic{}
+		t.Constraints = []loop.Constraint{{Text: "Read 7.", Called: "read", With: "7", After: "idem"}, {Text: "Be sure.", Omits: "maybe"}}
+	}, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s reply m1 call=a:idem("{}") finish=tool_calls
+		> call c1#1 name=idem args="{}"
+		2.000s result c1#1 ok text=1
+		> put c1 text=1
+		> ask m2#1 for=reply to=3
+		3.000s reply m2 text=maybe finish=stop
+		> note m2 event=gaps text="Read 7. Be sure."
+		> put u2 text="Not yet."
+		> ask m3#1 for=reply to=5
+		4.000s reply m3 call=b:read(7) call=c:read('{"n":7}') finish=tool_calls
+		> call c3#1 name=read args='{"n":7}'
+		5.000s result c3#1 ok text=7
+		> put c2 code=InvalidInput why=invalid text="Error: no object"
+		> put c3 text=7
+		> ask m4#1 for=reply to=8
+		6.000s reply m4 text=sure finish=stop
+		> halt stop=done end=DONE answer=sure turns=3 model_calls=4 asked=3 calls=2 tries=2 invalid=1 elapsed=6s`},
+
 	// Six messages are three too many, and the three oldest but the first go.
 	"trim": {func(c *loop.Config, _ *loop.Task) { c.History.MaxMessages = 3 }, `0.000s started text=go
 		> ask m1#1 for=reply to=1

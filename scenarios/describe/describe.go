@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/internal/text"
+	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
 
@@ -28,6 +29,7 @@ func Scenario(b *strings.Builder, s *scenarios.Scenario) {
 		b.WriteString("held back: no setting is chosen by looking at it\n")
 	}
 	Section(b, "The user", User(&s.Script))
+	Section(b, "The answer must keep", constraints(s.Script.Constraints))
 	Section(b, "The tools", Tools(s.Script.Tools))
 	if s.Cassette != "" {
 		Section(b, "The model", []string{"says what is recorded in " + text.Line(s.Cassette)})
@@ -186,4 +188,29 @@ func window(tokens int, model []string) []string {
 		return model
 	}
 	return append([]string{"refuses requests of more than " + text.Number(tokens) + " tokens, with status 400"}, model...)
+}
+
+// constraints says what each constraint asks of an answer.
+func constraints(all []loop.Constraint) (lines []string) {
+	for _, c := range all {
+		var rules []string
+		if c.Called != "" {
+			rule := text.Line(c.Called) + " has succeeded"
+			if c.With != "" {
+				rule += " with arguments that match " + quote(c.With)
+			}
+			if c.After != "" {
+				rule += " since the last call of " + text.Line(c.After)
+			}
+			rules = append(rules, rule)
+		}
+		if c.Says != "" {
+			rules = append(rules, "it matches "+quote(c.Says))
+		}
+		if c.Omits != "" {
+			rules = append(rules, "it does not match "+quote(c.Omits))
+		}
+		lines = append(lines, quote(c.Text)+": "+strings.Join(rules, ", and "))
+	}
+	return lines
 }
