@@ -192,12 +192,16 @@ each, with the keys of a variant's file.`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var entries []listed
+			names := 0 // all
+			if isTerminal(cmd.OutOrStdout()) {
+				names = shownDetectors
+			}
 			for _, name := range scenarios.Presets() {
 				v, err := loadVariant(name)
 				if err != nil {
 					return err
 				}
-				entries = append(entries, listed{variantRow(&v), listedVariant{v.Name, v.JSON()}})
+				entries = append(entries, listed{variantRow(&v, names), listedVariant{v.Name, v.JSON()}})
 			}
 			head := []string{"variant", "detectors", "failing turns", "retries", "one try", "whole run", "turns", "calls"}
 			return f.write(cmd, 2, head, entries)
@@ -239,15 +243,17 @@ type listedFormat struct {
 	LooksLike string `json:"looks_like"`
 }
 
-// variantRow returns the row of a variant: its detectors and limits.
-func variantRow(v *scenarios.Variant) []string {
+// variantRow returns the row of a variant: its detectors and limits. names is how many
+// names of detectors it shows at most; 0 means all.
+func variantRow(v *scenarios.Variant, names int) []string {
 	cfg := &v.Config
-	return []string{v.Name, cmp.Or(detectors(v.Config.Detectors), off), number(cfg.Errors.MaxConsecutive), number(cfg.Retry.Max),
+	return []string{v.Name, cmp.Or(detectors(v.Config.Detectors, names), off), number(cfg.Errors.MaxConsecutive), number(cfg.Retry.Max),
 		timeout(cfg.Time.Tool), timeout(cfg.Time.Run), number(cfg.Limits.Turns), number(cfg.Limits.Calls)}
 }
 
-// detectors names the detectors. For a single detector it adds when it acts.
-func detectors(all []detect.Detector) string {
+// detectors names the detectors, at most names of them if names is not 0. For a single
+// detector it adds when it acts.
+func detectors(all []detect.Detector, names int) string {
 	var parts []string
 	for _, d := range all {
 		if len(all) > 1 {
@@ -259,13 +265,13 @@ func detectors(all []detect.Detector) string {
 		}
 		return text.Line(d.Name) + ": " + strings.Join(parts, ", ")
 	}
-	if more := len(parts) - shownDetectors; more > 0 {
-		parts = append(parts[:shownDetectors], fmt.Sprintf("%d more", more))
+	if more := len(parts) - names; names > 0 && more > 0 {
+		parts = append(parts[:names], fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// shownDetectors is how many names of detectors a row shows.
+// shownDetectors is how many names of detectors a row shows on a terminal.
 const shownDetectors = 2
 
 // off is shown for a setting that is not set.
