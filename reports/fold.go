@@ -133,6 +133,11 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
+// Gap notes what the results lack to be whole: such as "the replay was interrupted".
+func (f *Fold) Gap(words string) {
+	f.files.gaps = append(f.files.gaps, "the results are incomplete: "+words)
+}
+
 // Variants returns the variants so far, in the order of reports. Those skipped because
 // of Only come last.
 func (f *Fold) Variants() []string { return append(slices.Clone(f.order), f.over...) }

@@ -20,7 +20,7 @@ func (f *Fold) Read(r io.Reader, name string) error {
 		return err
 	}
 	for _, gap := range gaps {
-		f.files.gaps = append(f.files.gaps, "the results are incomplete: "+gap)
+		f.Gap(gap)
 	}
 	for _, name := range other.broken {
 		f.invariants = addWord(f.invariants, name)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -64,45 +63,9 @@ func (r *RuleReplay) total() int { return r.Failed + r.Good + r.Unlabelled }
 // Replay returns the counts of the results so far, which must come from a replay. A
 // variant without a trial that could be judged is left out.
 func (f *Fold) Replay() *Replay {
-	r := f.replayOf(func(*scenario) bool { return true })
-	r.Inconclusive = f.unclear
-	r.Skipped = f.files.skipped
-	return r
-}
-
-// A SuiteReplay counts what the variants did to the recorded runs of one suite: of one
-// file or one corpus. It does not count what could not be judged or read.
-type SuiteReplay struct {
-	Suite string
-	Replay
-}
-
-// ReplayBySuite returns the counts of [Fold.Replay] suite by suite, sorted by name.
-func (f *Fold) ReplayBySuite() []SuiteReplay {
-	suites := map[string]bool{}
-	for _, s := range f.all {
-		suites[s.suite] = true
-	}
-	var out []SuiteReplay
-	for _, name := range slices.Sorted(maps.Keys(suites)) {
-		out = append(out, SuiteReplay{name, *f.replayOf(func(s *scenario) bool { return s.suite == name })})
-	}
-	return out
-}
-
-// replayOf counts the results of some recorded runs.
-func (f *Fold) replayOf(in func(*scenario) bool) *Replay {
-	r := &Replay{}
-	for _, s := range f.all {
-		if in(s) {
-			r.Runs++
-		}
-	}
+	r := &Replay{Runs: len(f.all), Inconclusive: f.unclear, Skipped: f.files.skipped}
 	variants := map[string]*VariantReplay{}
 	for key, u := range f.units {
-		if !in(f.all[key.scenario]) {
-			continue
-		}
 		if variants[key.variant] == nil {
 			variants[key.variant] = &VariantReplay{Variant: key.variant}
 		}
@@ -110,13 +73,65 @@ func (f *Fold) replayOf(in func(*scenario) bool) *Replay {
 	}
 	for _, name := range f.order {
 		if v := variants[name]; v != nil && v.all().Runs > 0 {
-			slices.SortFunc(v.Rules, func(a, b RuleReplay) int {
-				return cmp.Or(cmp.Compare(b.total(), a.total()), cmp.Compare(a.Stop, b.Stop))
-			})
+			v.sort()
 			r.Variants = append(r.Variants, *v)
 		}
 	}
 	return r
+}
+
+// A ReplayCount counts the results of a replay, each run once under each variant. It
+// counts what [Fold.Replay] does in memory that does not grow with the runs, and takes
+// the word of whoever adds that no trial comes twice. The zero value is ready.
+type ReplayCount struct {
+	variants []*VariantReplay
+	trials   []int // of each variant
+	unclear  int
+}
+
+// Add counts a result.
+func (c *ReplayCount) Add(r *scenarios.Result) {
+	i := slices.IndexFunc(c.variants, func(v *VariantReplay) bool { return v.Variant == r.Variant })
+	if i < 0 {
+		i = len(c.variants)
+		c.variants, c.trials = append(c.variants, &VariantReplay{Variant: r.Variant}), append(c.trials, 0)
+	}
+	if c.trials[i]++; unclear(r) {
+		c.unclear++
+		return
+	}
+	u := newUnit()
+	u.tally(r)
+	c.variants[i].add(r.Label, u)
+}
+
+// Replay returns the counts so far. skipped is how much could not be read.
+func (c *ReplayCount) Replay(skipped int) *Replay {
+	r := &Replay{Inconclusive: c.unclear, Skipped: skipped}
+	for i, v := range c.variants {
+		r.Runs = max(r.Runs, c.trials[i])
+		if v.all().Runs > 0 {
+			one := *v
+			one.Rules = slices.Clone(v.Rules)
+			one.sort()
+			r.Variants = append(r.Variants, one)
+		}
+	}
+	return r
+}
+
+// sort puts the rule that stopped most runs first.
+func (v *VariantReplay) sort() {
+	slices.SortFunc(v.Rules, func(a, b RuleReplay) int {
+		return cmp.Or(cmp.Compare(b.total(), a.total()), cmp.Compare(a.Stop, b.Stop))
+	})
+}
+
+// A SuiteReplay counts what the variants did to the recorded runs of one suite: of one
+// file or one corpus. It does not count what could not be judged or read.
+type SuiteReplay struct {
+	Suite string
+	Replay
 }
 
 // notRun returns what the variants kept from running, by variant and label; nil unless

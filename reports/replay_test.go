@@ -110,3 +110,36 @@ func TestReportOfReplayTellsSavedFromLost(t *testing.T) {
 		}
 	}
 }
+
+// A count without memory of the runs counts what a fold counts, of results that come run
+// by run under every variant.
+func TestReplayCount(t *testing.T) {
+	var count ReplayCount
+	var fold Fold
+	if err := fold.Header(&scenarios.Header{Kind: KindReplay, Skipped: 3}); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range []scenarios.Result{
+		{Label: scenarios.Runaway, Calls: 4, Vetoed: 1, Saved: 3, WentOn: true, EndState: loop.LoopDetected, Stop: "circuit-breaker"},
+		{Label: scenarios.Healthy, Calls: 5, EndState: loop.BudgetExceeded, Stop: loop.StopTurnLimit},
+		{Label: scenarios.Healthy, Calls: 5, Vetoed: 2, Saved: 2, EndState: loop.Done, Stop: loop.StopDone},
+		{Calls: 2, Invalid: 1, EndState: loop.RecordingEnded, Stop: loop.StopRecordingEnded},
+		{Calls: 9, EndState: loop.BudgetExceeded, Stop: loop.StopTurnLimit},
+		{Calls: 1000, Verdict: scenarios.Inconclusive, EndState: loop.LoopDetected, Stop: "circuit-breaker"},
+	} {
+		r.Scenario = string(rune('a' + i))
+		for _, v := range []string{"x", "a"} {
+			r.Variant = v
+			count.Add(&r)
+			if err := fold.Add(&r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if diff := cmp.Diff(fold.Replay(), count.Replay(3)); diff != "" {
+		t.Errorf("(-fold +count):\n%s", diff)
+	}
+	if got := count.Replay(3).Runs; got != 6 {
+		t.Errorf("%d runs, want 6", got)
+	}
+}

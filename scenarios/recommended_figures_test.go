@@ -164,7 +164,7 @@ func runsEvidence(t *testing.T) string {
 		if err := fold.Header(&scenarios.Header{Kind: reports.KindReplay}); err != nil {
 			t.Fatal(err)
 		}
-		if err := trajectories.Replay(context.Background(), runs, variants, 0, fold.Add); err != nil {
+		if err := trajectories.Replay(context.Background(), slices.Values(runs), variants, 0, fold.Add); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, "# "+corpus+": "+strings.TrimPrefix(evidence(t, &fold), "# "))

@@ -21,7 +21,7 @@ import (
 
 // A ResultWriter writes a results file: JSON Lines, first a header, then one line for
 // each trial, then the end. The same header and results lead to the same bytes. Each
-// line is one Write. A file without its end is not whole.
+// line is one Write, unless Append writes it. A file without its end is not whole.
 type ResultWriter struct {
 	w     io.Writer
 	buf   bytes.Buffer
@@ -32,10 +32,37 @@ type ResultWriter struct {
 
 // NewResultWriter writes the header to w.
 func NewResultWriter(w io.Writer, h Header) (*ResultWriter, error) {
+	rw := NewResultLines(w)
+	return rw, rw.Line(h)
+}
+
+// NewResultLines returns a writer of lines without the header and the end of a file, for
+// [ResultWriter.Append] to take once the header is known.
+func NewResultLines(w io.Writer) *ResultWriter {
 	rw := &ResultWriter{w: w, sum: sha256.New()}
 	rw.enc = json.NewEncoder(&rw.buf)
 	rw.enc.SetEscapeHTML(false)
-	return rw, rw.Line(h)
+	return rw
+}
+
+// Append writes lines that a writer of [NewResultLines] wrote.
+func (w *ResultWriter) Append(lines io.Reader) error {
+	from := bufio.NewReader(lines)
+	for {
+		part, err := from.ReadSlice('\n')
+		if err == nil {
+			w.lines++
+		}
+		w.sum.Write(part)
+		if _, err := w.w.Write(part); err != nil {
+			return err
+		}
+		if err == io.EOF {
+			return nil
+		} else if err != nil && err != bufio.ErrBufferFull {
+			return err
+		}
+	}
 }
 
 // Write writes the line of a result, redacted: see [Result.Redacted].

@@ -155,3 +155,28 @@ func TestWriterFails(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// Lines that waited for their header make the same file as lines behind one.
+func TestAppendedLines(t *testing.T) {
+	header := Header{Kind: "replay", Trials: 3}
+	results := []*Result{{Type: "trial", Scenario: "a"}, {Type: "trial", Scenario: strings.Repeat("long", 5000)}, {Type: "trial", Scenario: "c"}}
+	var want, got, lines bytes.Buffer
+	write := func(w *ResultWriter, err error) *ResultWriter {
+		for _, r := range results {
+			err = errors.Join(err, w.Write(r))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	direct := write(NewResultWriter(&want, header))
+	write(NewResultLines(&lines), nil)
+	later, err := NewResultWriter(&got, header)
+	if err := errors.Join(err, later.Append(&lines), direct.End(), later.End()); err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != want.String() || !strings.Contains(want.String(), `"type":"end","lines":4,`) {
+		t.Errorf("appended:\n%.300s\ndirect:\n%.300s", got.String(), want.String())
+	}
+}

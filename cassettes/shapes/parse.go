@@ -3,6 +3,7 @@ package shapes
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -38,30 +39,12 @@ const maxNumber = 1_000_000_000
 // Parse reads a file of shapes. A line with a mistake does not hide the others: the
 // error is of type [Mistakes], and the runs of the other lines are returned with it.
 func Parse(data []byte) ([]*Run, error) {
-	var (
-		runs     []*Run
-		mistakes Mistakes
-		corpus   *Corpus
-		n        int
-	)
-	for line := range bytes.Lines(data) {
-		n++
-		p := parser{line: string(bytes.TrimRight(line, "\r\n"))}
-		p.spaces()
-		var run *Run
-		switch {
-		case p.at == len(p.line) || p.line[p.at] == '#':
-			continue
-		case p.line[p.at] == '@':
-			corpus = p.corpus()
-		default:
-			run = p.run()
-		}
-		if p.wrong != nil {
-			p.wrong.Line = n
-			mistakes = append(mistakes, p.wrong)
-		} else if run != nil {
-			run.Corpus, run.Line = corpus, n
+	var runs []*Run
+	var mistakes Mistakes
+	for run, mistake := range All(data) {
+		if mistake != nil {
+			mistakes = append(mistakes, mistake)
+		} else {
 			runs = append(runs, run)
 		}
 	}
@@ -69,6 +52,38 @@ func Parse(data []byte) ([]*Run, error) {
 		return runs, mistakes
 	}
 	return runs, nil
+}
+
+// All yields the runs and the mistakes of a file of shapes, in the order of its lines: one
+// of the two is nil.
+func All(data []byte) iter.Seq2[*Run, *Mistake] {
+	return func(yield func(*Run, *Mistake) bool) {
+		var corpus *Corpus
+		n := 0
+		for line := range bytes.Lines(data) {
+			n++
+			p := parser{line: string(bytes.TrimRight(line, "\r\n"))}
+			p.spaces()
+			var run *Run
+			switch {
+			case p.at == len(p.line) || p.line[p.at] == '#':
+				continue
+			case p.line[p.at] == '@':
+				corpus = p.corpus()
+			default:
+				run = p.run()
+			}
+			if p.wrong != nil {
+				p.wrong.Line = n
+				run = nil
+			} else if run != nil {
+				run.Corpus, run.Line = corpus, n
+			}
+			if (run != nil || p.wrong != nil) && !yield(run, p.wrong) {
+				return
+			}
+		}
+	}
 }
 
 // ParseCorpus reads what follows @corpus in a header: NAME source=… commit=… licence=….

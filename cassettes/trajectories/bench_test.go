@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +64,6 @@ func BenchmarkReplay(b *testing.B) {
 	})
 	each("replay", func() error {
 		runs, _ := Read(path, "")
-		return Replay(b.Context(), runs, []scenarios.Variant{v}, 1, func(*scenarios.Result) error { return nil })
+		return Replay(b.Context(), slices.Values(runs), []scenarios.Variant{v}, 1, func(*scenarios.Result) error { return nil })
 	})
 }

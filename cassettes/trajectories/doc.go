@@ -3,9 +3,11 @@
 //
 // [Find] expands paths into files, [Read] decodes the trajectories in one file,
 // whatever its format, and [Replay] feeds their replies and results to the loop.
+// [Recordings] do so for all files in paths, a trajectory at a time.
 //
-//	runs, problems := trajectories.Read("runs.json", "")
-//	err := trajectories.Replay(ctx, runs, variants, 0, func(r *scenarios.Result) error { … })
+//	runs := trajectories.NewRecordings(trajectories.Reader{}, []string{"runs/"}, nil)
+//	err := trajectories.Replay(ctx, runs.All(), variants, 0, func(r *scenarios.Result) error { … })
+//	problems := runs.Problems()
 //
 // A format is one file of this package and its name in the list formats. Most
 // decode their own frame and leave the messages of an LLM API to package wire.

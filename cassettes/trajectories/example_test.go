@@ -3,6 +3,7 @@ package trajectories_test
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
 	"github.com/agentbench-go/agentbench/scenarios"
@@ -19,7 +20,7 @@ func ExampleReplay() {
 		fmt.Println(err)
 		return
 	}
-	err = trajectories.Replay(context.Background(), runs, []scenarios.Variant{v}, 0, func(r *scenarios.Result) error {
+	err = trajectories.Replay(context.Background(), slices.Values(runs), []scenarios.Variant{v}, 0, func(r *scenarios.Result) error {
 		fmt.Println(r.Scenario, r.Label, r.EndState, r.Calls, "calls,", r.Saved, "saved")
 		return nil
 	})

@@ -22,6 +22,8 @@ type format struct {
 	// an error it returns what it could read. A leftOut as the error counts the
 	// HTTP exchanges that belong to no conversation.
 	read func(raw json.RawMessage) ([]*Trajectory, error)
+	// all, in the place of read, hands out the runs in a file that is not JSON.
+	all func(r *reader, data []byte)
 	// readAt, in the place of read, also gets the path of the file, for formats that
 	// spread a run over several.
 	readAt func(path string, raw json.RawMessage) ([]*Trajectory, error)

@@ -25,8 +25,8 @@ func FuzzFormats(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		r := reader{names: map[string]bool{}}
-		if r.read(data); r.format == nil || len(data) > 1<<16 {
+		r := &reader{}
+		if readBytes(r, data); r.format == nil || len(data) > 1<<16 {
 			continue
 		}
 		for i, known := range formats {
@@ -39,17 +39,16 @@ func FuzzFormats(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, which uint8) {
 		read := func() (calls []int, problems []string) {
-			r := reader{names: map[string]bool{}, format: formats[int(which)%len(formats)]}
-			r.read(data)
+			runs, found := readBytes(&reader{format: formats[int(which)%len(formats)]}, data)
 			names := map[string]bool{}
-			for _, rec := range r.trajectories {
+			for _, rec := range runs {
 				if names[rec.Name] || rec.Name == "" {
 					t.Errorf("the name %q is empty or not unique", rec.Name)
 				}
 				names[rec.Name] = true
 				calls = append(calls, rec.Counts().Calls)
 			}
-			for _, p := range r.problems {
+			for _, p := range found {
 				problems = append(problems, p.Error())
 			}
 			return calls, problems

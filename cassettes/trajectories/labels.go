@@ -73,26 +73,32 @@ func (l *Labels) Label(runs []*Trajectory) {
 	}
 	folders := l.above(filepath.Dir(filepath.FromSlash(runs[0].File)))
 	for _, run := range runs {
-		names := run.names(len(runs) == 1)
-		var nearest *labelFile
-		var said Label
-		name := names[0]
-		for file := range l.filesOf(folders) {
-			if nearest == nil {
-				nearest = file
-			}
-			if i := slices.IndexFunc(names, file.has); i >= 0 {
-				nearest, name = file, names[i]
-				said = file.use(name)
-				break
-			}
+		l.label(run, folders, len(runs) == 1)
+	}
+}
+
+// label labels a run. folders are those in which its file of labels may be; alone says
+// that no other run is in its file.
+func (l *Labels) label(run *Trajectory, folders []string, alone bool) {
+	names := run.names(alone)
+	var nearest *labelFile
+	var said Label
+	name := names[0]
+	for file := range l.filesOf(folders) {
+		if nearest == nil {
+			nearest = file
 		}
-		if nearest != nil {
-			nearest.apply(run, said, name)
+		if i := slices.IndexFunc(names, file.has); i >= 0 {
+			nearest, name = file, names[i]
+			said = file.use(name)
+			break
 		}
-		if run.Label == Unlabelled {
-			l.byFolder(run, folders)
-		}
+	}
+	if nearest != nil {
+		nearest.apply(run, said, name)
+	}
+	if run.Label == Unlabelled {
+		l.byFolder(run, folders)
 	}
 }
 

@@ -1,6 +1,7 @@
 package trajectories
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/agentbench-go/agentbench/loop"
@@ -45,7 +46,7 @@ func TestStopsOfRealRuns(t *testing.T) {
 		t.Run(c.source+"/"+c.name, func(t *testing.T) {
 			trajectories := readReal(t, c.source)
 			var fold reports.Fold
-			if err := Replay(t.Context(), trajectories, []scenarios.Variant{{Name: c.name, Config: c.config}}, 2, fold.Add); err != nil {
+			if err := Replay(t.Context(), slices.Values(trajectories), []scenarios.Variant{{Name: c.name, Config: c.config}}, 2, fold.Add); err != nil {
 				t.Fatal(err)
 			}
 			if v := fold.Replay().Variants[0]; v.Failed != c.failed || v.Good != c.good || v.Unlabelled != (reports.GroupReplay{}) {

@@ -40,10 +40,14 @@ func messageFormat(shape wire.Shape) *format {
 	return named(string(shape))
 }
 
+// strange is how many elements at the beginning of an array of messages may be something
+// else.
+const strange = 3
+
 // shapeOfList returns the shape of an array of messages: of the first one that is not
 // text alone, as far as the first hundred tell.
 func shapeOfList(messages iter.Seq2[int, json.RawMessage]) (shape wire.Shape) {
-	const most, strange = 100, 3
+	const most = 100
 	n := -1
 	for _, one := range messages {
 		if n++; n == most {

@@ -19,23 +19,36 @@ type Notes struct {
 
 // A note counts an oddity over runs.
 type note struct {
-	about string // how the note begins
-	count int
-	runs  int
-	first *Trajectory
-	place string // in the first run, "" = not known
+	about  string // how the note begins
+	count  int
+	runs   int
+	first  place
+	within string // where in the first run, "" = not known
 }
+
+// A place is where a run is.
+type place struct {
+	file, name string
+	line       int
+}
+
+func placeOf(r *Trajectory) place { return place{r.File, r.Name, r.Line} }
 
 // Add takes the runs of a file.
 func (n *Notes) Add(runs []*Trajectory) {
 	for _, r := range runs {
-		n.again(r)
-		n.add("results that answer no call, left out", r.Dropped, r, "")
-		n.add("calls without a result although the run goes on, replayed with an empty one", r.Missing, r, "")
-		n.add("results that come after a later turn or user message, replayed with their calls", r.Late, r, "")
-		for _, u := range r.Unread {
-			n.add(text.Quote(u.Kind, 40)+" is not known and was not read, though it may hold calls or results", u.N, r, fmt.Sprintf(", message %d", u.First))
-		}
+		n.note(r)
+	}
+}
+
+// note takes a run.
+func (n *Notes) note(r *Trajectory) {
+	n.again(r)
+	n.add("results that answer no call, left out", r.Dropped, r, "")
+	n.add("calls without a result although the run goes on, replayed with an empty one", r.Missing, r, "")
+	n.add("results that come after a later turn or user message, replayed with their calls", r.Late, r, "")
+	for _, u := range r.Unread {
+		n.add(text.Quote(u.Kind, 40)+" is not known and was not read, though it may hold calls or results", u.N, r, fmt.Sprintf(", message %d", u.First))
 	}
 }
 
@@ -58,7 +71,7 @@ func (n *Notes) again(r *Trajectory) {
 		n.seen[key] = r.ID()
 		return
 	case n.twin.count == 0:
-		n.twin.first, n.of = r, of
+		n.twin.first, n.of = placeOf(r), of
 	}
 	n.twin.count++
 }
@@ -93,7 +106,7 @@ func (r *Trajectory) fingerprint() (key uint64, calls int) {
 	return h.Sum64(), calls
 }
 
-func (n *Notes) add(about string, count int, r *Trajectory, place string) {
+func (n *Notes) add(about string, count int, r *Trajectory, within string) {
 	if count == 0 {
 		return
 	}
@@ -104,19 +117,19 @@ func (n *Notes) add(about string, count int, r *Trajectory, place string) {
 			return
 		}
 	}
-	n.notes = append(n.notes, &note{about, count, 1, r, place})
+	n.notes = append(n.notes, &note{about, count, 1, placeOf(r), within})
 }
 
 // Problems returns a problem of the kind [Noted] for each oddity, at the first run that
 // has it.
 func (n *Notes) Problems() (all []*Problem) {
 	for _, o := range n.notes {
-		all = append(all, &Problem{File: o.first.File, Line: o.first.Line, Kind: Noted,
-			Text: fmt.Sprintf("%s: %s in %s, first in %s%s", o.about, text.Number(o.count), text.Count(o.runs, "run"), o.first.Name, o.place)})
+		all = append(all, &Problem{File: o.first.file, Line: o.first.line, Kind: Noted,
+			Text: fmt.Sprintf("%s: %s in %s, first in %s%s", o.about, text.Number(o.count), text.Count(o.runs, "run"), o.first.name, o.within)})
 	}
 	if t := &n.twin; t.count > 0 {
-		all = append(all, &Problem{File: t.first.File, Line: t.first.Line, Kind: Noted,
-			Text: fmt.Sprintf("%s equal to another one in every word, and %s again: first %s, which is %s", text.Count(t.count, "run")+plural(t.count, " is", " are"), plural(t.count, "counts", "count"), t.first.Name, n.of)})
+		all = append(all, &Problem{File: t.first.file, Line: t.first.line, Kind: Noted,
+			Text: fmt.Sprintf("%s equal to another one in every word, and %s again: first %s, which is %s", text.Count(t.count, "run")+plural(t.count, " is", " are"), plural(t.count, "counts", "count"), t.first.name, n.of)})
 	}
 	return all
 }

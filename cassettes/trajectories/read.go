@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -62,8 +63,8 @@ func (p *Problem) Error() string {
 // that the source itself gives; [Labels] has those of files of labels.
 //
 // A file may be compressed with gzip. It may have up to 512 MiB, a record up to 64 MiB
-// and 100,000 messages, and JSON may be nested 1,000 deep. The whole file is held in
-// memory. [Reader] reads what only other libraries can decode.
+// and 100,000 messages, and JSON may be nested 1,000 deep. [Reader] reads what only other
+// libraries can decode, and [Reader.All] holds only the run that it yields.
 func Read(path, format string) ([]*Trajectory, []*Problem) {
 	return Reader{Format: format}.Read(path)
 }
@@ -83,56 +84,110 @@ type Reader struct {
 type Decoders = wire.Decoders
 
 // Read is like the function [Read].
-func (o Reader) Read(path string) ([]*Trajectory, []*Problem) {
-	r := reader{file: filepath.ToSlash(path), format: named(o.Format), names: map[string]bool{}, decoders: o.Decoders}
-	if o.Map != nil {
-		r.format = o.Map.format()
+func (o Reader) Read(path string) (runs []*Trajectory, problems []*Problem) {
+	for run, problem := range o.All(path) {
+		if run != nil {
+			runs = append(runs, run)
+		} else {
+			problems = append(problems, problem)
+		}
 	}
-	if r.format == nil && o.Format != "" {
-		r.problem(0, "unknown format %s (want %s)", text.Quote(o.Format, 40), strings.Join(Formats(), ", "))
-	} else if data, err := readFile(path); err != nil {
-		r.problem(0, "%v", err)
-	} else if data, err = r.unpack(data); err != nil {
-		r.problem(0, "%v", err)
-	} else {
-		r.read(data)
-	}
-	return r.trajectories, r.problems
+	return runs, problems
 }
 
-// unpack returns the content of a file that is compressed or in protobuf.
-func (r *reader) unpack(data []byte) ([]byte, error) {
-	switch {
-	case bytes.HasPrefix(data, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			return nil, fmt.Errorf("broken gzip: %w", err)
+// All yields what [Reader.Read] returns, a trajectory or a problem at a time, while it
+// reads on. It holds one record of JSON Lines or of an array of runs; of everything else
+// it holds the whole file. If the file turns out to be broken further down, or changes
+// while it is read, the trajectories before are still good.
+func (o Reader) All(path string) iter.Seq2[*Trajectory, *Problem] {
+	return func(yield func(*Trajectory, *Problem) bool) {
+		r := reader{file: filepath.ToSlash(path), format: named(o.Format), names: map[string]bool{}, decoders: o.Decoders, yield: yield}
+		if o.Map != nil {
+			r.format = o.Map.format()
 		}
-		data, err := io.ReadAll(io.LimitReader(z, maxFile+1))
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("broken gzip: %w", err)
-		case len(data) > maxFile:
-			return nil, fmt.Errorf("uncompressed, the file is larger than %d MiB: split it", maxFile>>20)
+		if r.format == nil && o.Format != "" {
+			r.problem(0, "unknown format %s (want %s)", text.Quote(o.Format, 40), strings.Join(Formats(), ", "))
+		} else if err := r.open(path); err != nil {
+			r.problem(0, "%v", err)
 		}
-		return data, nil
-	case bytes.HasPrefix(data, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		return r.decoded("zstd", "compressed with zstd", data)
-	case bytes.HasPrefix(data, []byte("SQLite format 3\x00")):
-		return nil, errors.New("a SQLite database: export its sessions as JSON")
-	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
-		return unzipped(data)
-	case isProtobuf(r.file, data):
-		return r.decoded("otlp", "in protobuf", data)
 	}
-	return data, nil
+}
+
+// open reads a file. Its errors leave out the path.
+func (r *reader) open(path string) error {
+	f, err := infile.Open(path)
+	if err != nil {
+		return errors.New(text.Reason(err))
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > maxFile {
+		return errTooLarge
+	}
+	src := newSource(&limited{f, maxFile, errTooLarge, func(err error) error { return errors.New(text.Reason(err)) }})
+	head, _ := src.Peek(4)
+	if !bytes.HasPrefix(head, []byte{0x1f, 0x8b}) {
+		return r.content(src)
+	}
+	z, err := gzip.NewReader(src)
+	if err != nil {
+		return fmt.Errorf("broken gzip: %w", err)
+	}
+	over := fmt.Errorf("uncompressed, the file is larger than %d MiB: split it", maxFile>>20)
+	return r.stream(newSource(&limited{z, maxFile, over, func(err error) error { return fmt.Errorf("broken gzip: %w", err) }}))
+}
+
+// content reads a file that is not compressed with gzip.
+func (r *reader) content(src *source) error {
+	head, _ := src.Peek(len("SQLite format 3\x00"))
+	decode := func(name, what string) error {
+		data, err := src.rest()
+		if err == nil {
+			data, err = r.decoded(name, what, data)
+		}
+		if err == nil {
+			r.read(data)
+		}
+		return err
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return decode("zstd", "compressed with zstd")
+	case string(head) == "SQLite format 3\x00":
+		return errors.New("a SQLite database: export its sessions as JSON")
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		data, err := src.rest()
+		if err == nil {
+			data, err = unzipped(data)
+		}
+		if err == nil {
+			r.read(data)
+		}
+		return err
+	case len(head) > 0 && head[0] == 0x0a || hasProtobufName(r.file):
+		data, err := src.rest()
+		if err != nil {
+			return err
+		}
+		if isProtobuf(r.file, data) {
+			data, err = r.decoded("otlp", "in protobuf", data)
+		}
+		if err == nil {
+			r.read(data)
+		}
+		return err
+	}
+	return r.stream(src)
 }
 
 // isProtobuf reports whether a file has the name of OpenTelemetry's protobuf, or its
 // first bytes: field 1, an object.
 func isProtobuf(file string, data []byte) bool {
+	return len(data) > 0 && data[0] == 0x0a && !utf8.Valid(data) || hasProtobufName(file)
+}
+
+func hasProtobufName(file string) bool {
 	name := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(file), ".gz"), ".zst")
-	return len(data) > 0 && data[0] == 0x0a && !utf8.Valid(data) || strings.HasSuffix(name, ".pb") || strings.HasSuffix(name, ".binpb")
+	return strings.HasSuffix(name, ".pb") || strings.HasSuffix(name, ".binpb")
 }
 
 func (r *reader) decoded(name, what string, data []byte) ([]byte, error) {
@@ -154,6 +209,39 @@ func named(name string) *format {
 	return nil
 }
 
+type reader struct {
+	file     string
+	format   *format // nil until one is recognised
+	names    map[string]bool
+	held     []record // until the format is recognised, or until the end if it joins them
+	lines    []int    // of the records that were joined
+	decoders wire.Decoders
+
+	yield          func(*Trajectory, *Problem) bool
+	stopped        bool // by yield
+	runs, problems int  // that were yielded
+}
+
+// run hands out a trajectory.
+func (r *reader) run(t *Trajectory) {
+	r.runs++
+	r.stopped = r.stopped || !r.yield(t, nil)
+}
+
+// tell hands out a problem.
+func (r *reader) tell(p *Problem) {
+	r.problems++
+	r.stopped = r.stopped || !r.yield(nil, p)
+}
+
+func (r *reader) problem(line int, text string, args ...any) {
+	r.tell(&Problem{File: r.file, Line: line, Text: fmt.Sprintf(text, args...)})
+}
+
+func (r *reader) note(kind ProblemKind, text string) {
+	r.tell(&Problem{File: r.file, Text: text, Kind: kind})
+}
+
 // readFile returns the content of a file. Its errors leave out the path.
 func readFile(path string) ([]byte, error) {
 	f, err := infile.Open(path)
@@ -166,28 +254,12 @@ func readFile(path string) ([]byte, error) {
 	case err != nil:
 		return nil, errors.New(text.Reason(err))
 	case len(data) > maxFile:
-		return nil, fmt.Errorf("the file is larger than %d MiB: split it", maxFile>>20)
+		return nil, errTooLarge
 	}
 	return data, nil
 }
 
-type reader struct {
-	file         string
-	format       *format // nil until one is recognised
-	names        map[string]bool
-	lines        []int // of the records that were joined
-	trajectories []*Trajectory
-	problems     []*Problem
-	decoders     wire.Decoders
-}
-
-func (r *reader) problem(line int, text string, args ...any) {
-	r.problems = append(r.problems, &Problem{File: r.file, Line: line, Text: fmt.Sprintf(text, args...)})
-}
-
-func (r *reader) note(kind ProblemKind, text string) {
-	r.problems = append(r.problems, &Problem{File: r.file, Text: text, Kind: kind})
-}
+var errTooLarge = fmt.Errorf("the file is larger than %d MiB: split it", maxFile>>20)
 
 // textFormat returns the format of a file that is not JSON, nil for JSON and for
 // an unknown text.
@@ -204,6 +276,7 @@ func (r *reader) textFormat(data []byte) *format {
 	return nil
 }
 
+// read reads a whole file.
 func (r *reader) read(data []byte) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(bytes.TrimSpace(data)) == 0 {
@@ -211,41 +284,56 @@ func (r *reader) read(data []byte) {
 		return
 	}
 	if f := r.textFormat(data); f != nil {
-		r.format = f
-		r.decode(record{raw: data, line: 1})
+		if r.format = f; f.all != nil {
+			f.all(r, data)
+		} else {
+			r.decode(record{raw: data, line: 1})
+		}
 		return
 	}
 	if !utf8.Valid(data) {
 		data = bytes.ToValidUTF8(data, []byte("\ufffd"))
 	}
-	records := split(data)
+	for _, rec := range split(data) {
+		r.take(rec)
+	}
+	r.end()
+}
+
+// take reads a record, or holds it while the format is not known or if the format joins
+// all of them.
+func (r *reader) take(rec record) {
 	if r.format == nil {
-		for i := range records {
-			if r.format = formatOf(&records[i]); r.format != nil {
-				break
+		r.format = formatOf(&rec)
+	}
+	if r.held = append(r.held, rec); r.format == nil || r.format.joined {
+		return
+	}
+	for i := range r.held {
+		r.record(&r.held[i])
+		r.held[i] = record{}
+	}
+	r.held = r.held[:0]
+}
+
+// end reads the records that are held.
+func (r *reader) end() {
+	switch {
+	case r.format != nil:
+		if len(r.held) > 0 {
+			for _, rec := range r.join(r.held) {
+				r.record(&rec)
 			}
 		}
-	}
-	if r.format == nil && isYAML(r.file) {
+		if r.runs+r.problems == 0 {
+			r.problem(0, "no recorded run in it; expected %s", r.format.looks)
+		}
+	case isYAML(r.file):
 		r.note(Nothing, "not a cassette: a cassette begins with version or interactions")
-		return
-	}
-	if r.format == nil && resultsStart.Match(records[0].raw) {
+	case resultsStart.Match(r.held[0].raw):
 		r.problem(0, "a results file, not recorded runs; agentbench report FILE shows it")
-		return
-	}
-	if r.format == nil {
-		r.problem(0, "no recorded run that can be read, only %s; agentbench list formats says what can be", describe(&records[0]))
-		return
-	}
-	if r.format.joined {
-		records = r.join(records)
-	}
-	for i := range records {
-		r.record(&records[i])
-	}
-	if len(r.trajectories) == 0 && len(r.problems) == 0 {
-		r.problem(0, "no recorded run in it; expected %s", r.format.looks)
+	default:
+		r.problem(0, "no recorded run that can be read, only %s; agentbench list formats says what can be", describe(&r.held[0]))
 	}
 }
 
@@ -273,6 +361,9 @@ func (r *reader) join(records []record) []record {
 }
 
 func (r *reader) record(rec *record) {
+	if r.stopped {
+		return
+	}
 	if why := rec.invalid(); why != "" {
 		r.problem(rec.line, "%s", why)
 		return
@@ -282,17 +373,12 @@ func (r *reader) record(rec *record) {
 
 // decode takes the trajectories of a valid record.
 func (r *reader) decode(rec record) {
-	got, err := r.runs(rec.raw)
+	got, err := r.runsIn(rec.raw)
 	var left leftOut
 	var none nothing
 	var with elsewhere
 	var broken brokenParts
-	var lines brokenLines
 	switch {
-	case errors.As(err, &lines):
-		for _, l := range lines {
-			r.problem(l.line, "column %d: %s", l.column, l.why)
-		}
 	case errors.As(err, &with):
 		r.note(Partly, with.Error())
 	case errors.As(err, &broken):
@@ -308,21 +394,24 @@ func (r *reader) decode(rec record) {
 	case err != nil:
 		r.refuse(rec.line, "", err)
 	}
-	for _, rc := range got {
-		if len(rc.Runs) == 0 {
-			r.problems = append(r.problems, &Problem{File: r.file, Line: cmp.Or(rc.Line, rec.line), Kind: Nothing,
-				Text: "nothing to replay: it has neither a user message nor a call" + rc.unreadKinds()})
-			continue
-		}
-		rc.File, rc.Line = r.file, cmp.Or(rc.Line, rec.line)
-		rc.key = rc.Name
-		rc.Name = r.unique(rc.Name, rec.line)
-		r.trajectories = append(r.trajectories, rc)
+	for _, t := range got {
+		r.add(t, rec.line)
 	}
 }
 
-// runs reads the runs in a record.
-func (r *reader) runs(raw json.RawMessage) ([]*Trajectory, error) {
+// add hands out a trajectory that was read in a record on this line.
+func (r *reader) add(t *Trajectory, line int) {
+	if t.Line = cmp.Or(t.Line, line); len(t.Runs) == 0 {
+		r.tell(&Problem{File: r.file, Line: t.Line, Kind: Nothing, Text: "nothing to replay: it has neither a user message nor a call" + t.unreadKinds()})
+		return
+	}
+	t.File, t.key = r.file, t.Name
+	t.Name = r.unique(t.Name, line)
+	r.run(t)
+}
+
+// runsIn reads the runs in a record.
+func (r *reader) runsIn(raw json.RawMessage) ([]*Trajectory, error) {
 	switch {
 	case r.format.readAt != nil:
 		return r.format.readAt(r.file, raw)
@@ -372,7 +461,7 @@ func (r *reader) unique(name string, line int) string {
 		name = fmt.Sprintf("line=%d", line)
 	}
 	for r.names[name] {
-		name = fmt.Sprintf("%s~%d", name, len(r.trajectories)+1)
+		name = fmt.Sprintf("%s~%d", name, r.runs+1)
 	}
 	r.names[name] = true
 	return name

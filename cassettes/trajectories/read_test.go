@@ -1,6 +1,7 @@
 package trajectories
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -356,7 +357,7 @@ func TestNames(t *testing.T) {
 	var got []string
 	for i, name := range []string{"a", "a", "a~2", "", "", "b c/d\x1b[31m\n", strings.Repeat("é", 90)} {
 		got = append(got, r.unique(name, 9))
-		r.trajectories = make([]*Trajectory, i+1)
+		r.runs = i + 1
 	}
 	want := []string{"a", "a~2", "a~2~3", "line=9", "line=9~5", "b-c-d-[31m-", strings.Repeat("é", 80)}
 	if !slices.Equal(got, want) {
@@ -404,6 +405,28 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// collect makes a reader collect what it finds.
+func collect(r *reader, runs *[]*Trajectory, problems *[]*Problem) {
+	r.yield = func(run *Trajectory, p *Problem) bool {
+		if run != nil {
+			*runs = append(*runs, run)
+		} else {
+			*problems = append(*problems, p)
+		}
+		return true
+	}
+}
+
+// readBytes returns the trajectories and the problems in a file with this content.
+func readBytes(r *reader, data []byte) (runs []*Trajectory, problems []*Problem) {
+	r.names = map[string]bool{}
+	collect(r, &runs, &problems)
+	if err := r.content(newSource(bytes.NewReader(data))); err != nil {
+		r.problem(0, "%v", err)
+	}
+	return runs, problems
+}
+
 // No input makes the reader or a replay panic. Each gives trajectories or problems,
 // only the last turn of a run is without calls, and each recorded call ran, was
 // invalid or was saved.
@@ -420,12 +443,11 @@ func FuzzRead(f *testing.F) {
 	strict := loop.Default()
 	strict.Limits = loop.Limits{Turns: 3, Calls: 4, CallsPerTurn: 2, AtLimit: loop.LimitFinal}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := reader{names: map[string]bool{}}
-		r.read(data)
-		if len(r.trajectories)+len(r.problems) == 0 {
+		runs, found := readBytes(&reader{}, data)
+		if len(runs)+len(found) == 0 {
 			t.Error("neither a trajectory nor a problem")
 		}
-		for _, rec := range r.trajectories {
+		for _, rec := range runs {
 			for _, run := range rec.Runs {
 				for i, turn := range run.Turns {
 					if len(turn.Calls) == 0 && i < len(run.Turns)-1 {

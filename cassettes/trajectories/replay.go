@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -33,16 +34,17 @@ func Offline(cfg loop.Config) loop.Config {
 // Replay replays each trajectory under each variant, made [Offline]. It calls each
 // with every result, in the order of trajectories and then variants, in the
 // calling goroutine. workers is the number of replays at once, 0 = one a
-// processor; it does not change the results. Replay stops at the first error of
+// processor; it does not change the results. Of trajectories it takes a few for each
+// worker ahead of the results, and keeps none. Replay stops at the first error of
 // each, at an invalid config and when ctx ends, and returns that error. [Play]
 // explains a result.
-func Replay(ctx context.Context, trajectories []*Trajectory, variants []scenarios.Variant, workers int, each func(*scenarios.Result) error) error {
+func Replay(ctx context.Context, trajectories iter.Seq[*Trajectory], variants []scenarios.Variant, workers int, each func(*scenarios.Result) error) error {
 	type job struct {
 		trajectory *Trajectory
 		variant    scenarios.Variant
 	}
 	jobs := func(yield func(job) bool) {
-		for _, t := range trajectories {
+		for t := range trajectories {
 			for _, v := range variants {
 				if !yield(job{t, v}) {
 					return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -311,7 +312,7 @@ func replayAll(t *testing.T, trajectories []*Trajectory, variants []scenarios.Va
 	t.Helper()
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
-	if err := Replay(t.Context(), trajectories, variants, workers, func(r *scenarios.Result) error { return enc.Encode(r) }); err != nil {
+	if err := Replay(t.Context(), slices.Values(trajectories), variants, workers, func(r *scenarios.Result) error { return enc.Encode(r) }); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -328,7 +329,7 @@ func TestReplayOrder(t *testing.T) {
 		trajectories = append(trajectories, r)
 	}
 	var got []string
-	err := Replay(t.Context(), trajectories, variants, 3, func(r *scenarios.Result) error {
+	err := Replay(t.Context(), slices.Values(trajectories), variants, 3, func(r *scenarios.Result) error {
 		got = append(got, r.Scenario+" "+r.Variant)
 		return nil
 	})
@@ -352,7 +353,7 @@ func TestReplayStops(t *testing.T) {
 	variants := []scenarios.Variant{{Name: "off", Config: loop.Off()}}
 	full := errors.New("disk full")
 	n := 0
-	err := Replay(t.Context(), trajectories, variants, 2, func(*scenarios.Result) error {
+	err := Replay(t.Context(), slices.Values(trajectories), variants, 2, func(*scenarios.Result) error {
 		if n++; n == 2 {
 			return full
 		}
@@ -364,7 +365,7 @@ func TestReplayStops(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	n = 0
-	err = Replay(ctx, trajectories, variants, 1, func(*scenarios.Result) error {
+	err = Replay(ctx, slices.Values(trajectories), variants, 1, func(*scenarios.Result) error {
 		n++
 		cancel()
 		return nil
@@ -374,7 +375,7 @@ func TestReplayStops(t *testing.T) {
 	}
 
 	variants[0].Config.Limits.Turns = -1
-	err = Replay(t.Context(), trajectories, variants, 2, func(*scenarios.Result) error { return nil })
+	err = Replay(t.Context(), slices.Values(trajectories), variants, 2, func(*scenarios.Result) error { return nil })
 	if err == nil || err.Error() != "variant off: limits.turns: must be 0 (off) or more, not -1" {
 		t.Errorf("error %v, want one that names the variant and the field", err)
 	}

@@ -1,8 +1,8 @@
 package trajectories
 
 import (
-	"encoding/json"
-	"errors"
+	"bytes"
+	"crypto/sha256"
 	"strconv"
 	"strings"
 
@@ -18,31 +18,43 @@ var shapeFile = format{
 	looks: "a run a line, such as 17 failure u a1=1 a1=1 .",
 	ends:  []string{".shapes"},
 	text:  shapes.Is,
-	read:  readShapes,
+	all:   (*reader).shapes,
 }
 
-func readShapes(raw json.RawMessage) ([]*Trajectory, error) {
-	runs, err := shapes.Parse(raw)
-	var mistakes shapes.Mistakes
-	if errors.As(err, &mistakes) {
-		lines := make(brokenLines, len(mistakes))
-		for i, m := range mistakes {
-			lines[i] = brokenLine{m.Line, m.Column, m.Text}
+// shapes reads a file of shapes.
+func (r *reader) shapes(data []byte) {
+	several := severalCorpora(data)
+	for run, wrong := range shapes.All(data) {
+		if wrong != nil {
+			r.problem(wrong.Line, "column %d: %s", wrong.Column, wrong.Text)
+		} else {
+			r.add(fromShapeOf(run, several), 1)
 		}
-		err = lines
+		if r.stopped {
+			return
+		}
 	}
-	return FromShapes(runs), err
+	if r.runs+r.problems == 0 {
+		r.problem(0, "no recorded run in it; expected %s", r.format.looks)
+	}
 }
 
-// brokenLines are the lines of a text file that could not be read.
-type brokenLines []brokenLine
-
-type brokenLine struct {
-	line, column int
-	why          string
+// severalCorpora reports whether the runs in a file of shapes are of several corpora.
+func severalCorpora(data []byte) bool {
+	corpus, of := 0, -1 // headers so far, and before the first run
+	for line := range bytes.Lines(data) {
+		switch line = bytes.TrimLeft(line, " \t"); {
+		case len(bytes.TrimSpace(line)) == 0 || line[0] == '#':
+		case line[0] == '@':
+			corpus++
+		case of < 0:
+			of = corpus
+		case of != corpus:
+			return true
+		}
+	}
+	return false
 }
-
-func (b brokenLines) Error() string { return "line " + strconv.Itoa(b[0].line) + ": " + b[0].why }
 
 // FromShapes returns trajectories that replay as the runs with these shapes do. Their
 // tools, arguments, results and texts are stand-ins. Each has the name of its run, with
@@ -54,13 +66,18 @@ func FromShapes(runs []*shapes.Run) []*Trajectory {
 		several = several || run.Corpus != runs[0].Corpus
 	}
 	for _, run := range runs {
-		t := fromShape(run)
-		if several && run.Corpus != nil {
-			t.Name = run.Corpus.Name + ":" + t.Name
-		}
-		out = append(out, t)
+		out = append(out, fromShapeOf(run, several))
 	}
 	return out
+}
+
+// fromShapeOf returns the trajectory for a run among runs of one corpus or several.
+func fromShapeOf(run *shapes.Run, several bool) *Trajectory {
+	t := fromShape(run)
+	if several && run.Corpus != nil {
+		t.Name = run.Corpus.Name + ":" + t.Name
+	}
+	return t
 }
 
 func fromShape(run *shapes.Run) *Trajectory {
@@ -150,7 +167,7 @@ type Shaper struct {
 	Names bool
 
 	runs  int
-	tasks map[string]int
+	tasks map[[sha256.Size]byte]int // by the hash of what was asked
 }
 
 // Shape returns the shape of a trajectory.
@@ -182,12 +199,13 @@ func (s *Shaper) Shape(t *Trajectory) *shapes.Run {
 }
 
 func (s *Shaper) task(t *Trajectory) int {
-	key := t.TaskKey()
-	if key == "" {
+	said := t.TaskKey()
+	if said == "" {
 		return 0
 	}
+	key := sha256.Sum256([]byte(said))
 	if s.tasks == nil {
-		s.tasks = map[string]int{}
+		s.tasks = map[[sha256.Size]byte]int{}
 	}
 	if s.tasks[key] == 0 {
 		s.tasks[key] = len(s.tasks) + 1

@@ -66,13 +66,17 @@ func split(data []byte) []record {
 	}
 	var records []record
 	for i := range pieces {
-		if p := &pieces[i]; wire.IsArray(p.raw) && !isMessages(p) {
-			records = append(records, elements(p)...)
-		} else {
-			records = append(records, *p)
-		}
+		records = append(records, recordsIn(&pieces[i])...)
 	}
 	return records
+}
+
+// recordsIn returns the records in a line or a document.
+func recordsIn(p *record) []record {
+	if wire.IsArray(p.raw) && !isMessages(p) {
+		return elements(p)
+	}
+	return []record{*p}
 }
 
 // isJSONLines reports whether a file is JSON Lines and not one document: its first

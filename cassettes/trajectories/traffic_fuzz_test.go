@@ -22,18 +22,17 @@ func fuzzTraffic(f *testing.F, format string, seeds ...string) {
 		if len(data) > 1<<16 {
 			t.Skip("a large file takes too long to fuzz")
 		}
-		r := reader{file: "x", format: named(format), names: map[string]bool{}}
-		r.read(data)
-		if len(r.trajectories)+len(r.problems) == 0 {
+		runs, found := readBytes(&reader{file: "x", format: named(format)}, data)
+		if len(runs)+len(found) == 0 {
 			t.Error("neither a trajectory nor a problem")
 		}
-		for _, p := range r.problems {
+		for _, p := range found {
 			if !utf8.ValidString(p.Text) {
 				t.Errorf("a problem that is not UTF-8: %q", p.Text)
 			}
 		}
 		turns := 0
-		for _, rc := range r.trajectories {
+		for _, rc := range runs {
 			for _, run := range rc.Runs {
 				turns += len(run.Turns)
 			}

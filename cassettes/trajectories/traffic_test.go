@@ -86,12 +86,11 @@ func TestTruncatedTraffic(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := range data {
-				r := reader{file: file, names: map[string]bool{}}
-				r.read(data[:n])
-				if len(r.trajectories)+len(r.problems) == 0 {
+				runs, problems := readBytes(&reader{file: file}, data[:n])
+				if len(runs)+len(problems) == 0 {
 					t.Errorf("cut at %d: neither a trajectory nor a problem", n)
 				}
-				for _, rc := range r.trajectories {
+				for _, rc := range runs {
 					playOff(t, rc)
 				}
 			}
@@ -107,11 +106,10 @@ func TestTruncatedHTTPRR(t *testing.T) {
 	}
 	whole := strings.Index(string(data), "HTTP/2.0") // within the first exchange
 	for n := len(httpRRHead) + 2; n < len(data); n++ {
-		r := reader{file: "x", names: map[string]bool{}}
-		r.read(data[:n])
-		broken := len(r.problems) == 1 && r.problems[0].Kind == Broken
-		if end := len(r.trajectories) == 1 && len(r.problems) == 0; !broken && !end || n < whole && !broken {
-			t.Errorf("cut at %d: %d trajectories, %v", n, len(r.trajectories), r.problems)
+		runs, problems := readBytes(&reader{file: "x"}, data[:n])
+		broken := len(problems) == 1 && problems[0].Kind == Broken
+		if end := len(runs) == 1 && len(problems) == 0; !broken && !end || n < whole && !broken {
+			t.Errorf("cut at %d: %d trajectories, %v", n, len(runs), problems)
 		}
 	}
 }
@@ -139,10 +137,9 @@ func TestHostileTraffic(t *testing.T) {
 		"no headers":              {httpRRHead + "\n1 1\nxy", "request: no blank line after its headers"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := reader{file: "x.yaml", names: map[string]bool{}}
-			r.read([]byte(c.data))
-			if len(r.trajectories) != 0 || len(r.problems) != 1 || !strings.Contains(r.problems[0].Text, c.want) {
-				t.Errorf("%d trajectories, problems %.300v, want %s", len(r.trajectories), r.problems, c.want)
+			runs, problems := readBytes(&reader{file: "x.yaml"}, []byte(c.data))
+			if len(runs) != 0 || len(problems) != 1 || !strings.Contains(problems[0].Text, c.want) {
+				t.Errorf("%d trajectories, problems %.300v, want %s", len(runs), problems, c.want)
 			}
 		})
 	}
@@ -150,9 +147,8 @@ func TestHostileTraffic(t *testing.T) {
 
 // YAML that is not a cassette is not an error in a folder of trajectories.
 func TestOtherYAML(t *testing.T) {
-	r := reader{file: "compose.yml", names: map[string]bool{}}
-	r.read([]byte("services: {}\n"))
-	if len(r.problems) != 1 || r.problems[0].Kind != Nothing {
-		t.Errorf("problems %v, want a note", r.problems)
+	_, problems := readBytes(&reader{file: "compose.yml"}, []byte("services: {}\n"))
+	if len(problems) != 1 || problems[0].Kind != Nothing {
+		t.Errorf("problems %v, want a note", problems)
 	}
 }

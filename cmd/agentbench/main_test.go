@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/agentbench-go/agentbench/fakes/serve"
@@ -177,22 +179,29 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "NO_COLOR=1"}
 	var stdout, stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	pipe, err := cmd.StdoutPipe()
+	outPipe, err := cmd.StdoutPipe()
+	ts.Check(err)
+	errPipe, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
-	lines := bufio.NewReader(pipe)
-	for done := false; ; {
-		line, err := lines.ReadString('\n')
-		stdout.WriteString(line)
-		if err != nil {
-			break
-		}
-		if !done && strings.Contains(line, `"type":"trial"`) {
-			done = true
-			ts.Check(cmd.Process.Signal(os.Interrupt))
+	var once sync.Once
+	var both sync.WaitGroup
+	// A trial is a line of results, or one of --verbose.
+	follow := func(pipe io.Reader, to *bytes.Buffer, trial string) {
+		for lines := bufio.NewReader(pipe); ; {
+			line, err := lines.ReadString('\n')
+			to.WriteString(line)
+			if strings.Contains(line, trial) {
+				once.Do(func() { cmd.Process.Signal(os.Interrupt) })
+			}
+			if err != nil {
+				return
+			}
 		}
 	}
+	both.Go(func() { follow(outPipe, &stdout, `"type":"trial"`) })
+	both.Go(func() { follow(errPipe, &stderr, "unjudged ") })
+	both.Wait()
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
 		ts.Fatalf("ended with %v, want exit code 130\n%s", err, stderr.String())

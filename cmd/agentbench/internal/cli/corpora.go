@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/agentbench-go/agentbench/cassettes/shapes"
@@ -83,12 +84,61 @@ func (c *listedCorpus) row() []string {
 	return append(row, text.Line(c.Licence), text.Line(c.Source), text.Line(c.Commit[:min(10, len(c.Commit))]))
 }
 
-// corporaOf returns the counts of a replay by corpus, nil if no run belongs to one.
-func corporaOf(runs []*trajectories.Trajectory, fold *reports.Fold) []reports.SuiteReplay {
-	if !slices.ContainsFunc(runs, func(r *trajectories.Trajectory) bool { return r.Corpus != nil }) {
-		return nil
+// A corpusCount counts a replay, and each corpus on its own.
+type corpusCount struct {
+	reports.ReplayCount
+	of map[string]*reports.ReplayCount // "" = runs that belong to no corpus
+}
+
+// add counts a result of one of the runs.
+func (c *corpusCount) add(r *scenarios.Result, runs *recordedRuns) {
+	c.Add(r)
+	suite := r.Suite
+	if !runs.corpora[suite] {
+		suite = ""
 	}
-	return fold.ReplayBySuite()
+	if c.of[suite] == nil {
+		if c.of == nil {
+			c.of = map[string]*reports.ReplayCount{}
+		}
+		c.of[suite] = &reports.ReplayCount{}
+	}
+	c.of[suite].Add(r)
+}
+
+// corpora returns the counts by corpus, and those of other runs last; nil if no run
+// belongs to a corpus.
+func (c *corpusCount) corpora() (out []reports.SuiteReplay) {
+	for _, name := range slices.Sorted(maps.Keys(c.of)) {
+		if name != "" {
+			out = append(out, reports.SuiteReplay{Suite: name, Replay: *c.of[name].Replay(0)})
+		}
+	}
+	if rest := c.of[""]; rest != nil && out != nil {
+		out = append(out, reports.SuiteReplay{Suite: "no corpus", Replay: *rest.Replay(0)})
+	}
+	return out
+}
+
+// replayStream replays runs while they are read, and hands each result to each. It
+// prints the problems and returns how many are errors; none if no run could be read.
+func (f *outputFlags) replayStream(cmd *cobra.Command, runs *recordedRuns, variants []scenarios.Variant, jobs int, each func(*scenarios.Result)) (out *results, skipped int, err error) {
+	_, of := runs.progress()
+	out, err = f.openStream(cmd, of, func() int { done, _ := runs.progress(); return done })
+	if err != nil {
+		return nil, 0, err
+	}
+	err = trajectories.Replay(cmd.Context(), runs.all(), variants, jobs, func(r *scenarios.Result) error {
+		each(r)
+		return out.add(r)
+	})
+	out.bar.clear()
+	if skipped = f.printRead(cmd, runs); runs.runs == 0 && err == nil {
+		out.discard()
+		return nil, skipped, exitCode(exitUsage)
+	}
+	header := replayHeader(runs.runs, skipped, variants)
+	return out, skipped, out.endStream(cmd.Context(), err, &header)
 }
 
 // showCorpora prints what each variant stops, in a line, and a table by corpus; nothing
@@ -126,25 +176,13 @@ func (f *compareFlags) compareRecorded(cmd *cobra.Command, paths []string) error
 			f.reference = v.Name
 		}
 	}
-	runs, problems, err := (&recordingFlags{}).read(paths)
+	runs, err := (&recordingFlags{}).open(paths)
 	if err != nil {
 		return err
-	}
-	(&outputFlags{verbose: f.verbose, ci: f.ci}).printProblems(cmd.ErrOrStderr(), problems)
-	if len(runs) == 0 {
-		return exitCode(exitUsage)
 	}
 	f.reported = true
-	out, err := f.open(cmd, replayHeader(len(runs), countBroken(problems), variants))
-	if err != nil {
-		return err
-	}
 	var blind blindSpots
-	err = trajectories.Replay(cmd.Context(), runs, variants, int(f.jobs.count), func(r *scenarios.Result) error {
-		blind.add(r)
-		return out.add(r)
-	})
-	err = out.end(cmd.Context(), err)
+	out, skipped, err := f.replayStream(cmd, runs, variants, int(f.jobs.count), blind.add)
 	interrupted := errors.Is(err, exitCode(exitInterrupted))
 	if err != nil && !interrupted {
 		return err
@@ -157,7 +195,7 @@ func (f *compareFlags) compareRecorded(cmd *cobra.Command, paths []string) error
 	}
 	if interrupted {
 		out.printInterrupt(cmd.ErrOrStderr())
-	} else if err == nil && countBroken(problems) > 0 {
+	} else if err == nil && skipped > 0 {
 		return exitCode(exitUsage)
 	}
 	return out.code(err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,8 @@ type outputFlags struct {
 	repeatTrial func(*scenarios.Result) string
 	// reference is the variant that reports compare the others with; "" = the first.
 	reference string
-	// folded means that the command itself needs the fold, and reported that it
-	// needs the report, even if neither is written.
-	folded, reported bool
+	// reported means that the command itself needs the report, even if it is not written.
+	reported bool
 }
 
 func (f *outputFlags) add(cmd *cobra.Command) {
@@ -173,6 +173,8 @@ type results struct {
 	flags   *outputFlags
 	stderr  io.Writer
 	exports []export
+	spool   *spool          // of lines, until the header is known; nil = it is known, or no lines are written
+	reach   func() int      // how far the work is; nil = one for each result
 	fold    *reports.Fold   // nil if nothing needs it
 	report  *reports.Report // made at the end, if something needs it
 
@@ -187,45 +189,92 @@ func (f *outputFlags) open(cmd *cobra.Command, h scenarios.Header) (_ *results, 
 			r.discard()
 		}
 	}()
-	if err := r.create(cmd.ErrOrStderr(), h); err != nil {
+	if err := r.create(); err != nil {
 		return nil, err
 	}
-	if f.format == jsonl {
-		if r.stream, err = scenarios.NewResultWriter(r.stdout, h); err != nil {
-			return nil, err
-		}
+	if err := r.begin(&h); err != nil {
+		return nil, err
 	}
-	if f.verbose {
-		r.log = cmd.ErrOrStderr()
-		return r, nil
-	}
-	r.bar = newBar(cmd.ErrOrStderr(), h.Trials, f.quiet, f.ci)
+	r.bar = f.progress(cmd, r.of)
 	return r, nil
 }
 
+// openStream is like open for results of which nobody knows how many they will be. They
+// get their header from endStream. reach says how far the work is, of what of says.
+func (f *outputFlags) openStream(cmd *cobra.Command, of int, reach func() int) (_ *results, err error) {
+	r := &results{stdout: cmd.OutOrStdout(), flags: f, stderr: cmd.ErrOrStderr(), reach: reach}
+	defer func() {
+		if err != nil {
+			r.discard()
+		}
+	}()
+	if err := r.create(); err != nil {
+		return nil, err
+	}
+	if len(r.files) > 0 || f.format == jsonl {
+		folder := ""
+		if len(r.files) > 0 {
+			folder = filepath.Dir(r.files[0].Path())
+		}
+		if r.spool, err = newSpool(folder); err != nil {
+			return nil, err
+		}
+	}
+	r.bar = f.progress(cmd, of)
+	return r, nil
+}
+
+// progress returns the bar, nil with --verbose, which has a line for each trial.
+func (f *outputFlags) progress(cmd *cobra.Command, of int) *bar {
+	if f.verbose {
+		return nil
+	}
+	return newBar(cmd.ErrOrStderr(), of, f.quiet, f.ci)
+}
+
 // create creates the files, and the fold if something needs it.
-func (r *results) create(stderr io.Writer, h scenarios.Header) error {
+func (r *results) create() error {
 	var others []string
 	for _, name := range r.flags.files {
 		if filepath.Ext(name) != ".jsonl" {
 			others = append(others, name)
 			continue
 		}
-		file, err := createResults(stderr, name, 0o666, h)
+		file, err := createMode(r.stderr, name, 0o666)
 		if err != nil {
 			return err
 		}
-		r.files = append(r.files, file)
+		r.files = append(r.files, &resultFile{File: file})
 	}
 	var err error
-	if r.exports, err = createExports(stderr, others); err != nil {
+	if r.exports, err = createExports(r.stderr, others); err != nil {
 		return err
 	}
-	if !r.flags.folded && !r.reported() {
-		return nil
+	if r.reported() {
+		r.fold = &reports.Fold{Reference: r.flags.reference, Keep: needResults(r.exports), Repeat: r.flags.repeatTrial, Place: newPlaces().path}
 	}
-	r.fold = &reports.Fold{Reference: r.flags.reference, Keep: needResults(r.exports), Repeat: r.flags.repeatTrial, Place: newPlaces().path}
-	return r.fold.Header(&h)
+	if r.flags.verbose {
+		r.log = r.stderr
+	}
+	return nil
+}
+
+// begin writes the header everywhere.
+func (r *results) begin(h *scenarios.Header) (err error) {
+	for _, f := range r.files {
+		if f.results, err = scenarios.NewResultWriter(f, *h); err != nil {
+			return fmt.Errorf("cannot write %s: %w", f.Path(), err)
+		}
+	}
+	if r.flags.format == jsonl {
+		if r.stream, err = scenarios.NewResultWriter(r.stdout, *h); err != nil {
+			return err
+		}
+	}
+	if r.fold != nil {
+		return r.fold.Header(h)
+	}
+	return nil
 }
 
 // reported reports whether something needs the report.
@@ -241,22 +290,76 @@ func (r *results) add(res *scenarios.Result) error {
 			return err
 		}
 	}
+	if err := r.line(res); err != nil {
+		return err
+	}
+	if r.log != nil {
+		fmt.Fprintf(r.log, "%s %s under %s, seed %d: %s after %s\n", res.Verdict, text.Line(res.Scenario),
+			text.Line(res.Variant), res.Seed, reports.Ending(res), text.Count(res.Calls, "call"))
+	}
+	if r.reach == nil {
+		r.bar.show(r.done)
+	} else {
+		r.bar.show(r.reach())
+	}
+	return nil
+}
+
+// line writes the line of a result.
+func (r *results) line(res *scenarios.Result) error {
+	if r.spool != nil {
+		return r.spool.lines.Write(res)
+	}
 	for _, f := range r.files {
 		if err := f.results.Write(res); err != nil {
 			return fmt.Errorf("cannot write %s: %w", f.Path(), err)
 		}
 	}
 	if r.stream != nil {
-		if err := r.stream.Write(res); err != nil {
-			return err
+		return r.stream.Write(res)
+	}
+	return nil
+}
+
+// endStream is end for openStream. h, the header, now knows how many results there are.
+func (r *results) endStream(ctx context.Context, err error, h *scenarios.Header) error {
+	interrupted := err != nil && r.interrupted(ctx, err)
+	if err != nil && !interrupted {
+		return r.end(ctx, err)
+	}
+	if interrupted {
+		h.Trials = r.done // of a number that nobody knows
+		if r.fold != nil {
+			r.fold.Gap("the command was interrupted after " + text.Count(r.done, "trial"))
 		}
 	}
-	if r.log != nil {
-		fmt.Fprintf(r.log, "%s %s under %s, seed %d: %s after %s\n", res.Verdict, text.Line(res.Scenario),
-			text.Line(res.Variant), res.Seed, reports.Ending(res), text.Count(res.Calls, "call"))
+	if wrong := r.unspool(h); wrong != nil {
+		err = wrong
 	}
-	r.bar.show(r.done)
+	return r.end(ctx, err)
+}
+
+// unspool writes the header and the lines so far.
+func (r *results) unspool(h *scenarios.Header) error {
+	r.bar.clear()
+	if err := r.begin(h); err != nil || r.spool == nil {
+		return err
+	}
+	defer r.spool.remove()
+	for _, f := range r.files {
+		if err := r.spool.to(f.results); err != nil {
+			return fmt.Errorf("cannot write %s: %w", f.Path(), err)
+		}
+	}
+	if r.stream != nil {
+		return r.spool.to(r.stream)
+	}
 	return nil
+}
+
+// interrupted reports whether err says that ctx ended.
+func (r *results) interrupted(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err()))
 }
 
 // end completes the files. err is the error that ended the work, nil if the work
@@ -264,7 +367,7 @@ func (r *results) add(res *scenarios.Result) error {
 // says so, and end returns the exit code. After any other error end removes them.
 func (r *results) end(ctx context.Context, err error) error {
 	r.bar.clear()
-	interrupted := ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err()))
+	interrupted := r.interrupted(ctx, err)
 	if err != nil && !interrupted {
 		r.discard()
 		return err
@@ -329,11 +432,58 @@ func (r *results) discard() {
 		f.Discard()
 	}
 	discardExports(r.exports)
+	r.spool.remove()
+}
+
+// A spool is a file without a name in which result lines wait for their header.
+type spool struct {
+	file  *os.File
+	name  string // "" = it has none any more
+	buf   *bufio.Writer
+	lines *scenarios.ResultWriter
+}
+
+// newSpool creates a spool in a folder, "" = that for temporary files.
+func newSpool(folder string) (*spool, error) {
+	file, err := os.CreateTemp(folder, ".agentbench-*.spool")
+	if err != nil {
+		return nil, fmt.Errorf("cannot keep results: %w", err)
+	}
+	s := &spool{file: file, buf: bufio.NewWriterSize(file, 64<<10)}
+	if os.Remove(file.Name()) != nil { // an open file cannot be removed everywhere
+		s.name = file.Name()
+	}
+	s.lines = scenarios.NewResultLines(s.buf)
+	return s, nil
+}
+
+// to appends the lines to a file.
+func (s *spool) to(w *scenarios.ResultWriter) error {
+	if err := s.buf.Flush(); err != nil {
+		return err
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return w.Append(s.file)
+}
+
+func (s *spool) remove() {
+	if s != nil {
+		s.file.Close()
+		if s.name != "" {
+			os.Remove(s.name)
+		}
+	}
 }
 
 // printInterrupt says where the results of an interrupted command are.
 func (r *results) printInterrupt(stderr io.Writer) {
-	fmt.Fprintf(stderr, "interrupted after %s of %d\n", text.Count(r.done, "trial"), r.of)
+	of := ""
+	if r.of > 0 {
+		of = fmt.Sprintf(" of %d", r.of)
+	}
+	fmt.Fprintf(stderr, "interrupted after %s%s\n", text.Count(r.done, "trial"), of)
 	for _, f := range r.files {
 		fmt.Fprintf(stderr, "%s has them; its last line says that it is not whole\n", text.Line(f.Path()))
 	}

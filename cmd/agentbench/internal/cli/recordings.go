@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
@@ -41,42 +41,86 @@ func (f *recordingFlags) reader() (trajectories.Reader, error) {
 	return reader, nil
 }
 
-// read returns the recorded runs in paths, the embedded ones if there is none.
-func (f *recordingFlags) read(paths []string) (runs []*trajectories.Trajectory, problems []*trajectories.Problem, err error) {
+// recordedRuns hand out recorded runs one at a time, and keep only what is said of all of
+// them.
+type recordedRuns struct {
+	files *trajectories.Recordings // nil = the embedded runs
+
+	runs    int
+	untimed bool            // a run has no times
+	corpora map[string]bool // to which runs belong
+}
+
+// open finds the recorded runs in paths, the embedded ones if there is none.
+func (f *recordingFlags) open(paths []string) (*recordedRuns, error) {
 	reader, err := f.reader()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	labels := trajectories.NewLabels(paths)
 	if f.labels != "" {
 		if len(paths) == 0 {
-			return nil, nil, misuse("name the file or folder of your runs before it", "--labels labels recorded runs, and the embedded ones have their own labels")
+			return nil, misuse("name the file or folder of your runs before it", "--labels labels recorded runs, and the embedded ones have their own labels")
 		}
 		if err := labels.Give(f.labels); err != nil {
-			return nil, nil, misuse(`such as {"run-1": "success", "run-2": "failure"} in labels.json`, "--labels %s: %v", f.labels, err)
+			return nil, misuse(`such as {"run-1": "success", "run-2": "failure"} in labels.json`, "--labels %s: %v", f.labels, err)
 		}
 	}
-	if len(paths) == 0 {
-		return trajectories.Embedded(), nil, nil
+	r := &recordedRuns{corpora: map[string]bool{}}
+	if len(paths) > 0 {
+		r.files = trajectories.NewRecordings(reader, paths, labels)
 	}
-	files, lost := trajectories.Find(paths)
-	var notes trajectories.Notes
-	for _, file := range files {
-		more, bad := reader.Read(file)
-		labels.Label(more)
-		notes.Add(more)
-		runs = append(runs, more...)
-		problems = append(problems, bad...)
-	}
-	problems = slices.Concat(lost, labels.Problems(), notes.Problems(), problems)
-	return runs, brokenFirst(problems), nil
+	return r, nil
 }
 
-// brokenFirst returns the problems with those first that are errors.
-func brokenFirst(problems []*trajectories.Problem) []*trajectories.Problem {
-	rank := func(p *trajectories.Problem) int { return min(int(p.Kind), 1) }
-	slices.SortStableFunc(problems, func(a, b *trajectories.Problem) int { return cmp.Compare(rank(a), rank(b)) })
-	return problems
+// all yields the runs. It is for one range.
+func (r *recordedRuns) all() iter.Seq[*trajectories.Trajectory] {
+	each := slices.Values(trajectories.Embedded())
+	if r.files != nil {
+		each = r.files.All()
+	}
+	return func(yield func(*trajectories.Trajectory) bool) {
+		for t := range each {
+			r.runs++
+			r.untimed = r.untimed || !t.Timed
+			if t.Corpus != nil {
+				r.corpora[t.Corpus.Name] = true
+			}
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// progress returns how many files there are and how many are done, 0 of them if there is
+// only one.
+func (r *recordedRuns) progress() (done, of int) {
+	if r.files == nil {
+		return 0, 0
+	}
+	if done, of = r.files.Files(); of == 1 {
+		of = 0
+	}
+	return done, of
+}
+
+// problems returns the problems, once all has yielded its last run.
+func (r *recordedRuns) problems() []*trajectories.Problem {
+	if r.files == nil {
+		return nil
+	}
+	return r.files.Problems()
+}
+
+// read returns all recorded runs in paths, the embedded ones if there is none.
+func (f *recordingFlags) read(paths []string) ([]*trajectories.Trajectory, []*trajectories.Problem, error) {
+	r, err := f.open(paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	runs := slices.Collect(r.all())
+	return runs, r.problems(), nil
 }
 
 func countBroken(problems []*trajectories.Problem) int {
@@ -87,6 +131,16 @@ func countBroken(problems []*trajectories.Problem) int {
 		}
 	}
 	return n
+}
+
+// printRead prints the problems of runs that have all been read.
+func (f *outputFlags) printRead(cmd *cobra.Command, runs *recordedRuns) (broken int) {
+	if runs.runs == 0 {
+		f.verbose = true // also what is left out of files that hold more than this
+	}
+	problems := runs.problems()
+	f.printProblems(cmd.ErrOrStderr(), problems)
+	return countBroken(problems)
 }
 
 // shownProblems is how many problems are shown without --ci or --verbose.

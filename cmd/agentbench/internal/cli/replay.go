@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
@@ -89,47 +88,33 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	runs, problems, err := f.recordings.read(paths)
+	runs, err := f.recordings.open(paths)
 	if err != nil {
 		return err
-	}
-	if len(runs) == 0 {
-		f.verbose = true // also what is left out of files that hold more than this
-		f.printProblems(cmd.ErrOrStderr(), problems)
-		return exitCode(exitUsage)
 	}
 	switch {
 	case f.shapes.write:
-		f.printProblems(cmd.ErrOrStderr(), problems)
-		return f.writeShapes(cmd, runs, problems)
+		return f.writeShapes(cmd, runs)
 	case f.toScenario != "":
-		f.printProblems(cmd.ErrOrStderr(), problems)
 		return f.writeScenario(cmd, runs, variants[0])
 	}
-	return f.trials(cmd, runs, variants, problems)
+	return f.trials(cmd, runs, variants)
 }
 
 // trials replays the runs, writes their results and shows the counts.
-func (f *replayFlags) trials(cmd *cobra.Command, runs []*trajectories.Trajectory, variants []scenarios.Variant, problems []*trajectories.Problem) error {
-	skipped := countBroken(problems)
-	f.folded = true
-	out, err := f.open(cmd, replayHeader(len(runs), skipped, variants))
-	if err != nil {
-		return err
-	}
-	f.printProblems(cmd.ErrOrStderr(), problems)
+func (f *replayFlags) trials(cmd *cobra.Command, runs *recordedRuns, variants []scenarios.Variant) error {
 	var blind blindSpots
-	err = trajectories.Replay(cmd.Context(), runs, variants, int(f.jobs.count), func(r *scenarios.Result) error {
+	var count corpusCount
+	out, skipped, err := f.replayStream(cmd, runs, variants, int(f.jobs.count), func(r *scenarios.Result) {
 		blind.add(r)
-		return out.add(r)
+		count.add(r, runs)
 	})
-	err = out.end(cmd.Context(), err)
 	interrupted := errors.Is(err, exitCode(exitInterrupted))
 	if err != nil && !interrupted {
 		return err
 	}
-	replay := out.fold.Replay()
-	if err := f.show(cmd, replay, corporaOf(runs, out.fold), notTimed(runs, variants)+blind.lines()); err != nil {
+	replay := count.Replay(skipped)
+	if err := f.show(cmd, replay, count.corpora(), notTimed(runs, variants)+blind.lines()); err != nil {
 		return err
 	}
 	switch {
@@ -155,8 +140,8 @@ func replayHeader(runs, skipped int, variants []scenarios.Variant) scenarios.Hea
 
 // notTimed names the detectors whose within is not judged, in one line; "" if there are
 // none, or if every run has times.
-func notTimed(runs []*trajectories.Trajectory, variants []scenarios.Variant) string {
-	if !slices.ContainsFunc(runs, func(r *trajectories.Trajectory) bool { return !r.Timed }) {
+func notTimed(runs *recordedRuns, variants []scenarios.Variant) string {
+	if !runs.untimed {
 		return ""
 	}
 	var names []string
@@ -214,8 +199,8 @@ func isScenarioFile(name string) bool {
 }
 
 // writeScenario writes the chosen trajectory as a scenario.
-func (f *replayFlags) writeScenario(cmd *cobra.Command, runs []*trajectories.Trajectory, v scenarios.Variant) error {
-	r, err := f.chosen(runs)
+func (f *replayFlags) writeScenario(cmd *cobra.Command, runs *recordedRuns, v scenarios.Variant) error {
+	r, err := f.chosen(cmd, runs)
 	if err != nil {
 		return err
 	}
@@ -263,14 +248,17 @@ func (f *replayFlags) scenarioFile() string {
 
 // chosen returns the trajectory with the name, or file and name, that --to-scenario
 // asks for.
-func (f *replayFlags) chosen(runs []*trajectories.Trajectory) (*trajectories.Trajectory, error) {
+func (f *replayFlags) chosen(cmd *cobra.Command, runs *recordedRuns) (*trajectories.Trajectory, error) {
 	var found []*trajectories.Trajectory
 	var names []string
-	for _, r := range runs {
+	for r := range runs.all() {
 		names = append(names, r.Name)
 		if f.toScenario == r.Name || f.toScenario == r.ID() {
 			found = append(found, r)
 		}
+	}
+	if f.printRead(cmd, runs); len(names) == 0 {
+		return nil, exitCode(exitUsage)
 	}
 	switch len(found) {
 	case 1:

@@ -53,7 +53,7 @@ func (f *replayFlags) checkShapes(cmd *cobra.Command) error {
 }
 
 // writeShapes writes the shapes of the runs.
-func (f *replayFlags) writeShapes(cmd *cobra.Command, runs []*trajectories.Trajectory, problems []*trajectories.Problem) error {
+func (f *replayFlags) writeShapes(cmd *cobra.Command, runs *recordedRuns) error {
 	out := cmd.OutOrStdout()
 	to := f.scenarioFile()
 	commit := func() error { return nil }
@@ -68,21 +68,25 @@ func (f *replayFlags) writeShapes(cmd *cobra.Command, runs []*trajectories.Traje
 	if err := f.shapesTo(out, runs); err != nil {
 		return err
 	}
+	broken := f.printRead(cmd, runs)
+	if runs.runs == 0 {
+		return exitCode(exitUsage)
+	}
 	if err := commit(); err != nil {
 		return err
 	}
 	if to != "" && !f.quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s has the shapes of %s: agentbench replay %s replays them\n",
-			text.Line(to), text.Count(len(runs), "run"), shellWords([]string{to}))
+			text.Line(to), text.Count(runs.runs, "run"), shellWords([]string{to}))
 	}
-	if countBroken(problems) > 0 {
+	if broken > 0 {
 		return exitCode(exitUsage)
 	}
 	return nil
 }
 
 // shapesTo writes the shapes of the runs, each corpus below its header.
-func (f *replayFlags) shapesTo(w io.Writer, runs []*trajectories.Trajectory) error {
+func (f *replayFlags) shapesTo(w io.Writer, runs *recordedRuns) error {
 	shaper := trajectories.Shaper{Names: f.shapes.names}
 	var header, last *shapes.Corpus
 	if f.shapes.corpus != "" {
@@ -92,7 +96,7 @@ func (f *replayFlags) shapesTo(w io.Writer, runs []*trajectories.Trajectory) err
 		}
 	}
 	var line []byte
-	for _, t := range runs {
+	for t := range runs.all() {
 		run := shaper.Shape(t)
 		if header != nil {
 			run.Corpus = header

@@ -34,7 +34,7 @@ func TestReplayTraffic(t *testing.T) {
 		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, short(stderr))
 	}
 	code, _, stderr = session(t, "replay", folder, "--verbose")
-	if code != exitPassed || !strings.HasPrefix(short(stderr), "a.yaml: not part of a conversation: embeddings (1)\n"+notes) {
+	if code != exitPassed || !strings.HasSuffix(short(stderr), "a.yaml: not part of a conversation: embeddings (1)\n"+notes) {
 		t.Errorf("--verbose: exit %d, stderr %q", code, short(stderr))
 	}
 	if code, _, stderr = session(t, "replay", filepath.Join(folder, "b.yaml")); code != exitUsage || !strings.Contains(stderr, "embeddings") {
