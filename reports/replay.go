@@ -63,7 +63,8 @@ func (r *RuleReplay) total() int { return r.Failed + r.Good + r.Unlabelled }
 // Replay returns the counts of the results so far, which must come from a replay. A
 // variant without a trial that could be judged is left out.
 func (f *Fold) Replay() *Replay {
-	r := &Replay{Runs: len(f.all), Inconclusive: f.unclear, Skipped: f.files.skipped}
+	r := &Replay{Runs: len(f.all), Inconclusive: f.unclear}
+	r.Skipped = f.files.skipped
 	variants := map[string]*VariantReplay{}
 	for key, u := range f.units {
 		if variants[key.variant] == nil {
