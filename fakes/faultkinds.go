@@ -14,7 +14,7 @@ import (
 // A faultKind is a kind of fault at one target.
 type faultKind struct {
 	example string   // begins with the word of the kind and the target
-	effect  string   // the effect, as docs/scenarios.md describes it
+	effect  string   // the effect, as docs/scenarios-more.md describes it
 	operand *operand // the part after the target, nil = none
 	instead bool     // replaces the model's answer, whatever it is
 
@@ -25,7 +25,7 @@ type faultKind struct {
 }
 
 // faultKinds lists the kinds of faults. A new kind is a new row and needs no other
-// code. A test compares the list with docs/scenarios.md.
+// code. A test compares the list with docs/scenarios-more.md.
 var faultKinds = []faultKind{
 	{example: "drop model 3", effect: "no answer to the request at all", instead: true,
 		reply: func(said *Said, _ any) bool { return fail(said, ModelFailure{Hang: true}) }},

@@ -31,9 +31,9 @@ func yamlBlocks(t *testing.T, name string) []string {
 // The examples of the documentation, a small one, one with most keys, one with a sub-run and
 // one with hooks, load, and their trials pass.
 func TestDocumentedScenario(t *testing.T) {
-	for _, i := range []int{0, 1, 2, 4} {
+	for i, text := range append(yamlBlocks(t, "../docs/scenarios.md")[:2], yamlBlocks(t, "../docs/scenarios-more.md")[:2]...) {
 		file := filepath.Join(t.TempDir(), "example.yaml")
-		if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[i]), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		all, err := Load(file)
@@ -51,7 +51,7 @@ func TestDocumentedScenario(t *testing.T) {
 // how often that is depends on the seed.
 func TestDocumentedStates(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "states.yaml")
-	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[3]), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[2]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	all, err := Load(file)
@@ -67,7 +67,7 @@ func TestDocumentedStates(t *testing.T) {
 
 func TestDocumentedVariant(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[6]), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(yamlBlocks(t, "../docs/scenarios.md")[3]), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := LoadVariant(file); err != nil {
@@ -81,6 +81,11 @@ func TestDocumentedWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	more, err := os.ReadFile("../docs/scenarios-more.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, more...)
 	all := append(Events(), stops()...)
 	all = append(append(append(all, words(codes())...), words(endStates())...), words(whens())...)
 	all = append(append(all, words(planners())...), words(critics())...)
@@ -88,14 +93,14 @@ func TestDocumentedWords(t *testing.T) {
 	all = append(all, slices.Concat(planKeys[scenarioFile](), planKeys[toolEntry](), planKeys[stepEntry]())...)
 	for _, word := range all {
 		if !strings.Contains(string(text), word) {
-			t.Errorf("docs/scenarios.md does not mention %s", word)
+			t.Errorf("neither docs/scenarios.md nor docs/scenarios-more.md mentions %s", word)
 		}
 	}
 }
 
 // The documentation has a table of the stops of the loop's own.
 func TestDocumentedStops(t *testing.T) {
-	text, err := os.ReadFile("../docs/scenarios.md")
+	text, err := os.ReadFile("../docs/scenarios-more.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +109,7 @@ func TestDocumentedStops(t *testing.T) {
 		want += fmt.Sprintf("| `%s` | %s | %s |\n", stop, stop.EndState(), stop.Means())
 	}
 	if !strings.Contains(string(text), want+"\n") {
-		t.Errorf("docs/scenarios.md does not have this table:\n%s", want)
+		t.Errorf("docs/scenarios-more.md does not have this table:\n%s", want)
 	}
 }
 

@@ -143,7 +143,7 @@ func newListScenarios() *cobra.Command {
 		Short: "List the embedded scenarios, or those in PATH",
 		Long: `List the embedded scenarios, or those in PATH. With --format json each is an object
 that also says what the scenario needs beside a model and tools, which not every
-agent offers: gates, runs, cancel, loop, results, tries (see docs/scenarios.md).`,
+agent offers: gates, runs, cancel, loop, results, tries (see docs/scenarios-more.md).`,
 		Example: `  agentbench list scenarios --suite healthy
   agentbench list scenarios --filter retry
   agentbench list scenarios --format json`,
