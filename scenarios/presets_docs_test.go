@@ -22,7 +22,7 @@ func page(t *testing.T, name string) string {
 
 // The pages name every key and every word of a variant, and every preset.
 func TestVariantPages(t *testing.T) {
-	variants, detectors := page(t, "variants.md"), page(t, "detectors.md")
+	variants, detectors := page(t, "variants.md"), page(t, "detector-keys.md")
 	named := func(page, text, word string) {
 		t.Helper()
 		if !strings.Contains(text, "`"+word) && !strings.Contains(text, "."+word+"`") {
@@ -47,12 +47,12 @@ func TestVariantPages(t *testing.T) {
 	}
 	keys(reflect.TypeFor[variantFile]())
 	for _, key := range planOf(reflect.TypeFor[detect.Detector]()).keys {
-		named("detectors.md", detectors, key+"`")
+		named("detector-keys.md", detectors, key+"`")
 	}
 	for _, typeName := range []string{"Unit", "Class", "Part", "Order", "Match", "Ends", "Moment", "Reset", "VetoedAs", "AfterFiring", "Act"} {
 		for _, word := range constants(t, "../loop/detect", typeName) {
 			if !strings.Contains(detectors, word) {
-				t.Errorf("docs/detectors.md does not name the %s %s", typeName, word)
+				t.Errorf("docs/detector-keys.md does not name the %s %s", typeName, word)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // ended is lines of results and the end that counts them: the number of lines
-// and the SHA-256 of their bytes, as docs/reports.md says.
+// and the SHA-256 of their bytes, as docs/results.md says.
 func ended(lines ...string) string {
 	text := strings.Join(lines, "")
 	return text + fmt.Sprintf("{\"type\":\"end\",\"lines\":%d,\"sha256\":\"%x\"}\n", len(lines), sha256.Sum256([]byte(text)))
