@@ -30,9 +30,8 @@
 // history: at every request, a chat API accepts the history. Every call has one
 // result, right after its reply and in request order, under an id that is used
 // once; no assistant message is empty; and the model is asked with the number of
-// messages in the trace. If the config keeps the first message, no user writes a blank
-// one, and no last word follows an answer (as with a detector of replies that asks for
-// one), the history also keeps the stricter rules of Anthropic's API, except in a
+// messages in the trace. If the config keeps the first message and no user writes a
+// blank one, the history also keeps the stricter rules of Anthropic's API, also in a
 // request for a summary: the user's message is the first, no two replies follow each
 // other, and none of the user's is blank. This checks the messages themselves, not the
 // trace.

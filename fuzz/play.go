@@ -19,7 +19,7 @@ type play struct {
 	outcomes []loop.Outcome
 	err      error  // why the session did not finish
 	dirty    []dirt // requests whose history an API would refuse
-	loose    bool   // the session does not promise the rules of Anthropic's API: a user wrote a blank message, or a last word followed an answer
+	blank    bool   // a user wrote a message without a text, which Anthropic's API refuses
 	read     *view
 	lines    string // see text
 	ends     []int
@@ -171,31 +171,21 @@ func (p *play) step(path loop.Path, in loop.Input, effects []loop.Effect) {
 	p.trace.AppendSub(path, in, effects)
 	switch in.Kind {
 	case loop.Started, loop.UserMessage, loop.Steer, loop.UserReply:
-		p.loose = p.loose || path == "" && strings.TrimSpace(in.Text) == ""
+		unsaid := in.Kind == loop.UserReply && in.Text == "" // it is no message
+		p.blank = p.blank || path == "" && !unsaid && strings.TrimSpace(in.Text) == ""
 	}
 	for i := range effects {
 		if e := &effects[i]; e.Kind == loop.AskModel {
-			p.loose = p.loose || path == "" && followsAnswer(e)
 			p.checkRequest(path, e)
 		}
 	}
 }
 
-// followsAnswer reports whether a last word is asked for after a reply without calls.
-func followsAnswer(e *loop.Effect) bool {
-	if e.For != loop.ForFinal && e.For != loop.ForGrace || len(e.History) == 0 {
-		return false
-	}
-	last := &e.History[len(e.History)-1]
-	return last.Role == loop.Assistant && len(last.Calls) == 0
-}
-
 // historyProblems returns why chat APIs would refuse a history of the session, or of the
 // sub-run with the path. It adds the rules of Anthropic's API for a session that promises
-// them: its config keeps the first message, its user writes no blank one, and no last word
-// follows an answer.
+// them: its config keeps the first message, and its user writes no blank one.
 func (p *play) historyProblems(path loop.Path, h []loop.Message) []string {
-	if path == "" && p.Config.History.KeepFirst && !p.loose {
+	if path == "" && p.Config.History.KeepFirst && !p.blank {
 		return audit.CheckAnthropicHistory(h)
 	}
 	return audit.CheckHistory(h)
@@ -203,15 +193,14 @@ func (p *play) historyProblems(path loop.Path, h []loop.Message) []string {
 
 // checkRequest checks the history of a model request.
 func (p *play) checkRequest(path loop.Path, e *loop.Effect) {
-	messages, problems := e.History, p.historyProblems
+	messages := e.History
 	if e.For == loop.ForSummary {
 		messages = messages[:len(messages)-1] // the instruction is not part of the history
-		problems = func(_ loop.Path, h []loop.Message) []string { return audit.CheckHistory(h) }
 	}
 	if len(messages) != e.To {
 		p.dirty = append(p.dirty, dirt{e.Ref, fmt.Sprintf("to=%d, and the model is asked with %d messages", e.To, len(messages))})
 	}
-	for _, problem := range problems(path, messages) {
+	for _, problem := range p.historyProblems(path, messages) {
 		p.dirty = append(p.dirty, dirt{e.Ref, problem})
 	}
 }

@@ -188,13 +188,15 @@ func (m *Machine) overflowed(in *Input) bool {
 }
 
 // summaryRequest returns the effect that asks for a summary. Its history is the
-// messages that the summary will replace, then the instruction.
+// messages that the summary will replace, then the instruction. What is protected
+// before them comes first: it has the task, and it keeps a reply from being the first
+// message, for which Anthropic's API refuses a request.
 func (m *Machine) summaryRequest() Effect {
-	c := &m.compaction
-	messages := append(m.scratch[:0], m.history[c.from:c.to]...)
+	to := m.compaction.to
+	messages := append(m.scratch[:0], m.history[:to]...)
 	messages = append(messages, Message{Role: User, Text: textSummarise})
 	m.scratch = messages
-	return Effect{Kind: AskModel, Ref: m.req.ref, For: ForSummary, To: c.to - c.from, Text: textSummarise, History: messages}
+	return Effect{Kind: AskModel, Ref: m.req.ref, For: ForSummary, To: to, Text: textSummarise, History: messages}
 }
 
 // summarised replaces the old messages by their summary, unless it is blank.

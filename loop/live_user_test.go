@@ -266,8 +266,8 @@ func TestLiveRequestsWithoutTools(t *testing.T) {
 		run(t, t.Context(), cfg, goTask, summing, tools, loop.LiveOptions{})
 	})
 	// u1 m1 c1 m2 c2 is one message too many: m1 and c1 are to be summed up,
-	// since u1 and the newest turn stay.
-	if h := last.History; len(last.Tools) != 0 || len(h) != 3 || h[0].Text != "again" || h[1].Role != loop.ToolRole || h[2].Role != loop.User {
+	// since u1, which comes before them, and the newest turn stay.
+	if h := last.History; len(last.Tools) != 0 || len(h) != 4 || h[0].Text != "go" || h[1].Text != "again" || h[2].Role != loop.ToolRole || h[3].Role != loop.User {
 		t.Errorf("the request for a summary: %+v", last)
 	}
 

@@ -144,7 +144,8 @@ func nPer(text string) (n int, per time.Duration, err error) {
 }
 
 // play feeds the inputs to a fresh machine, as a world may: where a tick is
-// due, it comes first. It checks the history at every request and halt.
+// due, it comes first. It checks the history at every request and halt, and whether
+// Anthropic's API takes that of each request.
 func (s *session) play(t *testing.T) (got Trace) {
 	t.Helper()
 	m, err := New(s.cfg, s.task, s.tools)
@@ -157,7 +158,16 @@ func (s *session) play(t *testing.T) (got Trace) {
 		if at, armed := m.Wake(); armed && at <= in.At && (in.Kind != Tick || in.At != at) {
 			t.Fatalf("not what a world does: the input\n%s\ncomes without a tick at %v before it", Record{In: in}, at)
 		}
-		got.Append(in, m.Step(in))
+		effects := m.Step(in)
+		got.Append(in, effects)
+		for _, e := range effects {
+			if e.Kind != AskModel || !s.cfg.History.KeepFirst {
+				continue
+			}
+			for _, problem := range audit.CheckAnthropicHistory(e.History) {
+				t.Errorf("%v is asked with %s", e.Ref, problem)
+			}
+		}
 		for _, problem := range book.add(&got[i], m.History()) {
 			t.Errorf("after\n%s\n%s", got[i], problem)
 		}

@@ -34,7 +34,7 @@ type ModelRequest struct {
 	Ref     Ref // m3#2: the request's number and its try
 	For     Purpose
 	System  string     // the system prompt, "" = none
-	History []Message  // for [ForSummary]: the messages to sum up, then the instruction
+	History []Message  // for [ForSummary]: those up to the last one to sum up, then the instruction
 	Tools   []ToolSpec // in the order in which they were given; none for [ForFinal], [ForSummary] and with [PlannerJSON]
 	// Choice says what the model must call: "" = it chooses, [UseRequired] = some tool,
 	// else the tool of that name.

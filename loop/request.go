@@ -30,8 +30,12 @@ func (r *request) timer() time.Duration {
 }
 
 // ask sends the next model request. If a compaction is due first, that sends it
-// afterwards.
+// afterwards. Where the history ends with a reply, a user message comes first: no two
+// replies may follow each other.
 func (m *Machine) ask(purpose Purpose) {
+	if last := len(m.history) - 1; m.history[last].Role == Assistant {
+		m.say(m.textGoOn(purpose))
+	}
 	if purpose == ForReply && m.compact() {
 		return
 	}

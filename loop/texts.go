@@ -53,6 +53,14 @@ const (
 
 func textSummary(text string) string { return "Summary of the conversation so far:\n" + text }
 
+// textGoOn stands between two replies: before a last word it says why there is one.
+func (m *Machine) textGoOn(purpose Purpose) string {
+	if purpose == ForReply {
+		return "Go on."
+	}
+	return m.out.Reason + " Give your final answer now."
+}
+
 func textBadAction(err error) string {
 	return "Your reply was not taken as an action: " + err.Error() + ". Reply with one JSON action and nothing else."
 }

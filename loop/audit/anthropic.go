@@ -13,10 +13,8 @@ import (
 // come first in it (which CheckHistory checks), and no text in it is blank, except a
 // result.
 //
-// The loop keeps these rules where the history keeps its first message
-// (history.keep_first), no user writes a blank message, and no last word follows an
-// answer. A request for a summary is not such a history: it holds what the summary
-// replaces, which may begin with a reply.
+// The loop keeps these rules in each request, where the history keeps its first message
+// (history.keep_first) and no user writes a blank message.
 func CheckAnthropicHistory(h []loop.Message) []string {
 	c := historyCheck{}
 	for i := range h {
