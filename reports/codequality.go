@@ -34,7 +34,7 @@ type qualityLines struct {
 const qualityNowhere = "agentbench.yaml"
 
 // WriteCodeQuality writes the findings as a code quality report of GitLab: an issue for
-// each finding, at the scenario's line. A finding of a trial that failed is critical, one
+// each finding of a trial or served scenario, at the scenario's line. A finding of a trial that failed is critical, one
 // of a trial that could not be judged is minor, and results that are not whole are a
 // blocker. What lies in none of the user's files, such as an embedded scenario, is placed
 // in agentbench.yaml.
@@ -45,8 +45,8 @@ func WriteCodeQuality(w io.Writer, r *Report) error {
 		issues = append(issues, qualityIssue{Description: text.Line(strings.Join(r.Incomplete, "; ")), Check: rule, Severity: "blocker",
 			Fingerprint: fmt.Sprintf("%x", sha256.Sum256([]byte(rule)))[:32], Location: qualityPlace{qualityNowhere, qualityLines{1}}})
 	}
-	for i := range r.Findings {
-		issues = append(issues, qualityIssues(&r.Findings[i])...)
+	for _, t := range r.exported() {
+		issues = append(issues, qualityIssues(t)...)
 	}
 	return writeJSON(w, issues)
 }

@@ -10,6 +10,9 @@ import (
 
 // title names a trial.
 func (t *TrialFindings) title() string {
+	if t.served {
+		return text.Line(t.Scenario) + ", served"
+	}
 	return fmt.Sprintf("%s under %s, seed %d", text.Line(t.Scenario), text.Line(t.Variant), t.Seed)
 }
 

@@ -281,7 +281,8 @@ type TrialFindings struct {
 	Line     int                 `json:"line,omitempty"`
 	Command  string              `json:"command"` // repeats the trial; "" = unknown
 
-	place string // of the file in the user's repository; "" = it is not in it
+	place  string // of the file in the user's repository; "" = it is not in it
+	served bool   // it is no trial, but a scenario that serve served
 }
 
 // Fuzz is a line of a results file of `agentbench fuzz`.

@@ -104,14 +104,15 @@ type sarifProperties struct {
 // WriteSARIF writes the findings as SARIF 2.1.0: a result for each finding, at the
 // scenario's line. A finding about a scenario that lies in none of the user's files, such
 // as an embedded one, has no place, and GitHub refuses a file with such a result: it is a
-// notification of the invocation. Findings of inconclusive trials are warnings. Results
+// notification of the invocation, and so is what is wrong with a scenario that serve
+// served, of which no file is known. Findings of inconclusive trials are warnings. Results
 // that are not whole come from an invocation that was not successful; its notifications
 // say why, and have the warnings of the report.
 func WriteSARIF(w io.Writer, r *Report) error {
 	rules := sarifRules(r)
 	invoked, results := sarifInvoked(r), []sarifResult{}
-	for i := range r.Findings {
-		for _, result := range sarifResults(&r.Findings[i], rules) {
+	for _, t := range r.exported() {
+		for _, result := range sarifResults(t, rules) {
 			if len(result.Locations) > 0 {
 				results = append(results, result)
 				continue
@@ -143,8 +144,8 @@ func sarifInvoked(r *Report) sarifInvocation {
 // sarifRules returns the rules of all findings, sorted.
 func sarifRules(r *Report) []sarifRule {
 	var ids []string
-	for i := range r.Findings {
-		ids = append(ids, r.Findings[i].rules()...)
+	for _, t := range r.exported() {
+		ids = append(ids, t.rules()...)
 	}
 	slices.Sort(ids)
 	rules := []sarifRule{}

@@ -101,6 +101,38 @@ func (s *Served) words() string {
 	return strings.Join(parts, "; ")
 }
 
+// found returns what keeps a served scenario from passing, as the findings of a trial, or
+// nil if it passes. Each finding is of one kind, whatever the numbers.
+func (s *Served) found() *TrialFindings {
+	if s.verdict() == scenarios.Pass {
+		return nil
+	}
+	t := &TrialFindings{Scenario: s.Scenario, Verdict: s.verdict(), served: true}
+	add := func(rule string, one Served) {
+		if words := one.words(); words != "" {
+			t.Findings = append(t.Findings, scenarios.Finding{Rule: rule, Message: words})
+		}
+	}
+	add("protocol", Served{Problems: s.Problems})
+	add("not-answered", Served{Refused: s.Refused, Undeclared: s.Undeclared})
+	add("not-fired", Served{NeverFired: s.NeverFired})
+	return t
+}
+
+// exported returns the findings of all trials, and behind them those of served scenarios.
+func (r *Report) exported() []*TrialFindings {
+	var all []*TrialFindings
+	for i := range r.Findings {
+		all = append(all, &r.Findings[i])
+	}
+	for i := range r.Served {
+		if t := r.Served[i].found(); t != nil {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
 // fired returns how many planned failures came.
 func (s *Served) fired() (n int) {
 	for _, k := range s.Faults {

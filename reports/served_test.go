@@ -1,10 +1,15 @@
 package reports
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/google/go-cmp/cmp"
 	junit "github.com/joshdk/go-junit"
 )
 
@@ -73,6 +78,59 @@ func TestGateOfServe(t *testing.T) {
 				t.Errorf("the report says %s, %v", r.Verdict, err)
 			}
 		})
+	}
+}
+
+// Reports for other programs have what keeps a served scenario from passing: of which no
+// file is known, so that SARIF has it as notifications. Whoever follows them from one report
+// to the next goes by the rule and the scenario, and not by the numbers.
+func TestServedExports(t *testing.T) {
+	exports := func(lines ...string) (notes, issues, prints []string) {
+		f := &Fold{}
+		if err := f.Read(strings.NewReader(journal(t, lines...)), "served.jsonl"); err != nil {
+			t.Fatal(err)
+		}
+		r, err := f.Report()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log sarifLog
+		if err := json.Unmarshal([]byte(export(t, func(b *bytes.Buffer) error { return WriteSARIF(b, r) })), &log); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(log.Runs[0].Results); n > 0 {
+			t.Errorf("%d results have no place", n)
+		}
+		for _, n := range log.Runs[0].Invocations[0].Notifications {
+			if n.Rule == nil || log.Runs[0].Tool.Driver.Rules[n.Rule.Index].ID != n.Rule.ID {
+				t.Fatalf("a notification without its rule: %+v", n)
+			}
+			notes = append(notes, n.Level+" "+n.Rule.ID+": "+n.Message.Text)
+		}
+		var all []qualityIssue
+		if err := json.Unmarshal([]byte(export(t, func(b *bytes.Buffer) error { return WriteCodeQuality(b, r) })), &all); err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range all {
+			issues = append(issues, i.Severity+" "+i.Check+" "+i.Location.Path+": "+i.Description)
+			prints = append(prints, i.Fingerprint)
+		}
+		return notes, issues, prints
+	}
+	const bad = `{"type":"served","scenario":"a/c","requests":4,"problems":%d,"refused":2,"never_fired":["the failure of model[1]"]}`
+	notes, issues, prints := exports(`{"type":"served","scenario":"a/b","requests":3}`, fmt.Sprintf(bad, 1), `{"type":"served","scenario":"a/d","requests":3,"undeclared":3}`)
+	broke, dry, never := "a/c, served: 1 request broke the protocol", "a/c, served: 2 requests could not be answered", "a/c, served: the failure of model[1] never came"
+	tool := "a/d, served: 3 requests did not offer a tool that the script calls"
+	want := []string{"error protocol: " + broke, "error not-answered: " + dry, "error not-fired: " + never, "warning not-answered: " + tool}
+	if diff := cmp.Diff(want, notes); diff != "" {
+		t.Error(diff)
+	}
+	want = []string{"critical protocol agentbench.yaml: " + broke, "critical not-answered agentbench.yaml: " + dry, "critical not-fired agentbench.yaml: " + never, "minor not-answered agentbench.yaml: " + tool}
+	if diff := cmp.Diff(want, issues); diff != "" {
+		t.Error(diff)
+	}
+	if _, _, again := exports(fmt.Sprintf(bad, 3)); !slices.Equal(again, prints[:3]) {
+		t.Errorf("the fingerprints are %q, and %q later", prints[:3], again)
 	}
 }
 
