@@ -61,7 +61,6 @@ var plantedBugs = []planted{
 	{"tools do not count for the bound", "compact.go", "m.offered + EstimateRequest(", "EstimateRequest("},
 	{"nothing to replace is no compaction without gain", "compact.go", "textNothingToSum)\n\tm.gains.none++\n", "textNothingToSum)\n"},
 	{"a summary is asked for without the task", "compact.go", "m.history[:to]...", "m.history[m.compaction.from:to]..."},
-	{"a last word right after an answer", "request.go", "m.history[last].Role == Assistant {", "m.history[last].Role == Assistant && purpose == ForReply {"},
 	{"negative numbers are rounded up", "detect/round.go", "\tif down < 0 {\n", "\tif down < -step {\n"},
 	{"fractions below 0 are rounded up", "detect/round.go", "\t\tif fraction {\n", "\t\tif fraction && power > 0 {\n"},
 	{"what is ignored in a result is another result", "detect/set.go", "r.result = w.resultKey(c)", "r.result = c.textHash()"},
