@@ -1,6 +1,6 @@
 # What can be made. Every recipe is a command that can be typed by hand.
 .DEFAULT_GOAL := help
-.PHONY: help notices corpora test quick figures simulations race race-short race-live attack bench fuzz golden lint tidy examples agents go-agents run
+.PHONY: help notices corpora test quick figures simulations race race-short race-live attack bench fuzz golden lint tidy examples agents axe go-agents run
 
 GO ?= go
 FUZZTIME ?= 10s
@@ -85,6 +85,9 @@ examples: ## official Node clients drive agentbench serve; skipped without Node 
 agents: ## docs/agents.md: how popular agents behave; names what could not be installed
 	-cd examples/probe/js && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
 	$(GO) test -tags 'nolive agents' -count 1 -timeout 60m -run TestAgentsTable ./cmd/agentbench/internal/probe
+
+axe: ## every page that a command writes, in a browser, by the rules of axe; needs chromium and npm, takes two minutes
+	.ci/axe
 
 go-agents: ## agents written with Go libraries, in a module of their own; takes minutes to build
 	.ci/go-agents

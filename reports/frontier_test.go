@@ -44,6 +44,9 @@ func TestFrontierHTML(t *testing.T) {
 	if n := strings.Count(page, `<a href="#point-1" class="series">`); n != 2 {
 		t.Errorf("point 1 is linked from %d plots, want 2", n)
 	}
+	if n := strings.Count(page, ` role="group" class="chart`); n != 2 || strings.Contains(page, `role="img"`) {
+		t.Errorf("%d plots are groups of their links, want 2", n)
+	}
 	if strings.Contains(page, "NaN") {
 		t.Error("the page has NaN")
 	}

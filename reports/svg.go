@@ -60,12 +60,22 @@ func (d *drawing) escape(s string) {
 	_ = xml.EscapeText(&d.b, []byte(s)) // a Builder never fails
 }
 
-// svg draws a whole picture. Its text alternative is the name and a description.
+// svg draws a whole picture. Its text alternative is the name and a description. A picture
+// with links is a group of them: what is in an image cannot be reached.
 func (d *drawing) svg(width, height float64, class, name, about string, draw func()) {
+	before := d.b.String()
+	d.b.Reset()
+	draw()
+	content, role := d.b.String(), "img"
+	if strings.Contains(content, "<a ") {
+		role = "group"
+	}
+	d.b.Reset()
+	d.b.WriteString(before)
 	box := "0 0 " + coordinate(width) + " " + coordinate(height)
 	d.open("svg", "xmlns", "http://www.w3.org/2000/svg", "viewBox", box, "width", coordinate(width), "height", coordinate(height),
-		"role", "img", "class", class, "aria-label", name+". "+about)
-	draw()
+		"role", role, "class", class, "aria-label", name+". "+about)
+	d.b.WriteString(content)
 	d.close("svg")
 }
 

@@ -20,6 +20,7 @@ var axePages = []struct{ name, args string }{
 	{"gate", "gate run.jsonl -q -o gate.html"},
 	{"compare", "compare --suite healthy --suite stuck-loops --variant none --variant hpd-agent --variant recommended -q -o compare.html"},
 	{"replay", "replay --variant none --variant hpd-agent -q -o replay.html"},
+	{"tune", "tune -q -o tune.html"},
 	{"probe", "probe --suite stuck-loops --filter stuck-loops/same-call-forever --keep-traces -q -o probe.html -- python3 {AGENT} {TASK}"},
 }
 
@@ -30,7 +31,7 @@ var axePages = []struct{ name, args string }{
 func TestBrowserAxe(t *testing.T) {
 	axe := os.Getenv("AXE")
 	if axe == "" {
-		t.Skip("AXE does not name axe.min.js: npm pack axe-core")
+		t.Skip("AXE does not name axe.min.js: make axe does")
 	}
 	source, err := os.ReadFile(axe)
 	if err != nil {
