@@ -23,6 +23,62 @@ func OfConversation(name string, c *wire.Conversation) *Trajectory {
 	return r
 }
 
+// A Growing is a conversation that goes on, as a trajectory that grows with it.
+type Growing struct {
+	builder builder
+	user    bool // the user has spoken
+}
+
+// Grow returns what [OfConversation] returns, to which messages can be added.
+func Grow(name string, c *wire.Conversation) *Growing {
+	acted := *c
+	acted.Messages = wire.Acted(c.Messages)
+	g := &Growing{user: hasUser(c.Messages)}
+	r := &Trajectory{Name: name, Model: c.Model, Timed: true}
+	g.builder = builder{traj: r, said: map[*string][]string{}}
+	g.builder.add(entire(&acted))
+	return g
+}
+
+// Add adds messages, and reports whether it could: not if they change how the messages
+// before them are read. Then the conversation has to grow anew.
+func (g *Growing) Add(messages []wire.Message) bool {
+	b := &g.builder
+	if !g.user && hasUser(messages) || !b.whole(messages) {
+		return false
+	}
+	clear(b.said)
+	b.add(wire.Acted(messages))
+	return true
+}
+
+// whole reports whether the last turn is whole, whatever messages follow: not if the
+// assistant goes on with it, or went on after an answer of text alone.
+func (b *builder) whole(messages []wire.Message) bool {
+	if b.run == nil || b.lastTurn() == nil {
+		return true
+	}
+	for i := range messages {
+		switch messages[i].Role {
+		case wire.User:
+			return true
+		case wire.Assistant:
+			return false
+		case wire.Tool:
+			if len(b.lastTurn().Calls) > 0 {
+				return true
+			}
+		}
+	}
+	return true
+}
+
+// Trajectory returns the trajectory. It grows in place.
+func (g *Growing) Trajectory() *Trajectory {
+	g.builder.traj.Missing = g.builder.missing()
+	return g.builder.traj
+}
+
 // A Follower replays a trajectory that still grows under one variant, made [Offline]:
 // each update replays only what is new. What it says after the last update is what
 // [Play] says of the whole trajectory.
@@ -31,6 +87,9 @@ type Follower struct {
 	world   *world      // nil = not begun
 	machine *loop.Machine
 	err     error
+
+	tools     map[string]bool // that the machine knows, by name
+	run, turn int             // the first turn whose tools it may not know
 }
 
 // Follow returns the follower of a variant. The error is that of its config.
@@ -42,9 +101,13 @@ func Follow(v scenarios.Variant) (*Follower, error) {
 	return f, nil
 }
 
+// New returns another follower of the same variant, which has replayed nothing.
+func (f *Follower) New() *Follower { return &Follower{config: f.config} }
+
 // Update replays what is new in a trajectory, which begins with what the last update
-// had; if it does not, the replay begins anew. The follower keeps the trajectory. After
-// a panic of the replay, Update returns it as an error and does nothing more.
+// had; if it does not, the replay begins anew. The follower keeps the trajectory, which
+// may change only as a [Growing] does. After a panic of the replay, Update returns it as
+// an error and does nothing more.
 func (f *Follower) Update(r *Trajectory) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -55,7 +118,7 @@ func (f *Follower) Update(r *Trajectory) (err error) {
 	switch {
 	case f.err != nil || len(r.Runs) == 0 || len(r.Runs[0].Turns) == 0:
 		return f.err
-	case f.world == nil || !f.world.growsTo(r):
+	case f.world == nil || !f.world.growsTo(r) || !f.knows(r):
 		f.begin(r)
 	default:
 		f.world.traj = r
@@ -75,7 +138,12 @@ func (f *Follower) Update(r *Trajectory) (err error) {
 func (f *Follower) begin(r *Trajectory) {
 	f.world = newWorld(r)
 	cfg, _ := r.judged(f.config)
-	if f.machine, f.err = loop.New(cfg, f.world.task(), f.world.tools()); f.err == nil {
+	f.tools, f.run, f.turn = map[string]bool{"": true}, 0, 0
+	tools := f.world.tools()
+	for _, t := range tools {
+		f.tools[t.Name] = true
+	}
+	if f.machine, f.err = loop.New(cfg, f.world.task(), tools); f.err == nil {
 		f.step(f.machine.Begin())
 	}
 }
@@ -96,9 +164,32 @@ func (f *Follower) Stopped() (out *loop.Outcome, asked int) {
 	return f.world.stop, asked
 }
 
+// knows reports whether the machine knows the tools of a trajectory that has grown.
+func (f *Follower) knows(r *Trajectory) bool {
+	if r != f.world.traj {
+		f.run, f.turn = 0, 0
+	}
+	for ; f.run < len(r.Runs); f.run, f.turn = f.run+1, 0 {
+		for turns := r.Runs[f.run].Turns; f.turn < len(turns); f.turn++ {
+			for _, c := range turns[f.turn].Calls {
+				if !f.tools[strings.TrimSpace(c.Name)] {
+					return false
+				}
+			}
+		}
+		if f.run == len(r.Runs)-1 {
+			break
+		}
+	}
+	return true
+}
+
 // growsTo reports whether a trajectory begins with what the world has replayed. It
 // compares the newest turn only, since a session grows at its end.
 func (w *world) growsTo(r *Trajectory) bool {
+	if r == w.traj {
+		return true
+	}
 	if w.run >= len(r.Runs) || w.turn > len(r.Runs[w.run].Turns) || r.Timed != w.traj.Timed || r.Runs[w.run].User != w.traj.Runs[w.run].User {
 		return false
 	}
@@ -109,13 +200,7 @@ func (w *world) growsTo(r *Trajectory) bool {
 			return false
 		}
 	}
-	known := map[string]bool{"": true}
-	for _, t := range w.tools() {
-		known[t.Name] = true
-	}
-	all := true
-	r.eachCall(func(c *Call) { all = all && known[strings.TrimSpace(c.Name)] })
-	return all
+	return true
 }
 
 // overtaken notes that a rule has stopped the newest run if turns have come after the

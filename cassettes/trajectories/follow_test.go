@@ -2,11 +2,16 @@ package trajectories
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
+	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // grow calls each with every stage at which a proxy sees a trajectory: after each
@@ -135,4 +140,81 @@ func follow(t *testing.T, r *Trajectory, v scenarios.Variant) int {
 		return 1
 	}
 	return 0
+}
+
+// TestGrow checks that a conversation that grows in any pieces is what the whole one is,
+// and that a follower of it comes to the same stops.
+func TestGrow(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	v, err := scenarios.LoadVariant("hpd-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tight := scenarios.Variant{Name: "tight", Config: loop.Default()}
+	tight.Config.Limits.Turns = 4
+	refused, stops := 0, 0
+	for range 150 {
+		var all []wire.Message
+		f, _ := Follow(v)
+		fTight, _ := Follow(tight)
+		c := &wire.Conversation{System: []string{"", "be kind"}[rnd.IntN(2)], Model: "m"}
+		var g *Growing
+		for range 8 {
+			var news []wire.Message
+			for range rnd.IntN(3) {
+				m := wire.Message{Role: wire.Role(rnd.IntN(4)), Text: []string{"", "a", "b"}[rnd.IntN(3)], At: time.Duration(len(all)+len(news)) * time.Second}
+				switch m.Role {
+				case wire.Tool:
+					m.ID = fmt.Sprint(rnd.IntN(3))
+				case wire.Assistant:
+					m.Calls = someCalls(rnd)
+				}
+				news = append(news, m)
+			}
+			news = append(news, wire.Message{Role: wire.Assistant, Reply: true, Text: "r", Calls: someCalls(rnd), At: time.Duration(len(all)+len(news)) * time.Second})
+			all = append(all, news...)
+			c.Messages = all
+			if g == nil || !g.Add(news) {
+				if g != nil {
+					refused++
+				}
+				g = Grow("a", c)
+			}
+			want := OfConversation("a", c)
+			got := g.Trajectory()
+			if diff := cmp.Diff(want, got, cmp.AllowUnexported(Trajectory{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("after %v (-whole +grown)\n%s", all, diff)
+			}
+			for _, f := range []struct {
+				*Follower
+				v scenarios.Variant
+			}{{f, v}, {fTight, tight}} {
+				if err := f.Update(got); err != nil {
+					t.Fatal(err)
+				}
+				result, _, err := Play(context.Background(), want, f.v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out, asked := f.Stopped()
+				stopped := result.Stop != loop.StopDone && result.Stop != loop.StopRecordingEnded
+				if stopped != (out != nil) || stopped && (out.Stop != result.Stop || asked != result.Asked) {
+					t.Fatalf("after %v under %s: the follower stopped: %v after %d, the replay: %s after %d", all, f.v.Name, out, asked, result.Stop, result.Asked)
+				}
+				if stopped {
+					stops++
+				}
+			}
+		}
+	}
+	if refused < 50 || stops < 50 {
+		t.Errorf("%d times grown anew, %d stops: this test shows nothing", refused, stops)
+	}
+}
+
+func someCalls(rnd *rand.Rand) (calls []wire.Call) {
+	for range rnd.IntN(3) {
+		calls = append(calls, wire.Call{ID: fmt.Sprint(rnd.IntN(3)), Name: []string{"f", "f", "f", "g"}[rnd.IntN(4)], Args: "{}"})
+	}
+	return calls
 }

@@ -39,15 +39,20 @@ func readTraffic(exchanges []wire.Exchange, with wire.Decoders) ([]*Trajectory, 
 
 func ofConversation(name string, c *wire.Conversation) *Trajectory {
 	r := &Trajectory{Name: name, Model: c.Model}
-	var messages []wire.Message
+	r.assemble(entire(c))
+	return r
+}
+
+// entire returns the messages of a conversation, with its system prompt, and with a user
+// if nobody speaks before the assistant.
+func entire(c *wire.Conversation) (messages []wire.Message) {
 	if c.System != "" {
 		messages = append(messages, wire.Message{Role: wire.System, Text: c.System})
 	}
 	if !hasUser(c.Messages) { // a system prompt alone, or an answer alone
 		messages = append(messages, wire.Message{Role: wire.User})
 	}
-	r.assemble(append(messages, c.Messages...))
-	return r
+	return append(messages, c.Messages...)
 }
 
 func hasUser(messages []wire.Message) bool {

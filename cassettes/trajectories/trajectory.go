@@ -119,9 +119,17 @@ type Result struct {
 // assemble builds the session from its messages, by the rules of [Trajectory].
 func (r *Trajectory) assemble(messages []wire.Message) {
 	b := builder{traj: r, said: map[*string][]string{}}
+	b.add(messages)
+	r.Timed = timed(messages)
+	r.Missing = b.missing()
+}
+
+// add builds on with messages.
+func (b *builder) add(messages []wire.Message) {
+	r := b.traj
 	for i := range messages {
 		m := &messages[i]
-		r.unread(m.Unread, i+1)
+		r.unread(m.Unread, r.Messages+i+1)
 		if m.Role == wire.Assistant && r.Model == "" {
 			r.Model = m.Model
 		}
@@ -141,9 +149,7 @@ func (r *Trajectory) assemble(messages []wire.Message) {
 	for to, texts := range b.said {
 		*to = strings.Join(texts, "\n")
 	}
-	r.Messages = len(messages)
-	r.Timed = timed(messages)
-	r.Missing = b.missing()
+	r.Messages += len(messages)
 }
 
 // timed reports whether the messages of the user and the assistant have times that never
@@ -224,9 +230,13 @@ func (b *builder) user(m *wire.Message) {
 
 // say adds a line to a text.
 func (b *builder) say(to *string, text string) {
-	if text != "" {
-		b.said[to] = append(b.said[to], text)
+	if text == "" {
+		return
 	}
+	if b.said[to] == nil && *to != "" {
+		b.said[to] = []string{*to} // it was joined before
+	}
+	b.said[to] = append(b.said[to], text)
 }
 
 func (b *builder) begin(text string, at time.Duration) {

@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -33,21 +34,64 @@ func Object(raw []byte) map[string]json.RawMessage {
 // members yields the names and the values of an object.
 func members(raw []byte) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
-		for i := space(raw, 1); i < len(raw) && raw[i] == '"'; i = space(raw, i+1) {
-			end := endOfString(raw, i)
-			name, ok := String(raw[i:end])
-			if i = space(raw, end); !ok || i == len(raw) || raw[i] != ':' {
-				return
-			}
-			i = space(raw, i+1)
-			if end = endOf(raw, i); end == i || !yield(name, raw[i:end:end]) {
-				return
-			}
-			if i = space(raw, end); i == len(raw) || raw[i] != ',' {
-				return
-			}
+		eachMember(raw, func(name string, from, to int) bool { return yield(name, raw[from:to:to]) })
+	}
+}
+
+// eachMember visits the members of an object: the name of each, and where its value
+// begins and ends.
+func eachMember(raw []byte, visit func(name string, from, to int) bool) {
+	for i := space(raw, 1); i < len(raw) && raw[i] == '"'; i = space(raw, i+1) {
+		end := endOfString(raw, i)
+		name, ok := String(raw[i:end])
+		if i = space(raw, end); !ok || i == len(raw) || raw[i] != ':' {
+			return
+		}
+		i = space(raw, i+1)
+		if end = endOf(raw, i); end == i || !visit(name, i, end) {
+			return
+		}
+		if i = space(raw, end); i == len(raw) || raw[i] != ',' {
+			return
 		}
 	}
+}
+
+// Place returns where the value of a field of an object begins, and whether the object
+// has exactly one field that [json.Unmarshal] takes for it: of that name, in any case.
+func Place(raw []byte, name string) (at int, ok bool) {
+	if len(raw) == 0 || raw[0] != '{' {
+		return 0, false
+	}
+	n := 0
+	eachMember(raw, func(other string, from, _ int) bool {
+		if strings.EqualFold(other, name) {
+			n++
+			at = from
+		}
+		return true
+	})
+	return at, n == 1
+}
+
+// Next returns where the element of an array begins and ends that comes first at or
+// behind i: behind the bracket of the array, or behind an element. Without one, from is
+// where the array ends, and to is 0. ok is false if raw is cut off there or has something
+// else.
+func Next(raw []byte, i int, first bool) (from, to int, ok bool) {
+	i = space(raw, i)
+	switch {
+	case i == len(raw):
+		return i, 0, false
+	case raw[i] == ']':
+		return i, 0, true
+	case !first && raw[i] != ',':
+		return i, 0, false
+	case !first:
+		i = space(raw, i+1)
+	}
+	to = endOf(raw, i)
+	return i, to, to > i
 }
 
 // Array returns the elements of an array, nil for anything else. They share the memory

@@ -45,6 +45,21 @@ func FuzzAsUnmarshal(f *testing.F) {
 				t.Errorf("Elements(%q) says that %q begins at %d", raw, item, at)
 			}
 		}
+		if got, ok := walked(raw); wantArray != nil && (!ok || !reflect.DeepEqual(got, wantArray)) {
+			t.Errorf("Next walks through %q as %q, %t, want %q", raw, got, ok, wantArray)
+		}
+		for name := range wantObject {
+			n := 0
+			for other := range members(raw) {
+				if strings.EqualFold(other, name) {
+					n++
+				}
+			}
+			at, ok := Place(raw, name)
+			if ok != (n == 1) || ok && !strings.HasPrefix(string(raw[at:]), string(wantObject[name])) {
+				t.Errorf("Place(%q, %q) = %d, %t", raw, name, at, ok)
+			}
+		}
 		var got, want filled
 		err := Unmarshal(raw, &got)
 		if wantErr := json.Unmarshal(raw, &want); !reflect.DeepEqual(err, wantErr) || !reflect.DeepEqual(got, want) {
@@ -62,6 +77,18 @@ func FuzzAsUnmarshal(f *testing.F) {
 			t.Errorf("Depth(%q) = %d, want %d", raw, depth, want)
 		}
 	})
+}
+
+// walked returns the elements of an array that Next finds one after another.
+func walked(raw []byte) (all []json.RawMessage, ok bool) {
+	all = []json.RawMessage{}
+	for at := 1; ; {
+		from, to, ok := Next(raw, at, at == 1)
+		if !ok || to == 0 {
+			return all, ok && from == len(raw)-1
+		}
+		all, at = append(all, raw[from:to]), to
+	}
 }
 
 // filled has every kind of field that Unmarshal knows, and some that it leaves.

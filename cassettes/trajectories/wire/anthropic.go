@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
 // anthropic is Anthropic's Messages API.
-var anthropic = api{request: anthropicRequest, reply: anthropicReply}
+var anthropic = api{history: "messages", request: anthropicRequest, said: anthropicSaid, reply: anthropicReply}
 
 // A block is a part of a message's content.
 type block struct {
@@ -23,25 +24,30 @@ type block struct {
 	IsError   bool            `json:"is_error"`
 }
 
-func anthropicRequest(body json.RawMessage) (*request, bool) {
+func anthropicRequest(body json.RawMessage) (*request, json.RawMessage, bool) {
 	var r struct {
 		Model    json.RawMessage `json:"model"`
 		System   json.RawMessage `json:"system"`
-		Messages []struct {
-			Role    string          `json:"role"`
-			Content json.RawMessage `json:"content"`
-		} `json:"messages"`
-		Thread json.RawMessage `json:"thread"` // the API keeps the messages before
+		Messages json.RawMessage `json:"messages"`
+		Thread   json.RawMessage `json:"thread"` // the API keeps the messages before
 	}
-	if json.Unmarshal(body, &r) != nil || r.Messages == nil {
-		return nil, false
+	if rawjson.Unmarshal(body, &r) != nil || !IsArray(r.Messages) {
+		return nil, nil, false
 	}
 	req := &request{model: String(r.Model), previous: String(keysOf(r.Thread)["previous_message_id"])}
 	req.system.add(Text(r.System))
-	for _, m := range r.Messages {
-		req.messages = append(req.messages, AnthropicMessages(m.Role, m.Content)...)
+	return req, r.Messages, true
+}
+
+func anthropicSaid(raw json.RawMessage) (said, bool) {
+	var m struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
 	}
-	return req, true
+	if rawjson.Unmarshal(raw, &m) != nil {
+		return said{}, false
+	}
+	return said{messages: AnthropicMessages(m.Role, m.Content)}, true
 }
 
 // AnthropicMessages decodes a message of the Anthropic API: first the results in its
@@ -123,7 +129,7 @@ func anthropicReply(payloads []json.RawMessage) (*reply, Reason) {
 		if Given(keysOf(raw)["error"]) {
 			return nil, ErrorAnswer
 		}
-		if json.Unmarshal(raw, &p) != nil {
+		if rawjson.Unmarshal(raw, &p) != nil {
 			return nil, Unreadable
 		}
 		switch {

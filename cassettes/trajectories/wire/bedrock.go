@@ -8,11 +8,12 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
 // bedrock is the Converse API of Amazon Bedrock. A stream is binary: see [frames].
-var bedrock = api{request: bedrockRequest, reply: bedrockReply}
+var bedrock = api{history: "messages", request: bedrockRequest, said: bedrockSaid, reply: bedrockReply}
 
 type bedrockToolUse struct {
 	ID    string          `json:"toolUseId"`
@@ -59,26 +60,24 @@ func bedrockPart(keys map[string]json.RawMessage) part {
 	return part{results: []Message{m}}
 }
 
-func bedrockRequest(body json.RawMessage) (*request, bool) {
+func bedrockRequest(body json.RawMessage) (*request, json.RawMessage, bool) {
 	var r struct {
-		System   json.RawMessage   `json:"system"`
-		Messages []json.RawMessage `json:"messages"`
+		System   json.RawMessage `json:"system"`
+		Messages json.RawMessage `json:"messages"`
 	}
-	if json.Unmarshal(body, &r) != nil || r.Messages == nil {
-		return nil, false
+	if rawjson.Unmarshal(body, &r) != nil || !IsArray(r.Messages) {
+		return nil, nil, false
 	}
 	req := &request{}
 	for _, block := range list(r.System) {
 		req.system.add(readBlock(block, System).text)
 	}
-	for _, m := range r.Messages {
-		more, err := LogMessages(m)
-		if err != nil {
-			return nil, false
-		}
-		req.messages = append(req.messages, more...)
-	}
-	return req, true
+	return req, r.Messages, true
+}
+
+func bedrockSaid(raw json.RawMessage) (said, bool) {
+	messages, err := LogMessages(raw)
+	return said{messages: messages}, err == nil
 }
 
 // bedrockReply decodes an answer of Converse or the events of ConverseStream, each in
@@ -126,7 +125,7 @@ func bedrockReply(payloads []json.RawMessage) (*reply, Reason) {
 				} `json:"usage"`
 			} `json:"metadata"`
 		}
-		if json.Unmarshal(raw, &p) != nil {
+		if rawjson.Unmarshal(raw, &p) != nil {
 			return nil, Unreadable
 		}
 		if p.Message != "" {

@@ -76,6 +76,9 @@ func payloads(body []byte) ([]json.RawMessage, bool) {
 	if body[0] != '{' && body[0] != '[' {
 		return events(body)
 	}
+	if json.Valid(body) && body[0] == '{' {
+		return []json.RawMessage{body}, true
+	}
 	var all []json.RawMessage
 	d := json.NewDecoder(bytes.NewReader(body))
 	if body[0] == '[' {

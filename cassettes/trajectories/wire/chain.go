@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Read joins the exchanges of one file into conversations, in the order in which they
@@ -75,23 +76,59 @@ type key struct {
 	ids         []string // of the calls that have one
 }
 
-func keyOf(m *Message) key {
-	k := key{role: m.Role, text: strings.Join(strings.Fields(m.Text), " ")}
-	var calls strings.Builder
+func keyOf(m *Message, args *canonical) key {
+	k := key{role: m.Role, text: spaced(m.Text)}
 	for _, c := range m.Calls {
-		args := c.Args
-		var value any
-		if json.Unmarshal([]byte(args), &value) == nil {
-			canonical, _ := json.Marshal(value)
-			args = string(canonical)
-		}
-		calls.WriteString(c.Name + "(" + args + ")\n")
+		k.calls += c.Name + "(" + args.of(c.Args) + ")\n"
 		if c.ID != "" {
 			k.ids = append(k.ids, c.ID)
 		}
 	}
-	k.calls = calls.String()
 	return k
+}
+
+// canonical remembers arguments as values are written, for as many bytes as fit; nil
+// remembers none.
+type canonical struct {
+	known map[string]string
+	size  int
+}
+
+// of returns arguments as their value is written, and what is not JSON as it is.
+func (c *canonical) of(args string) string {
+	if c != nil {
+		if found, ok := c.known[args]; ok {
+			return found
+		}
+	}
+	written := args
+	var value any
+	if json.Unmarshal([]byte(args), &value) == nil {
+		raw, _ := json.Marshal(value)
+		written = string(raw)
+	}
+	if c != nil {
+		const most, each = 4 << 20, 100 // bytes, and those of an entry besides
+		if c.size += each + len(args) + len(written); c.known == nil || c.size > most {
+			c.known, c.size = map[string]string{}, each+len(args)+len(written)
+		}
+		c.known[args] = written
+	}
+	return written
+}
+
+// spaced returns a text in which every white space is one space, without any at the
+// ends. It does not copy a text that is like that.
+func spaced(text string) string {
+	last := byte(' ')
+	for i := range len(text) {
+		c := text[i]
+		if c >= utf8.RuneSelf || c < ' ' || c == ' ' && last == ' ' {
+			return strings.Join(strings.Fields(text), " ")
+		}
+		last = c
+	}
+	return strings.TrimSuffix(text, " ")
 }
 
 // repeats reports whether a message of a history repeats one that was said before:
@@ -130,7 +167,7 @@ func (k key) among(ids []string) bool {
 }
 
 func (s *session) add(x *Exchange) Reason {
-	d := decode(x, s.with)
+	d := decode(x, s.with, nil)
 	switch {
 	case d.route.fetch:
 		return s.fetched(d)
@@ -202,7 +239,7 @@ func (s *session) branch(p place) place {
 func (s *session) history(messages []Message) (place, []Message) {
 	keys := make([]key, len(messages))
 	for i := range messages {
-		keys[i] = keyOf(&messages[i])
+		keys[i] = keyOf(&messages[i], nil)
 	}
 	var best *thread
 	var match repetition
@@ -334,7 +371,7 @@ func (s *session) answer(a asked, r *reply) Reason {
 	t.Messages = append(t.Messages, join(a.news, Assistant)...)
 	t.Messages = append(t.Messages, Message{Role: Assistant, Text: r.text, Calls: r.calls, TokensIn: r.in, TokensOut: r.out, Reply: true})
 	for i := len(t.keys); i < len(t.Messages); i++ {
-		t.keys = append(t.keys, keyOf(&t.Messages[i]))
+		t.keys = append(t.keys, keyOf(&t.Messages[i], nil))
 	}
 	here := place{t, len(t.Messages)}
 	if r.id != "" {

@@ -16,7 +16,7 @@ import (
 )
 
 // chat is OpenAI's Chat Completions, which many servers implement.
-var chat = api{request: chatRequest, reply: chatReply}
+var chat = api{history: "messages", request: chatRequest, said: chatSaid, reply: chatReply}
 
 // A chatMessage is a message of a request, of an answer or of a log, or a piece
 // of a streamed one.
@@ -189,23 +189,27 @@ func ChatCompletion(body json.RawMessage) (m Message, model string, ok bool) {
 	return Message{Role: Assistant, Text: r.text, Calls: r.calls, TokensIn: r.in, TokensOut: r.out}, r.model, true
 }
 
-func chatRequest(body json.RawMessage) (*request, bool) {
+func chatRequest(body json.RawMessage) (*request, json.RawMessage, bool) {
 	var r struct {
 		Model    json.RawMessage `json:"model"`
-		Messages []chatMessage   `json:"messages"`
+		Messages json.RawMessage `json:"messages"`
 	}
-	if json.Unmarshal(body, &r) != nil || r.Messages == nil {
-		return nil, false
+	if rawjson.Unmarshal(body, &r) != nil || !IsArray(r.Messages) {
+		return nil, nil, false
 	}
-	req := &request{model: String(r.Model)}
-	for i := range r.Messages {
-		if m := r.Messages[i].message(); m.Role == System {
-			req.system.add(m.Text)
-		} else {
-			req.messages = append(req.messages, m)
-		}
+	return &request{model: String(r.Model)}, r.Messages, true
+}
+
+func chatSaid(raw json.RawMessage) (said, bool) {
+	var m chatMessage
+	if rawjson.Unmarshal(raw, &m) != nil {
+		return said{}, false
 	}
-	return req, true
+	one := m.message()
+	if one.Role == System {
+		return said{system: one.Text}, true
+	}
+	return said{messages: []Message{one}}, true
 }
 
 type chatUsage struct {
@@ -237,7 +241,7 @@ func chatReply(payloads []json.RawMessage) (*reply, Reason) {
 	var calls pieces
 	for _, raw := range payloads {
 		var p chatPayload
-		if json.Unmarshal(raw, &p) != nil {
+		if rawjson.Unmarshal(raw, &p) != nil {
 			return nil, Unreadable
 		}
 		if Given(p.Error) {

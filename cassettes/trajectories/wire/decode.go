@@ -15,7 +15,8 @@ type decoded struct {
 	reason  Reason
 }
 
-func decode(x *Exchange, with Decoders) (d decoded) {
+// decode decodes an exchange. A memory may know much of its request.
+func decode(x *Exchange, with Decoders, memory *Memory) (d decoded) {
 	d.route = routeOf(x.Method, x.URL)
 	if d.reason = d.route.reason; d.reason != None {
 		return d
@@ -23,7 +24,11 @@ func decode(x *Exchange, with Decoders) (d decoded) {
 	asked, why := with.plain(x.Request, "")
 	readable := why == None
 	asked = bytes.TrimSpace(asked)
-	if !json.Valid(asked) {
+	var remembered *request
+	if memory != nil && readable && d.route.api != nil && !d.route.fetch {
+		remembered = memory.asked(d.route.api, asked)
+	}
+	if remembered == nil && !json.Valid(asked) {
 		readable = readable && len(asked) == 0
 		asked = nil
 	}
@@ -57,13 +62,15 @@ func decode(x *Exchange, with Decoders) (d decoded) {
 	case !readable:
 		d.reason = Unreadable
 		return d
+	case remembered != nil:
+		d.request = remembered
 	default:
-		if d.request, readable = d.route.api.request(asked); !readable {
+		if d.request, readable = d.route.api.asked(asked); !readable {
 			d.request, d.reason = nil, Unreadable
 			return d
 		}
-		d.request.model = cmp.Or(d.request.model, d.route.model)
 	}
+	d.request.model = cmp.Or(d.request.model, d.route.model)
 	d.reply, d.reason = d.route.answer(x.Status, parts, whole)
 	return d
 }

@@ -4,7 +4,7 @@ import "slices"
 
 // A Turn is one exchange by itself: what the agent sent and what the model answered.
 // [Read] joins the exchanges of a file. Whoever joins them as they come, such as a
-// proxy, uses [Decode] and [KeyOf].
+// proxy, uses [Decode] and [KeyOf], or a [Memory].
 type Turn struct {
 	Model    string    // "" = unknown
 	System   string    // "" = none
@@ -21,14 +21,20 @@ type Turn struct {
 	Pending, Fetched bool
 }
 
-// Decode decodes one exchange, whose bodies may be compressed with gzip or deflate. It returns nil and the reason for an exchange that is
-// not a turn. A turn without a reply has a reason too, unless it is pending.
+// Decode decodes one exchange, whose bodies may be compressed with gzip or deflate. It
+// returns nil and the reason for an exchange that is not a turn. A turn without a reply
+// has a reason too, unless it is pending.
 func Decode(x *Exchange) (*Turn, Reason) {
-	d := decode(x, nil)
+	d := decode(x, nil, nil)
 	if d.request == nil || d.route.fetch && d.reply == nil {
 		return nil, d.reason
 	}
-	t := &Turn{Model: d.request.model, System: d.request.system.String(), Messages: join(d.request.messages, Assistant),
+	return d.turn(d.request.system.String(), join(d.request.messages, Assistant))
+}
+
+// turn returns a turn with that system prompt and those messages.
+func (d *decoded) turn(system string, messages []Message) (*Turn, Reason) {
+	t := &Turn{Model: d.request.model, System: system, Messages: messages,
 		Previous: d.request.previous, Stored: d.request.conversation, Fetched: d.route.fetch}
 	if d.reply == nil {
 		return t, d.reason
@@ -53,7 +59,7 @@ func Decode(x *Exchange) (*Turn, Reason) {
 type Key struct{ key }
 
 // KeyOf returns the key of a message.
-func KeyOf(m *Message) Key { return Key{keyOf(m)} }
+func KeyOf(m *Message) Key { return Key{keyOf(m, nil)} }
 
 // Repeats reports whether the message of a history repeats one that was said before,
 // perhaps as the agent has rewritten it: see [Read].

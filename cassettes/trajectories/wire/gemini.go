@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
 // gemini is Google's generateContent and streamGenerateContent.
-var gemini = api{request: geminiRequest, reply: geminiReply}
+var gemini = api{history: "contents", request: geminiRequest, said: geminiSaid, reply: geminiReply}
 
 type geminiContent struct {
 	Role  string                       `json:"role"`
@@ -63,14 +64,14 @@ func either(part map[string]json.RawMessage, a, b string) json.RawMessage {
 	return part[b]
 }
 
-func geminiRequest(body json.RawMessage) (*request, bool) {
+func geminiRequest(body json.RawMessage) (*request, json.RawMessage, bool) {
 	var r struct {
 		System    *geminiContent  `json:"systemInstruction"`
 		SystemToo *geminiContent  `json:"system_instruction"`
-		Contents  []geminiContent `json:"contents"`
+		Contents  json.RawMessage `json:"contents"`
 	}
-	if json.Unmarshal(body, &r) != nil || r.Contents == nil {
-		return nil, false
+	if rawjson.Unmarshal(body, &r) != nil || !IsArray(r.Contents) {
+		return nil, nil, false
 	}
 	req := &request{}
 	for _, s := range []*geminiContent{r.System, r.SystemToo} {
@@ -80,10 +81,15 @@ func geminiRequest(body json.RawMessage) (*request, bool) {
 			}
 		}
 	}
-	for _, c := range r.Contents {
-		req.messages = append(req.messages, c.messages()...)
+	return req, r.Contents, true
+}
+
+func geminiSaid(raw json.RawMessage) (said, bool) {
+	var c geminiContent
+	if rawjson.Unmarshal(raw, &c) != nil {
+		return said{}, false
 	}
-	return req, true
+	return said{messages: c.messages()}, true
 }
 
 // messages returns the results in a content and then its texts as one message.
@@ -146,7 +152,7 @@ func geminiReply(payloads []json.RawMessage) (*reply, Reason) {
 			} `json:"usageMetadata"`
 			Error json.RawMessage `json:"error"`
 		}
-		if json.Unmarshal(raw, &p) != nil {
+		if rawjson.Unmarshal(raw, &p) != nil {
 			return nil, Unreadable
 		}
 		if Given(p.Error) {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // ollama is Ollama's own chat API. Its messages are those of [chat], with arguments as
 // objects; a stream is a JSON object a line.
-var ollama = api{request: chatRequest, reply: ollamaReply}
+var ollama = api{history: "messages", request: chatRequest, said: chatSaid, reply: ollamaReply}
 
 func ollamaReply(payloads []json.RawMessage) (*reply, Reason) {
 	r := &reply{}
@@ -23,7 +25,7 @@ func ollamaReply(payloads []json.RawMessage) (*reply, Reason) {
 			Out     int64           `json:"eval_count"`
 			Error   json.RawMessage `json:"error"`
 		}
-		if json.Unmarshal(raw, &p) != nil {
+		if rawjson.Unmarshal(raw, &p) != nil {
 			return nil, Unreadable
 		}
 		if Given(p.Error) {

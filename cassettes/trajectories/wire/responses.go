@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // responses is OpenAI's Responses API.
-var responses = api{request: responsesRequest, reply: responsesReply}
+var responses = api{history: "input", request: responsesRequest, said: responsesSaid, reply: responsesReply}
 
 // An item is an element of a response's output or a request's input.
 type item struct {
@@ -56,7 +58,7 @@ func (i *item) message() (m Message, ok bool) {
 	return m, true
 }
 
-func responsesRequest(body json.RawMessage) (*request, bool) {
+func responsesRequest(body json.RawMessage) (*request, json.RawMessage, bool) {
 	var r struct {
 		Model        json.RawMessage `json:"model"`
 		Instructions json.RawMessage `json:"instructions"`
@@ -64,29 +66,31 @@ func responsesRequest(body json.RawMessage) (*request, bool) {
 		Previous     json.RawMessage `json:"previous_response_id"`
 		Conversation json.RawMessage `json:"conversation"`
 	}
-	if json.Unmarshal(body, &r) != nil {
-		return nil, false
+	if rawjson.Unmarshal(body, &r) != nil {
+		return nil, nil, false
 	}
 	req := &request{model: String(r.Model), previous: String(r.Previous), conversation: idOf(r.Conversation)}
 	req.system.add(Text(r.Instructions))
-	if !IsArray(r.Input) {
-		if Given(r.Input) {
-			req.messages = []Message{{Role: User, Text: Text(r.Input)}}
-		}
-		return req, true
+	if IsArray(r.Input) {
+		return req, r.Input, true
 	}
-	var items []item
-	if json.Unmarshal(r.Input, &items) != nil {
-		return nil, false
+	if Given(r.Input) {
+		req.messages = []Message{{Role: User, Text: Text(r.Input)}}
 	}
-	for _, i := range items {
-		if i.Role == "system" || i.Role == "developer" {
-			req.system.add(Text(i.Content))
-		} else if m, ok := i.message(); ok {
-			req.messages = append(req.messages, m)
-		}
+	return req, nil, true
+}
+
+func responsesSaid(raw json.RawMessage) (one said, ok bool) {
+	var i item
+	if rawjson.Unmarshal(raw, &i) != nil {
+		return one, false
 	}
-	return req, true
+	if i.Role == "system" || i.Role == "developer" {
+		one.system = Text(i.Content)
+	} else if m, ok := i.message(); ok {
+		one.messages = []Message{m}
+	}
+	return one, true
 }
 
 // idOf returns an id, which may be a field of an object.
@@ -126,7 +130,7 @@ func responsesReply(payloads []json.RawMessage) (*reply, Reason) {
 	var said strings.Builder
 	for _, raw := range payloads {
 		var p responsesPayload
-		if json.Unmarshal(raw, &p) != nil {
+		if rawjson.Unmarshal(raw, &p) != nil {
 			return nil, Unreadable
 		}
 		switch {

@@ -27,6 +27,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -124,8 +125,37 @@ func Reasons() []Reason {
 
 // An api decodes the bodies of one API.
 type api struct {
-	request func(body json.RawMessage) (*request, bool)
-	reply   func(payloads []json.RawMessage) (*reply, Reason)
+	history string // the field of a request with what was said so far
+	// request decodes the rest of a request. The history is a list, unless the request
+	// decoded it itself: then it is nil.
+	request func(body json.RawMessage) (r *request, history json.RawMessage, ok bool)
+	// said decodes an element of the history.
+	said  func(element json.RawMessage) (said, bool)
+	reply func(payloads []json.RawMessage) (*reply, Reason)
+}
+
+// A said is an element of a history: messages, or a text of the system, or nothing that
+// a run needs.
+type said struct {
+	system   string
+	messages []Message
+}
+
+// asked decodes a request, which is valid JSON.
+func (a *api) asked(body json.RawMessage) (*request, bool) {
+	r, history, ok := a.request(body)
+	if !ok || history == nil {
+		return r, ok
+	}
+	for _, element := range rawjson.Elements(history) {
+		one, ok := a.said(element)
+		if !ok {
+			return nil, false
+		}
+		r.system.add(one.system)
+		r.messages = append(r.messages, one.messages...)
+	}
+	return r, true
 }
 
 // A request is a decoded request to a model.
@@ -135,6 +165,8 @@ type request struct {
 	messages     []Message
 	previous     string // id of the response that it continues, "" = none
 	conversation string // id of the stored conversation that it continues, "" = none
+
+	known *known // what a [Memory] knows of the messages, nil = they are in messages
 }
 
 // A reply is a decoded answer of a model.

@@ -256,6 +256,9 @@ func (f *watchFlags) summary(w io.Writer, watched *watch.Watch, variants []scena
 		slices.Sort(parts)
 		fmt.Fprintf(w, "not part of a conversation: %s\n", text.Line(strings.Join(parts, ", ")))
 	}
+	if n.Unseen > 0 {
+		fmt.Fprintf(w, "not seen: %s (%.1f MB), which passed while too many others still waited to be read\n", text.Count(n.Unseen, "exchange"), float64(n.UnseenBytes)/1e6)
+	}
 	if n.Conversations == 0 {
 		return nil
 	}

@@ -1,9 +1,8 @@
 package watch
 
 import (
-	"maps"
+	"container/list"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
@@ -17,23 +16,28 @@ import (
 type linker struct {
 	scopes map[string]*scope
 	begun  int // conversations
+	nodes  int // so far
 	begin  func(*conversation)
+	keyOf  func(*wire.Message) wire.Key
 }
 
 // A scope holds what may belong together: the requests with one key of the API, one
 // header X-Agentbench-Conversation and one value of the header that names runs.
 type scope struct {
-	entries   []*node            // roots, and nodes whose request did not repeat the history; oldest first
+	name      string
+	entries   entries
 	byID      map[string][]*node // nodes by the ids of their calls, oldest first
 	responses map[string]*node   // by the id of the response
 	stored    map[string]*node   // the newest node of each conversation that the API keeps
 	waiting   map[string]*asked  // requests whose answer is fetched later, by the id of the response
-	tips      []*conversation    // oldest first
+	tips      list.List          // of *conversation, oldest first
+	summaries summaries
 }
 
 // A node is a request and its reply.
 type node struct {
 	of       *conversation
+	number   int // in the order in which nodes begin
 	parent   *node
 	anew     bool       // an entry: its request has all of history, not only what is new
 	asked    []wire.Key // what its request says after the parent's reply; of an entry, everything
@@ -42,8 +46,11 @@ type node struct {
 	said     wire.Key // of the reply
 	children []*node
 	replies  int // on the way from the root, itself included
-	// When the request came and when the reply had ended.
-	began, ended time.Time
+	// When the conversation began, when the request came and when the reply had ended.
+	start, began, ended time.Time
+
+	response, stored string  // the ids by which its scope has it, "" = none
+	tries            []*node // the latest equal requests before it, oldest first
 }
 
 // A conversation is one run, or several runs over one history.
@@ -51,11 +58,14 @@ type conversation struct {
 	number int
 	name   string
 	scope  *scope
+	place  *list.Element // among the tips of its scope
 	model  string
 	system string
+	nodes  []*node // that are its own, oldest first
 	tip    *node
 	tail   []wire.Message // of the newest request, while it has no answer
 	tailed time.Time      // when that request came
+	ended  bool           // it is forgotten
 	from   *node          // the reply that it branches off; nil = it stands alone
 
 	tries     int // requests that were sent again although they had been answered
@@ -82,26 +92,31 @@ type place struct {
 	drop  bool  // the reply of at was a summary, which is not part of the run
 }
 
-// compared limits how many entries and tips a request is compared with.
-const compared = 2000
+// compared limits how many entries and tips a request is compared with, and remembered
+// how many equal requests are remembered, of which the agent may go on from any.
+const (
+	compared   = 2000
+	remembered = 16
+)
 
 func newLinker(begin func(*conversation)) *linker {
-	return &linker{scopes: map[string]*scope{}, begin: begin}
+	return &linker{scopes: map[string]*scope{}, begin: begin, keyOf: wire.KeyOf}
 }
 
 func (l *linker) scope(name string) *scope {
 	s := l.scopes[name]
 	if s == nil {
-		s = &scope{byID: map[string][]*node{}, responses: map[string]*node{}, stored: map[string]*node{}, waiting: map[string]*asked{}}
+		s = &scope{name: name, entries: entries{byFirst: map[uint64][]*node{}}, byID: map[string][]*node{}, responses: map[string]*node{},
+			stored: map[string]*node{}, waiting: map[string]*asked{}, summaries: summaries{}}
 		l.scopes[name] = s
 	}
 	return s
 }
 
-// add takes a turn and returns the conversation that it belongs to, nil for none: an
-// answer that was fetched before, or a request without an answer that no conversation
-// has begun with.
-func (l *linker) add(in string, t *wire.Turn, began, ended time.Time) *conversation {
+// add takes a turn, with the keys of its messages, and returns the conversation that it
+// belongs to, nil for none: an answer that was fetched before, or a request without an
+// answer that no conversation has begun with.
+func (l *linker) add(in string, t *wire.Turn, keys []wire.Key, began, ended time.Time) *conversation {
 	s := l.scope(in)
 	if t.Fetched {
 		a := s.waiting[t.ID]
@@ -111,10 +126,7 @@ func (l *linker) add(in string, t *wire.Turn, began, ended time.Time) *conversat
 		delete(s.waiting, t.ID)
 		return l.answer(a, t, ended)
 	}
-	a := &asked{turn: t, began: began, keys: make([]wire.Key, len(t.Messages)), scope: s}
-	for i := range t.Messages {
-		a.keys[i] = wire.KeyOf(&t.Messages[i])
-	}
+	a := &asked{turn: t, began: began, keys: keys, scope: s}
 	a.place = s.place(t, a.keys)
 	switch {
 	case t.Pending:
@@ -129,7 +141,7 @@ func (l *linker) add(in string, t *wire.Turn, began, ended time.Time) *conversat
 // the last calls, until it is sent again.
 func (a *asked) unanswered() *conversation {
 	at := a.place.at
-	if at == nil || at.of.tip != at {
+	if at == nil || at.of.tip != at || at.of.ended {
 		return nil
 	}
 	at.of.tail, at.of.tailed = slices.Clone(a.turn.Messages[a.place.pos:]), a.began
@@ -138,25 +150,33 @@ func (a *asked) unanswered() *conversation {
 
 // answer adds the node of a request and its reply.
 func (l *linker) answer(a *asked, t *wire.Turn, ended time.Time) *conversation {
-	p := a.place
-	n := &node{began: a.began, ended: ended, parent: p.at, anew: p.anew || p.at == nil, news: slices.Clone(a.turn.Messages[p.pos:]), asked: slices.Clone(a.keys[p.pos:]), reply: *t.Reply, said: wire.KeyOf(t.Reply), replies: 1}
+	p, s := a.place, a.scope
+	l.nodes++
+	n := &node{number: l.nodes, start: a.began, began: a.began, ended: ended, parent: p.at, anew: p.anew || p.at == nil, reply: *t.Reply, said: l.keyOf(t.Reply), replies: 1}
+	n.asked, n.news = slices.Clone(a.keys[p.pos:]), slices.Clone(a.turn.Messages[p.pos:])
 	if n.anew {
 		n.asked = a.keys
-		a.scope.entries = append(a.scope.entries, n)
+		s.entries.add(n)
 	}
 	switch {
 	case p.again != nil:
 		n.news = p.again.news
+		n.tries = append(slices.Clone(p.again.tries), p.again)
+		if len(n.tries) > remembered {
+			s.forgetTry(n.tries[0])
+			n.tries = n.tries[1:]
+		}
 	case p.drop:
 		n.parent = p.at.parent
 		n.news = slices.Concat(withoutUser(p.at.news), n.news)
 	}
 	if n.parent != nil {
-		n.replies = n.parent.replies + 1
+		n.replies, n.start = n.parent.replies+1, n.parent.start
 		n.parent.children = append(n.parent.children, n)
 	}
 	c := l.conversation(a, n)
 	n.of, c.tip, c.tail = c, n, nil
+	c.nodes = append(c.nodes, n)
 	if c.model == "" {
 		c.model = t.Model
 	}
@@ -167,14 +187,15 @@ func (l *linker) answer(a *asked, t *wire.Turn, ended time.Time) *conversation {
 		c.shortened++
 	}
 	for _, id := range n.said.IDs() {
-		a.scope.byID[id] = append(a.scope.byID[id], n)
+		s.byID[id] = append(s.byID[id], n)
 	}
-	if t.ID != "" {
-		a.scope.responses[t.ID] = n
+	if n.response = t.ID; t.ID != "" {
+		s.responses[t.ID] = n
 	}
-	if id := a.turn.Stored; id != "" {
-		a.scope.stored[id] = n
+	if n.stored = a.turn.Stored; n.stored != "" {
+		s.stored[n.stored] = n
 	}
+	s.summaries.add(n)
 	return c
 }
 
@@ -182,12 +203,13 @@ func (l *linker) answer(a *asked, t *wire.Turn, ended time.Time) *conversation {
 // or a new one.
 func (l *linker) conversation(a *asked, n *node) *conversation {
 	p := a.place
-	if p.again != nil && p.again == p.again.of.tip {
+	if p.again != nil && p.again == p.again.of.tip && !p.again.of.ended {
 		p.again.of.tries++
 		return p.again.of
 	}
 	if p.at != nil && p.again == nil {
 		switch c := p.at.of; {
+		case c.ended:
 		case c.tip == p.at:
 			return c
 		case c.tip.parent == p.at.parent && len(c.tip.children) == 0:
@@ -195,8 +217,10 @@ func (l *linker) conversation(a *asked, n *node) *conversation {
 		case len(p.at.children) == 0 || len(p.at.children) == 1 && p.at.children[0] == n:
 			// Both answers to an equal request are gone on with: they are two runs.
 			c.tries = max(0, c.tries-1)
-			p.at.of = l.newConversation(a, p.at.parent)
-			return p.at.of
+			own := l.newConversation(a, p.at.parent)
+			c.nodes = slices.DeleteFunc(c.nodes, func(n *node) bool { return n == p.at })
+			p.at.of, own.nodes = own, append(own.nodes, p.at)
+			return own
 		}
 	}
 	return l.newConversation(a, p.at)
@@ -205,33 +229,73 @@ func (l *linker) conversation(a *asked, n *node) *conversation {
 func (l *linker) newConversation(a *asked, from *node) *conversation {
 	l.begun++
 	c := &conversation{number: l.begun, scope: a.scope, from: from}
-	a.scope.tips = append(a.scope.tips, c)
+	c.place = a.scope.tips.PushBack(c)
 	l.begin(c)
 	return c
 }
 
-// forget forgets a conversation: what goes on with it later begins a new one.
+// forget ends a conversation: what goes on with it later begins a new one. What other
+// conversations have branched off is kept for them.
 func (l *linker) forget(c *conversation) {
 	s := c.scope
-	of := func(n *node) bool { return n.of == c }
-	s.entries = slices.DeleteFunc(s.entries, of)
-	s.tips = slices.DeleteFunc(s.tips, func(other *conversation) bool { return other == c })
-	for id, nodes := range s.byID {
-		if nodes = slices.DeleteFunc(nodes, of); len(nodes) == 0 {
+	c.ended = true
+	for _, n := range slices.Backward(c.nodes) {
+		s.release(n)
+	}
+	s.tips.Remove(c.place)
+	if s.tips.Len()+len(s.waiting) == 0 {
+		delete(l.scopes, s.name)
+	}
+}
+
+// release forgets a node of a conversation that has ended, and those before it, as far as
+// nothing follows them.
+func (s *scope) release(n *node) {
+	for n != nil && n.of.ended && len(n.children) == 0 {
+		s.forget(n)
+		if n.parent != nil {
+			n.parent.children = slices.DeleteFunc(n.parent.children, func(other *node) bool { return other == n })
+		}
+		n = n.parent
+	}
+}
+
+// forget forgets a node.
+func (s *scope) forget(n *node) {
+	is := func(other *node) bool { return other == n }
+	s.entries.forget(n)
+	s.summaries.forget(n)
+	for _, id := range n.said.IDs() {
+		if s.byID[id] = slices.DeleteFunc(s.byID[id], is); len(s.byID[id]) == 0 {
 			delete(s.byID, id)
-		} else {
-			s.byID[id] = nodes
 		}
 	}
-	maps.DeleteFunc(s.responses, func(_ string, n *node) bool { return n.of == c })
-	maps.DeleteFunc(s.stored, func(_ string, n *node) bool { return n.of == c })
-	maps.DeleteFunc(l.scopes, func(_ string, other *scope) bool { return other == s && len(s.tips)+len(s.waiting) == 0 })
+	if s.responses[n.response] == n {
+		delete(s.responses, n.response)
+	}
+	if s.stored[n.stored] == n {
+		delete(s.stored, n.stored)
+	}
+}
+
+// forgetTry forgets one of very many equal requests, unless the agent has gone on from
+// it.
+func (s *scope) forgetTry(n *node) {
+	if len(n.children) > 0 || n.of.tip == n {
+		return
+	}
+	s.forget(n)
+	is := func(other *node) bool { return other == n }
+	n.of.nodes = slices.DeleteFunc(n.of.nodes, is)
+	if n.parent != nil {
+		n.parent.children = slices.DeleteFunc(n.parent.children, is)
+	}
 }
 
 // log returns the messages of a conversation, in order, with their times.
 func (c *conversation) log() []wire.Message {
 	all := c.tip.log()
-	return appendAt(all, c.tailed.Sub(c.tip.root().began), c.tail...)
+	return appendAt(all, c.tailed.Sub(c.tip.start), c.tail...)
 }
 
 func appendAt(all []wire.Message, at time.Duration, messages ...wire.Message) []wire.Message {
@@ -249,16 +313,16 @@ func (n *node) log() []wire.Message {
 		way = append(way, n)
 	}
 	var all []wire.Message
-	start := way[len(way)-1].began
 	for _, n := range slices.Backward(way) {
-		all = append(all, n.messages(start)...)
+		all = append(all, n.messages()...)
 	}
 	return all
 }
 
 // messages returns what is new in a node's request, and its reply, with their times.
-func (n *node) messages(start time.Time) []wire.Message {
-	return appendAt(appendAt(nil, n.began.Sub(start), n.news...), n.ended.Sub(start), n.reply)
+func (n *node) messages() []wire.Message {
+	all := make([]wire.Message, 0, len(n.news)+1)
+	return appendAt(appendAt(all, n.began.Sub(n.start), n.news...), n.ended.Sub(n.start), n.reply)
 }
 
 func (n *node) root() *node {
@@ -294,7 +358,7 @@ func (s *scope) place(t *wire.Turn, keys []wire.Key) place {
 	if p.at != nil {
 		return p
 	}
-	if at, pos := s.summed(t, keys); at != nil {
+	if at, pos := s.summaries.in(t, keys); at != nil {
 		return place{at: at, pos: pos, anew: true, drop: true}
 	}
 	return place{}
@@ -319,7 +383,7 @@ func equalTo(nodes []*node, keys []wire.Key) *node {
 // it prefers the one whose calls have the same ids.
 func (s *scope) longest(keys []wire.Key) (best place) {
 	least := 0 // renamed replies of the best way
-	for _, entry := range slices.Backward(s.entries[max(0, len(s.entries)-compared):]) {
+	for entry := range s.entries.like(keys) {
 		if !begins(keys, entry.asked) {
 			continue
 		}
@@ -398,9 +462,9 @@ func (s *scope) rewritten(keys []wire.Key) (best *node, pos int) {
 	if ids := said.IDs(); len(ids) > 0 {
 		nodes = s.byID[ids[0]]
 	} else {
-		for _, c := range s.tips[max(0, len(s.tips)-compared):] {
-			if first := c.tip.first(); len(first) > 0 && keys[0].Same(first[0]) {
-				nodes = append(nodes, c.tip)
+		for e := s.tips.Front(); e != nil; e = e.Next() {
+			if tip := e.Value.(*conversation).tip; len(tip.first()) > 0 && keys[0].Same(tip.first()[0]) {
+				nodes = append(nodes, tip)
 			}
 		}
 	}
@@ -434,26 +498,4 @@ func (n *node) sameBefore(keys []wire.Key) (same int) {
 		same++
 	}
 	return same
-}
-
-// summed returns the tip whose reply was a summary that the request begins with in
-// place of the history, and the place after it.
-func (s *scope) summed(t *wire.Turn, keys []wire.Key) (*node, int) {
-	const least = 80 // letters of a summary
-	system := strings.Join(strings.Fields(t.System), " ")
-	for _, c := range slices.Backward(s.tips[max(0, len(s.tips)-compared):]) {
-		said := c.tip.said
-		if c.system != t.System || len(c.tip.reply.Calls) > 0 || len(said.Text()) < least || c.tip.parent == nil {
-			continue
-		}
-		for i, k := range keys {
-			if k.Role() == wire.User && strings.Contains(k.Text(), said.Text()) {
-				return c.tip, i + 1
-			}
-		}
-		if strings.Contains(system, said.Text()) {
-			return c.tip, len(keys)
-		}
-	}
-	return nil, 0
 }

@@ -83,6 +83,18 @@ func said(messages []wire.Message) string {
 	return strings.Join(words, " ")
 }
 
+// add adds a turn to a linker.
+func add(l *linker, in string, turn *wire.Turn) *conversation {
+	keys := make([]wire.Key, len(turn.Messages))
+	for i := range turn.Messages {
+		keys[i] = wire.KeyOf(&turn.Messages[i])
+	}
+	return l.add(in, turn, keys, now, now)
+}
+
+// chinese is a text of 105 bytes without a space.
+const chinese = "到目前为止函数已经被调用了两次它说三个测试当中有两个失败了所以还要继续下去"
+
 const summary = "The_user_wants_the_tests_to_pass._So_far_f_was_called_twice_and_said_that_two_of_three_fail."
 
 // TestLink gives exchanges, each with the number of the conversation that it must
@@ -130,6 +142,10 @@ func TestLink(t *testing.T) {
 		{"a summary in place of the history", []string{"1 system=S Uhi > Cf1", "1 system=S Uhi Cf1 Ra > Cf2", "1 system=S Uhi Cf1 Ra Cf2 Rb Usummarise > A" + summary,
 			"1 system=S Usummary:_" + summary + " > Cf3", "1 system=S Usummary:_" + summary + " Cf3 Rc > Adone"},
 			[]string{"Uhi Cf1 Ra Cf2 Rb Cf3 Rc Adone"}, 0, 1},
+		{"a summary of few words", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra > Cf2", "1 Uhi Cf1 Ra Cf2 Rb Usummarise > A" + chinese, "1 Uso:" + chinese + " > Cf3"},
+			[]string{"Uhi Cf1 Ra Cf2 Rb Cf3"}, 0, 1},
+		{"… glued to other words", []string{"1 Uhi > Cf1", "1 Uhi Cf1 Ra Usummarise > A" + summary, "1 U(" + summary + ") > Cf3"},
+			[]string{"Uhi Cf1 Ra Cf3"}, 0, 1},
 		{"an answer that another agent is given", []string{"1 system=S Uhi > Cf1", "1 system=S Uhi Cf1 Ra > A" + summary, "2 system=other Ucheck:_" + summary + " > Adone"},
 			[]string{"Uhi Cf1 Ra A" + summary, "Ucheck:_" + summary + " Adone"}, 0, 0},
 		{"continued by the response's id", []string{"1 id=r1 Uhi > Cf1", "1 id=r2 previous=r1 Ra > Cg2", "2 id=r3 previous=r1 Rother > Ch3", "1 id=r4 previous=r2 Rb > Adone"},
@@ -149,7 +165,7 @@ func TestLink(t *testing.T) {
 			for _, line := range tt.turns {
 				want, rest, _ := strings.Cut(line, " ")
 				got := 0
-				if c := l.add("", turn(t, rest), now, now); c != nil {
+				if c := add(l, "", turn(t, rest)); c != nil {
 					got = c.number
 				}
 				if fmt.Sprint(got) != want {
@@ -181,8 +197,8 @@ func TestScopes(t *testing.T) {
 	n := 0
 	l := newLinker(func(*conversation) { n++ })
 	for _, in := range []string{"a", "b"} {
-		l.add(in, turn(t, "Uhi > Cf1"), now, now)
-		l.add(in, turn(t, "Uhi Cf1 Ra > Adone"), now, now)
+		add(l, in, turn(t, "Uhi > Cf1"))
+		add(l, in, turn(t, "Uhi Cf1 Ra > Adone"))
 	}
 	if n != 2 {
 		t.Errorf("%d conversations, want 2", n)
@@ -193,17 +209,68 @@ func TestScopes(t *testing.T) {
 func TestFetched(t *testing.T) {
 	var all []*conversation
 	l := newLinker(func(c *conversation) { all = append(all, c) })
-	l.add("", turn(t, "id=r1 Uhi > pending"), now, now)
+	add(l, "", turn(t, "id=r1 Uhi > pending"))
 	fetched := turn(t, "id=r1 > Cf1")
 	fetched.Fetched = true
-	if c := l.add("", fetched, now, now); c == nil || said(c.log()) != "Uhi Cf1" {
+	if c := add(l, "", fetched); c == nil || said(c.log()) != "Uhi Cf1" {
 		t.Error("the answer is not in its place")
 	}
-	if l.add("", fetched, now, now) != nil {
+	if add(l, "", fetched) != nil {
 		t.Error("an answer that is fetched again counts again")
 	}
-	l.add("", turn(t, "id=r2 previous=r1 Ra > Adone"), now, now)
+	add(l, "", turn(t, "id=r2 previous=r1 Ra > Adone"))
 	if len(all) != 1 || said(all[0].log()) != "Uhi Cf1 Ra Adone" {
 		t.Errorf("%d conversations", len(all))
+	}
+}
+
+// TestForget checks that a conversation that is forgotten leaves what another one has
+// branched off, which goes on, and that nothing is left when both are.
+func TestForget(t *testing.T) {
+	var all []*conversation
+	l := newLinker(func(c *conversation) { all = append(all, c) })
+	add(l, "", turn(t, "id=r1 Uhi > Cf1"))
+	add(l, "", turn(t, "id=r2 Uhi Cf1 Ra > A"+summary))
+	add(l, "", turn(t, "stored=k Uhi Cf1 Rb > Cg2")) // the branch
+	l.forget(all[0])
+	add(l, "", turn(t, "Uhi Cf1 Rb Cg2 Rc > Ch3"))
+	if len(all) != 2 || said(all[1].log()) != "Uhi Cf1 Rb Cg2 Rc Ch3" || all[1].shortened != 0 {
+		t.Errorf("%d conversations, the branch says %s", len(all), said(all[1].log()))
+	}
+	add(l, "", turn(t, "Uhi Cf1 Ra A"+summary+" Umore > Adone"))
+	if len(all) != 3 {
+		t.Error("a conversation goes on after it was forgotten")
+	}
+	add(l, "", turn(t, "id=r3 Uother > Cf4"))
+	add(l, "", turn(t, "id=r4 previous=r3 Rd > pending"))
+	l.forget(all[3])
+	fetched := turn(t, "id=r4 > Cf5")
+	fetched.Fetched = true
+	if c := add(l, "", fetched); len(all) != 5 || c != all[4] {
+		t.Error("an answer that is fetched later goes to a conversation that is forgotten")
+	}
+	s := l.scopes[""]
+	for _, c := range []*conversation{all[1], all[2], all[4]} {
+		l.forget(c)
+	}
+	if n := len(s.entries.byFirst) + len(s.byID) + len(s.responses) + len(s.stored) + len(s.summaries) + s.tips.Len() + len(l.scopes); n != 0 {
+		t.Errorf("%d things are left: %+v", n, s)
+	}
+}
+
+// TestManyTries checks that of very many equal requests only the latest are remembered,
+// and that all count.
+func TestManyTries(t *testing.T) {
+	var all []*conversation
+	l := newLinker(func(c *conversation) { all = append(all, c) })
+	for i := range 100 {
+		add(l, "", turn(t, fmt.Sprintf("Uhi > Cf%d", i)))
+	}
+	if len(all) != 1 || all[0].tries != 99 || len(all[0].nodes) != remembered+1 || len(l.scopes[""].byID) != remembered+1 {
+		t.Errorf("%d conversations, %d tries, %d remembered", len(all), all[0].tries, len(all[0].nodes))
+	}
+	add(l, "", turn(t, "Uhi Cf90 Ra > Adone"))
+	if len(all) != 1 || said(all[0].log()) != "Uhi Cf90 Ra Adone" {
+		t.Errorf("the agent does not go on from one of the latest answers: %s", said(all[0].log()))
 	}
 }

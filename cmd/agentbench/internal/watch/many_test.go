@@ -1,17 +1,14 @@
 package watch
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/agentbench-go/agentbench/scenarios"
 )
@@ -90,6 +87,65 @@ func TestThousandConversations(t *testing.T) {
 	}
 }
 
+// TestUnseen checks that exchanges for which there is no room pass, and that it is told how
+// many: while the reader is stuck, every request is answered.
+func TestUnseen(t *testing.T) {
+	o := options("http://localhost")
+	v, err := scenarios.LoadVariant("hpd-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Variants = []scenarios.Variant{v}
+	stuck, goOn := make(chan bool), make(chan bool)
+	var told []string
+	o.Tell = func(line string) {
+		if told = append(told, line); len(told) == 1 {
+			stuck <- true
+			<-goOn
+		}
+	}
+	o.Transport = inProcess{http.HandlerFunc(repeating)}
+	w, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const room = 100_000
+	w.room.left.Store(room)
+	w.start()
+	proxy := w.proxy()
+	ask := func(n int) {
+		rec := httptest.NewRecorder()
+		proxy.ServeHTTP(rec, httptest.NewRequest("POST", "http://localhost/v1/chat/completions", strings.NewReader(history("a", n))))
+		if rec.Code != 200 || !strings.Contains(rec.Body.String(), fmt.Sprintf("call_a_%d", n)) {
+			t.Errorf("turn %d: %d %s", n, rec.Code, rec.Body)
+		}
+	}
+	for n := range 5 {
+		ask(n) // the fifth call is told, and telling does not come back
+	}
+	<-stuck
+	for n := range 100 {
+		ask(5 + n)
+	}
+	if left := w.room.left.Load(); left < 0 || left > room/2 {
+		t.Errorf("there is room for %d bytes of %d while the reader is stuck", left, room)
+	}
+	close(goOn)
+	if err := w.finish(); err != nil {
+		t.Fatal(err)
+	}
+	n := w.Counts()
+	if n.Requests != 105 || n.Unseen < 10 || n.Unseen > 100 || len(n.Left) > 0 || n.Conversations != 1 || n.UnseenBytes < int64(n.Unseen)*1000 {
+		t.Errorf("counted %+v", n)
+	}
+	if w.room.left.Load() != room {
+		t.Errorf("there is room for %d bytes of %d at the end", w.room.left.Load(), room)
+	}
+	if last := told[len(told)-1]; len(told) < 2 || !strings.Contains(strings.Join(told, "\n"), " exchanges passed unseen so far (") {
+		t.Errorf("told %q", last)
+	}
+}
+
 // TestClosed checks that conversations beyond the most are closed, and still count.
 func TestClosed(t *testing.T) {
 	v, err := scenarios.LoadVariant("hpd-agent")
@@ -105,7 +161,7 @@ func TestClosed(t *testing.T) {
 	w.most = 3
 	for i := range 10 {
 		who := fmt.Sprint(i)
-		w.see(&tap{method: "POST", path: "/v1/chat/completions", began: now, ended: now, status: 200, request: of(history(who, 0)), response: of(`{"object":"chat.completion","choices":[{"message":` + call(who, 0) + `,"finish_reason":"tool_calls"}]}`)})
+		w.see(&tap{method: "POST", path: "/v1/chat/completions", began: now, ended: now, status: 200, room: &w.room, request: of(history(who, 0)), response: of(`{"object":"chat.completion","choices":[{"message":` + call(who, 0) + `,"finish_reason":"tool_calls"}]}`)})
 	}
 	results := 0
 	if err := w.Results(func(r *scenarios.Result) error { results += r.Asked; return nil }); err != nil {
@@ -116,10 +172,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-func of(body string) (c copied) {
-	c.WriteString(body)
-	return c
-}
+func of(body string) copied { return copied{Buffer: bytes.NewBufferString(body)} }
 
 // inProcess answers in this process.
 type inProcess struct{ handler http.Handler }
@@ -130,46 +183,4 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp := rec.Result()
 	resp.Request = r
 	return resp, nil
-}
-
-// BenchmarkProxy measures a request through a bare reverse proxy and through this one,
-// with a history of some turns: CPU when it runs on one core.
-func BenchmarkProxy(b *testing.B) {
-	upstream := httptest.NewServer(http.HandlerFunc(repeating))
-	defer upstream.Close()
-	u, err := url.Parse(upstream.URL)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, turns := range []int{1, 20, 200} {
-		bare := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }, FlushInterval: -1}
-		b.Run(fmt.Sprintf("bare/turns=%d", turns), func(b *testing.B) { send(b, bare, turns) })
-		b.Run(fmt.Sprintf("watch/turns=%d", turns), func(b *testing.B) {
-			w, err := New(options(upstream.URL))
-			if err != nil {
-				b.Fatal(err)
-			}
-			w.start()
-			send(b, w.proxy(), turns)
-			w.finish()
-		})
-	}
-}
-
-func send(b *testing.B, proxy http.Handler, turns int) {
-	near := httptest.NewServer(proxy)
-	defer near.Close()
-	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
-	bodies := make([]string, turns)
-	for n := range bodies {
-		bodies[n] = history("agent", n)
-	}
-	for n := 0; b.Loop(); n++ {
-		resp, err := client.Post(near.URL+"/v1/chat/completions", "application/json", strings.NewReader(bodies[n%turns]))
-		if err != nil {
-			b.Fatal(err)
-		}
-		io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
-	}
 }

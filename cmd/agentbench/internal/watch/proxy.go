@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -60,8 +61,11 @@ func (w *Watch) proxy() http.Handler {
 		ModifyResponse: func(r *http.Response) error {
 			t := r.Request.Context().Value(tapKey{}).(*tap)
 			if r.StatusCode == http.StatusSwitchingProtocols {
-				w.passed("a connection upgraded to " + text.Quote(r.Header.Get("Upgrade"), 40))
-				t.take = func(*tap) {}
+				upgraded := "a connection upgraded to " + text.Quote(r.Header.Get("Upgrade"), 40)
+				t.take = func(t *tap) {
+					t.leave()
+					w.passed(upgraded)
+				}
 				return nil
 			}
 			t.status, t.encoding, t.stream = r.StatusCode, r.Header.Get("Content-Encoding"), stream(r.Header)
@@ -75,7 +79,10 @@ func (w *Watch) proxy() http.Handler {
 			refuse(rw, http.StatusForbidden, "foreign", why)
 			return
 		}
-		t := &tap{began: time.Now(), method: r.Method, path: r.URL.Path, scope: w.scope(r), run: w.run(r), asked: r.Header.Get("Content-Encoding"), take: w.take}
+		t := &tap{began: time.Now(), method: r.Method, path: r.URL.Path, scope: w.scope(r), run: w.run(r), asked: r.Header.Get("Content-Encoding"), take: w.take, room: &w.room}
+		if t.held = tapped; !w.room.take(tapped) {
+			t.held, t.unseen = 0, true
+		}
 		defer t.end()
 		// The server adds these to an answer without them, unless they are there.
 		rw.Header()["Date"], rw.Header()["Content-Type"] = nil, nil
@@ -133,8 +140,9 @@ func refuse(rw http.ResponseWriter, status int, word, problem string) {
 	rw.Write(body) // an error means that the client has left
 }
 
-// keys are the headers in which the APIs take a key.
-var keys = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
+// keys are the headers in which the APIs take a key, and the one that names a
+// conversation.
+var keys = []string{"X-Agentbench-Conversation", "Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}
 
 // seed makes the names of scopes useless outside this process.
 var seed = maphash.MakeSeed()
@@ -144,12 +152,16 @@ var seed = maphash.MakeSeed()
 func (w *Watch) scope(r *http.Request) string {
 	var h maphash.Hash
 	h.SetSeed(seed)
-	for _, name := range append([]string{"X-Agentbench-Conversation", w.o.KeyHeader}, keys...) {
+	for _, name := range keys {
 		h.WriteString(r.Header.Get(name))
 		h.WriteByte(0)
 	}
-	h.WriteString(r.URL.Query().Get("key"))
-	return string(h.Sum(nil))
+	h.WriteString(r.Header.Get(w.o.KeyHeader))
+	if r.URL.RawQuery != "" {
+		h.WriteByte(0)
+		h.WriteString(r.URL.Query().Get("key"))
+	}
+	return strconv.FormatUint(h.Sum64(), 36)
 }
 
 // run returns the name that the header of runs gives a request, "" for none.

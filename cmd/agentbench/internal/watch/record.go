@@ -94,7 +94,7 @@ func (w *Watch) document(c *conversation) []byte {
 	for i := len(way) - 1; i >= 0; i-- {
 		n := way[i]
 		if c.docs[n] == nil {
-			c.docs[n] = c.docOf(n.messages(way[len(way)-1].began))
+			c.docs[n] = c.docOf(n.messages())
 		}
 		b.Write(c.docs[n])
 	}

@@ -38,7 +38,10 @@ func (w *Watch) writeShapes(since time.Time) {
 // shape appends the line of a conversation. Its name is its number, or the hash of the
 // header that names runs.
 func (w *Watch) shape(lines []byte, c *conversation) []byte {
-	run := w.shapes.shaper.Shape(c.trajectory())
-	run.Name = cmp.Or(c.run, strconv.Itoa(c.number))
-	return run.Append(lines)
+	if c.line == nil {
+		run := w.shapes.shaper.Shape(c.trajectory())
+		run.Name = cmp.Or(c.run, strconv.Itoa(c.number))
+		c.line = run.Append(nil)
+	}
+	return append(lines, c.line...)
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
@@ -13,6 +14,26 @@ import (
 // maxBody limits the bytes of a body that are kept for decoding. A longer body passes
 // whole and is not recorded.
 const maxBody = 64 << 20
+
+// maxHeld limits the bytes of all copies, of exchanges that go on and of those that wait
+// to be decoded. An exchange for which there is no room passes and is not seen.
+const maxHeld = 512 << 20
+
+// tapped is what a tap takes besides its copies, in bytes.
+const tapped = 1 << 10
+
+// A room is the bytes that copies may still take.
+type room struct{ left atomic.Int64 }
+
+func (r *room) take(n int) bool {
+	if r.left.Add(int64(-n)) >= 0 {
+		return true
+	}
+	r.free(n)
+	return false
+}
+
+func (r *room) free(n int) { r.left.Add(int64(n)) }
 
 // A tap keeps a copy of an exchange while it passes.
 type tap struct {
@@ -23,25 +44,76 @@ type tap struct {
 	encoding                 string // Content-Encoding of the response
 	stream                   bool   // the response is a stream of events
 	take                     func(*tap)
+	room                     *room
 
 	mu       sync.Mutex
 	request  copied
 	response copied
+	held     int   // bytes of room that it has taken
+	unseen   bool  // there was no room for it
+	size     int64 // bytes of the bodies that have passed
 	taken    bool
 }
 
 // copied is the copy of a body.
 type copied struct {
-	bytes.Buffer
-	over bool // it was too long
+	*bytes.Buffer      // nil = nothing
+	over          bool // it was too long
 }
 
-func (c *copied) add(b []byte) {
-	if c.over = c.over || c.Len()+len(b) > maxBody; c.over {
-		c.Buffer = bytes.Buffer{}
+// spare are buffers that copies have left.
+var spare = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+
+// maxSpare limits the buffers that are kept for other copies.
+const maxSpare = 1 << 20
+
+func (c *copied) bytes() []byte {
+	if c.Buffer == nil {
+		return nil
+	}
+	return c.Bytes()
+}
+
+// leave gives the copy up.
+func (c *copied) leave() {
+	if c.Buffer != nil && c.Cap() <= maxSpare {
+		c.Reset()
+		spare.Put(c.Buffer)
+	}
+	c.Buffer = nil
+}
+
+// add adds bytes to the copy of a body, if there is room.
+func (t *tap) add(c *copied, b []byte) {
+	if t.taken {
 		return
 	}
+	t.size += int64(len(b))
+	if t.unseen || c.over || len(b) == 0 {
+		return
+	}
+	if c.over = len(c.bytes())+len(b) > maxBody; c.over {
+		c.leave()
+		return
+	}
+	if !t.room.take(len(b)) {
+		t.unseen = true
+		t.leave()
+		return
+	}
+	t.held += len(b)
+	if c.Buffer == nil {
+		c.Buffer = spare.Get().(*bytes.Buffer)
+	}
 	c.Write(b)
+}
+
+// leave gives the copies and their room up.
+func (t *tap) leave() {
+	t.request.leave()
+	t.response.leave()
+	t.room.free(t.held)
+	t.held = 0
 }
 
 // end hands the tap over, once. The copies do not change afterwards.
@@ -67,9 +139,7 @@ func (a asking) Read(b []byte) (int, error) {
 	n, err := a.ReadCloser.Read(b)
 	a.tap.mu.Lock()
 	defer a.tap.mu.Unlock()
-	if !a.tap.taken {
-		a.tap.request.add(b[:n])
-	}
+	a.tap.add(&a.tap.request, b[:n])
 	return n, err
 }
 
@@ -86,10 +156,8 @@ func (a *answering) Read(b []byte) (int, error) {
 	n, err := a.ReadCloser.Read(b)
 	a.left -= int64(n)
 	a.tap.mu.Lock()
-	if !a.tap.taken {
-		a.tap.response.add(b[:n])
-	}
-	whole := err != nil || a.left == 0 || a.tap.stream && n > 0 && a.tap.ends(n)
+	a.tap.add(&a.tap.response, b[:n])
+	whole := err != nil || a.left == 0 || a.tap.stream && n > 0 && !a.tap.taken && a.tap.ends(n)
 	a.tap.mu.Unlock()
 	if whole {
 		a.tap.end()
@@ -113,7 +181,7 @@ var endings = [][]byte{
 // ends reports whether the last n bytes of a stream bring its last event to an end.
 func (t *tap) ends(n int) bool {
 	const longest = 40 // bytes of an ending
-	all := t.response.Bytes()
+	all := t.response.bytes()
 	if len(all) == 0 || t.encoding != "" {
 		return false
 	}
@@ -131,11 +199,11 @@ func (t *tap) exchange() (*wire.Exchange, string) {
 	if t.request.over || t.response.over {
 		return nil, errTooLong.Error()
 	}
-	request, err := unpacked(t.request.Bytes(), t.asked)
+	request, err := unpacked(t.request.bytes(), t.asked)
 	if err != nil {
 		return nil, err.Error()
 	}
-	answer, err := unpacked(t.response.Bytes(), t.encoding)
+	answer, err := unpacked(t.response.bytes(), t.encoding)
 	if err != nil {
 		return nil, err.Error()
 	}

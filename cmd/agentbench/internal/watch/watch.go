@@ -16,6 +16,7 @@ package watch
 
 import (
 	"cmp"
+	"container/list"
 	"context"
 	"fmt"
 	"maps"
@@ -65,14 +66,22 @@ type Watch struct {
 	ended  chan struct{} // closed when closed is set
 	done   sync.WaitGroup
 
+	room room
+
+	tally sync.Mutex
+	count Counts // of requests, and of the conversations that have ended
+
 	// What belongs to the goroutine that works the queue off, and to whoever holds seen.
 	seen          sync.Mutex
+	memory        *wire.Memory
 	linker        *linker
-	conversations []*conversation     // those that may go on
+	followers     []*follow           // one a variant, which follow nothing
+	conversations []*conversation     // those that may go on, by their number
+	rested        list.List           // of the same, the one that has rested longest first
 	most          int                 // of them
 	results       []*scenarios.Result // of the others
-	counts        Counts              // of requests, and of the other conversations
 	unwritten     error               // of the first file that could not be written
+	unseenTold    int                 // unseen exchanges at which it is told again
 	shapes        shapeFile
 }
 
@@ -85,6 +94,10 @@ type Counts struct {
 	Shortened     int            // times that an agent shortened or rewrote its history
 	Left          map[string]int // exchanges that are part of no conversation, by the reason
 	Unreached     int            // requests for which no connection to the upstream could be made
+	// Exchanges that passed but were not seen, since too many of them still waited to be
+	// read, and the bytes of their bodies.
+	Unseen      int
+	UnseenBytes int64
 }
 
 // maxConversations limits the conversations that are kept in memory. With more, the one
@@ -93,7 +106,11 @@ const maxConversations = 2000
 
 // kept is what is done with a conversation.
 type kept struct {
-	follows []*follow // one a variant
+	rested  *list.Element
+	follows []*follow             // one a variant
+	grown   *trajectories.Growing // what they follow, nil = it has to grow anew
+	upTo    *node                 // the last one of grown
+	line    []byte                // its shape, nil = not known
 	record
 }
 
@@ -108,13 +125,17 @@ type follow struct {
 
 // New returns a proxy. The error is that of a variant's config, or of the folder.
 func New(o Options) (*Watch, error) {
-	w := &Watch{o: o, most: maxConversations, redactor: o.Redactor(), ended: make(chan struct{}), counts: Counts{Left: map[string]int{}}}
+	w := &Watch{o: o, most: maxConversations, redactor: o.Redactor(), ended: make(chan struct{}), count: Counts{Left: map[string]int{}}}
+	w.room.left.Store(maxHeld)
 	w.more.L = &w.mu
-	w.linker = newLinker(w.begun)
+	w.linker, w.memory = newLinker(w.begun), wire.NewMemory(maxConversations)
+	w.linker.keyOf = w.memory.KeyOf
 	for _, v := range o.Variants {
-		if _, err := trajectories.Follow(v); err != nil {
+		f, err := trajectories.Follow(v)
+		if err != nil {
 			return nil, err
 		}
+		w.followers = append(w.followers, &follow{Follower: f, variant: v.Name, next: 10})
 	}
 	if o.Folder != "" {
 		n, err := lastNumber(o.Folder)
@@ -129,18 +150,25 @@ func New(o Options) (*Watch, error) {
 // begun equips a new conversation.
 func (w *Watch) begun(c *conversation) {
 	c.name = fmt.Sprintf("conversation-%d", c.number)
-	for _, v := range w.o.Variants {
-		f, err := trajectories.Follow(v)
-		if err != nil {
-			panic(err) // New has tried it
-		}
-		c.follows = append(c.follows, &follow{Follower: f, variant: v.Name, next: 10})
+	for _, f := range w.followers {
+		own := *f
+		own.Follower = f.New()
+		c.follows = append(c.follows, &own)
 	}
 	w.conversations = append(w.conversations, c)
+	c.rested = w.rested.PushBack(c)
 }
 
-// take queues a tap whose exchange has ended.
+// take queues a tap whose exchange has ended, if there was room for it.
 func (w *Watch) take(t *tap) {
+	if t.unseen {
+		w.tally.Lock()
+		defer w.tally.Unlock()
+		w.count.Requests++
+		w.count.Unseen++
+		w.count.UnseenBytes += t.size
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.queue = append(w.queue, t)
@@ -156,6 +184,7 @@ func (w *Watch) start() {
 				return
 			}
 			w.see(t)
+			w.tellUnseen()
 		}
 	})
 	if w.o.Folder == "" && w.o.Shapes == "" {
@@ -207,39 +236,58 @@ func (w *Watch) finish() error {
 
 // passed counts an exchange that is part of no conversation.
 func (w *Watch) passed(why string) {
-	w.seen.Lock()
-	defer w.seen.Unlock()
-	w.counts.Requests++
-	w.counts.Left[why]++
+	w.tally.Lock()
+	defer w.tally.Unlock()
+	w.count.Requests++
+	w.count.Left[why]++
 }
 
 // unreached tells that the upstream cannot be reached, the first time.
 func (w *Watch) unreached(err error) {
-	w.seen.Lock()
-	defer w.seen.Unlock()
-	if w.counts.Unreached++; w.counts.Unreached == 1 {
+	w.tally.Lock()
+	w.count.Unreached++
+	first := w.count.Unreached == 1
+	w.tally.Unlock()
+	if first {
 		w.tell("cannot reach %s: %s; the agent gets the status 502", w.o.Upstream.Host, reason(err))
 	}
+}
+
+// tellUnseen tells how many exchanges were not seen, if that is news: at the first, and
+// when they have become ten times as many.
+func (w *Watch) tellUnseen() {
+	w.tally.Lock()
+	n, size := w.count.Unseen, w.count.UnseenBytes
+	w.tally.Unlock()
+	if n == 0 || n < w.unseenTold {
+		return
+	}
+	for w.unseenTold = max(1, w.unseenTold); w.unseenTold <= n; {
+		w.unseenTold *= 10
+	}
+	w.tell("%s passed unseen so far (%.1f MB): more came than could be read", text.Count(n, "exchange"), float64(size)/1e6)
 }
 
 // see decodes an exchange and adds it to its conversation.
 func (w *Watch) see(t *tap) {
 	w.seen.Lock()
 	defer w.seen.Unlock()
-	w.counts.Requests++
+	defer t.leave()
 	x, problem := t.exchange()
 	if problem != "" {
-		w.counts.Left[problem]++
+		w.passed(problem)
 		return
 	}
-	turn, why := wire.Decode(x)
-	if why != wire.None {
-		w.counts.Left[string(why)]++
+	turn, keys, why := w.memory.Decode(x)
+	w.tally.Lock()
+	if w.count.Requests++; why != wire.None {
+		w.count.Left[string(why)]++
 	}
+	w.tally.Unlock()
 	if turn == nil {
 		return
 	}
-	c := w.linker.add(t.scope, turn, t.began, t.ended)
+	c := w.linker.add(t.scope, turn, keys, t.began, t.ended)
 	if c == nil {
 		return
 	}
@@ -247,10 +295,11 @@ func (w *Watch) see(t *tap) {
 		c.run = t.run
 	}
 	c.changed(time.Now())
-	w.shapes.dirty = true
+	w.rested.MoveToBack(c.kept.rested)
+	w.shapes.dirty, c.line = true, nil
 	w.follow(c)
 	if len(w.conversations) > w.most {
-		w.close(slices.MinFunc(w.conversations, func(a, b *conversation) int { return a.last.Compare(b.last) }))
+		w.close(w.rested.Front().Value.(*conversation))
 	}
 }
 
@@ -263,15 +312,21 @@ func (w *Watch) close(c *conversation) {
 			w.results = append(w.results, r)
 		}
 	}
-	w.counts.add(c)
+	w.tally.Lock()
+	w.count.add(c)
+	w.tally.Unlock()
 	w.linker.forget(c)
-	w.conversations = slices.DeleteFunc(w.conversations, func(other *conversation) bool { return other == c })
+	at, _ := slices.BinarySearchFunc(w.conversations, c.number, func(c *conversation, n int) int { return c.number - n })
+	w.conversations = slices.Delete(w.conversations, at, at+1)
+	w.rested.Remove(c.kept.rested)
 }
 
 // follow shows a conversation to the variants and tells what they would have stopped.
 func (w *Watch) follow(c *conversation) {
-	r := c.trajectory()
-	calls := callsOf(r)
+	if len(c.follows) == 0 {
+		return
+	}
+	r := c.growing()
 	for _, f := range c.follows {
 		if f.broken {
 			continue
@@ -282,18 +337,38 @@ func (w *Watch) follow(c *conversation) {
 			continue
 		}
 		out, n := f.Stopped()
-		switch {
-		case out == nil:
-		case f.asked == 0:
+		if out == nil {
+			continue
+		}
+		if f.asked == 0 {
 			f.asked = max(1, n)
 			w.tell("%s would have stopped %s at its %s call: %s", f.variant, c.title(), ordinal(n), out.Reason)
-		case calls-n >= f.next:
-			w.tell("%s goes on: %d calls since %s would have stopped it at its %s call", c.title(), calls-n, f.variant, ordinal(n))
-			for f.next <= calls-n {
+			continue
+		}
+		if more := callsOf(r) - n; more >= f.next {
+			w.tell("%s goes on: %d calls since %s would have stopped it at its %s call", c.title(), more, f.variant, ordinal(n))
+			for f.next <= more {
 				f.next *= 10
 			}
 		}
 	}
+}
+
+// growing returns the conversation as a trajectory that the variants follow. It grows by
+// what is new, unless the agent has changed what came before, or has had no answer.
+func (c *conversation) growing() *trajectories.Trajectory {
+	if c.grown == nil || len(c.tail) > 0 || c.tip != c.upTo && (c.tip.parent != c.upTo || !c.grown.Add(c.tip.messages())) {
+		c.grown = trajectories.Grow(cmp.Or(c.run, c.name), c.whole())
+	}
+	if c.upTo = c.tip; len(c.tail) > 0 {
+		c.upTo = nil
+	}
+	return c.grown.Trajectory()
+}
+
+// whole returns the conversation so far.
+func (c *conversation) whole() *wire.Conversation {
+	return &wire.Conversation{Model: c.model, System: c.system, Messages: c.log()}
 }
 
 func (w *Watch) tell(format string, args ...any) {
@@ -338,7 +413,7 @@ func callsOf(r *trajectories.Trajectory) (n int) {
 
 // trajectory returns the conversation as a trajectory.
 func (c *conversation) trajectory() *trajectories.Trajectory {
-	r := trajectories.OfConversation(cmp.Or(c.run, c.name), &wire.Conversation{Model: c.model, System: c.system, Messages: c.log()})
+	r := trajectories.OfConversation(cmp.Or(c.run, c.name), c.whole())
 	r.File = c.name
 	if c.from != nil {
 		r.Shared = c.from.replies // each is a turn
@@ -375,8 +450,10 @@ func (w *Watch) Results(each func(*scenarios.Result) error) error {
 func (w *Watch) Counts() Counts {
 	w.seen.Lock()
 	defer w.seen.Unlock()
-	n := w.counts
+	w.tally.Lock()
+	n := w.count
 	n.Left = maps.Clone(n.Left)
+	w.tally.Unlock()
 	for _, c := range w.conversations {
 		n.add(c)
 	}
