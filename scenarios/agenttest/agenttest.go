@@ -3,6 +3,8 @@ package agenttest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -119,7 +121,7 @@ func Trial(t *testing.T, s *scenarios.Scenario, agent Agent, opts ...Option) *Re
 	t.Helper()
 	o := newOptions(opts)
 	if why := o.notAsked(s); why != "" {
-		t.Fatalf("%s cannot be asked: it %s", s.ID(), why)
+		t.Fatalf("%s cannot be asked: it needs %s", s.ID(), why)
 	}
 	tr, err := newTrial(s, o, 1)
 	if err != nil {
@@ -167,6 +169,40 @@ func (r *runner) subtest(s *scenarios.Scenario, seed uint64) {
 	})
 }
 
+// tally says how many scenarios of each label passed, and of which suites they are that did
+// not.
+func tally(reports []*Report) (lines []string) {
+	for _, kind := range []struct {
+		label        scenarios.Label
+		what, passed string
+	}{{scenarios.Runaway, "runaways", "stopped by the agent"}, {scenarios.Healthy, "healthy runs", "came to their end"}} {
+		n, failed := map[scenarios.Verdict]int{}, map[string]int{}
+		for _, one := range reports {
+			if one.Label != kind.label {
+				continue
+			}
+			n[one.Verdict]++
+			if one.Verdict == scenarios.Fail {
+				failed[one.Suite]++
+			}
+		}
+		if len(n) == 0 {
+			continue
+		}
+		pass, fail := n[scenarios.Pass], n[scenarios.Fail]
+		line := fmt.Sprintf("%s: %s of %s %s, %s did not, %s inconclusive", kind.what, text.Number(pass), text.Number(pass+fail), kind.passed, text.Number(fail), text.Number(n[scenarios.Inconclusive]))
+		var suites []string
+		for _, suite := range slices.Sorted(maps.Keys(failed)) {
+			suites = append(suites, text.Line(suite)+" "+text.Number(failed[suite]))
+		}
+		if len(suites) > 0 {
+			line += "; failed: " + strings.Join(suites, ", ")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
 // mistakes are the rules that say that the test, and not the agent, must be mended.
 var mistakes = []string{observe.RuleNoRequest, observe.RuleTools, observe.RuleMessages}
 
@@ -198,6 +234,11 @@ func (r *runner) end() {
 	}
 	if err := r.golden.write(r.reports, r.speed == 0); err != nil {
 		r.t.Errorf("the golden cannot be written: %v", err)
+	}
+	if r.t.Failed() || testing.Verbose() {
+		for _, line := range tally(r.reports) {
+			r.t.Log(line)
+		}
 	}
 	judged := func(one *Report) bool { return one.Verdict != scenarios.Inconclusive }
 	if len(r.reports) > 0 && !slices.ContainsFunc(r.reports, judged) && !r.t.Failed() {

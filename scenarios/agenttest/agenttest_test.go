@@ -453,7 +453,7 @@ func TestRun(t *testing.T) {
 		never string
 	}{
 		{"Stops", true, nil, "ring"},
-		{"Runs", false, []string{"fail: nothing stopped the runaway: 60 model requests, 60 calls, 2m12s\n", "0.000s started text=", "more lines; go test -v shows all", "halt stop=ceiling",
+		{"Runs", false, []string{"fail: nothing stopped the runaway: 60 model requests, 60 calls, 2m12s\n", "runaways: 0 of 2 stopped by the agent, 2 did not, 0 inconclusive; failed: stuck-loops 2\n", "0.000s started text=", "more lines; go test -v shows all", "halt stop=ceiling",
 			"repeat: go test -run '^TestVictimRuns$/^stuck-loops$/^ring-of-four$' github.com/agentbench-go/agentbench/scenarios/agenttest\n"}, ""},
 		{"Known", true, nil, "fail"},
 		{"KnownPasses", false, []string{`it passes: take it out of Known, which says "no net yet"`, "Known names stuck-loops/ring-of-fife, which is not asked: did you mean stuck-loops/ring-of-five?"}, ""},

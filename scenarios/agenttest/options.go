@@ -121,12 +121,13 @@ func (o *options) askable(t *testing.T, chosen []*scenarios.Scenario) (asked []*
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(left)) {
-		t.Logf("not asked: %s that %s", text.Count(left[why], "scenario"), why)
+		t.Logf("not asked, for want of %s: %s", why, text.Count(left[why], "scenario"))
 	}
 	return asked
 }
 
-// notAsked returns why a scenario cannot be asked, "" = it can.
+// notAsked returns what a scenario needs that an agent lacks, "" = nothing: it can be
+// asked.
 func (o *options) notAsked(s *scenarios.Scenario) string {
 	var needs []string
 	for _, n := range s.Needs() {
@@ -140,14 +141,15 @@ func (o *options) notAsked(s *scenarios.Scenario) string {
 			case !o.sessions:
 				needs = append(needs, "a conversation (Sessions)")
 			}
+		case scenarios.NeedGates:
+			needs = append(needs, "somebody who grants permissions and answers questions")
+		case scenarios.NeedLoop:
+			needs = append(needs, "what only the reference loop has, such as its planner, critic or sub-runs")
 		default:
 			needs = append(needs, string(n))
 		}
 	}
-	if len(needs) == 0 {
-		return ""
-	}
-	return "needs " + strings.Join(needs, ", ")
+	return strings.Join(needs, ", and ")
 }
 
 // seedsOf returns how many trials a scenario has.
