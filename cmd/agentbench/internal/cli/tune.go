@@ -24,6 +24,8 @@ type tuneFlags struct {
 	scenarios  string
 	files      []string
 	quiet      bool
+	verbose    bool
+	ci         bool
 
 	begun map[string]*outfile.File // the files, by name
 }
@@ -53,12 +55,17 @@ variant, -o tune.html a page on which one can choose another rule.`,
 	fs.StringVar(&f.scenarios, "scenarios", "", "the choice must also pass the scenarios in this `FOLDER`")
 	fs.StringArrayVarP(&f.files, "output", "o", nil, "write the chosen variant to this `FILE` (.yaml), or all rules that no other beats as a page (.html) or a picture (.svg); can be repeated")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "name every problem of the files, and what was left out of them")
+	fs.BoolVar(&f.ci, "ci", false, "print for a log: every problem, and every 30s how far it is instead of a bar")
 	f.recordings.add(cmd)
 	addJobs(cmd, &f.jobs)
 	return cmd
 }
 
 func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
+	if f.quiet && f.verbose {
+		return misuse("leave one of them out", "--quiet and --verbose contradict each other")
+	}
 	budget, err := shareOf(f.budget)
 	if err != nil {
 		return err
@@ -80,7 +87,7 @@ func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	(&outputFlags{}).printProblems(cmd.ErrOrStderr(), problems)
+	(&outputFlags{verbose: f.verbose || len(runs) == 0, ci: f.ci}).printProblems(cmd.ErrOrStderr(), problems)
 	if len(runs) == 0 {
 		return exitCode(exitUsage)
 	}
@@ -203,7 +210,7 @@ func (f *tuneFlags) measure(cmd *cobra.Command, runs []*trajectories.Trajectory)
 	if err != nil {
 		return nil, err
 	}
-	progress := newBar(cmd.ErrOrStderr(), len(runs), f.quiet, false)
+	progress := newBar(cmd.ErrOrStderr(), len(runs), f.quiet, f.ci)
 	defer progress.clear()
 	return tune.Measure(cmd.Context(), runs, append(rules, presets...), int(f.jobs.count), progress.show)
 }

@@ -85,6 +85,7 @@ func TestRecordedFigures(t *testing.T) {
 	b.WriteString("| corpus | failed, good | budget | held out: calls saved | held out: good runs stopped | saves most within the budget (seen) | tune says |\n|---|---|---|---|---|---|---|\n")
 	for _, corpus := range []string{"agentdojo", "tau-bench", "toolathlon"} {
 		m, runs := recordedRuns(t, recorded+corpus)
+		checkQuiet(t, m.Rules, runs)
 		for _, budget := range []float64{0.01, 0.05} {
 			c := m.Choose(budget)
 			if c.Best != nil {

@@ -75,9 +75,10 @@ func Measure(ctx context.Context, runs []*trajectories.Trajectory, rules []*Rule
 // stops replays one run under each rule.
 func stops(ctx context.Context, t *trajectories.Trajectory, rules []*Rule) ([]Stop, error) {
 	out := make([]Stop, len(rules))
+	known := factsOf(t)
 	quiet := "" // the family whose last rule stopped nothing
 	for i, r := range rules {
-		if r.above && r.Family == quiet {
+		if r.above && r.Family == quiet || known.quiet(&r.Config) {
 			continue
 		}
 		var err error
