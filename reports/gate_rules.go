@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,20 +74,42 @@ func (j *judge) whole() Rule {
 	return r
 }
 
-// judged checks that every trial could be judged, since rates leave out the others.
+// judged checks that every trial could be judged, since rates leave out the others. An
+// agent that is not this loop may never get so far in a scenario, as one that gives up at
+// the first failure: what the baseline could not judge either is a warning.
 func (j *judge) judged() Rule {
 	n := j.now.unclear
+	if n > 0 && j.base != nil && !j.certain() && j.asDarkBefore() {
+		return Rule{Name: "could be judged", Verdict: scenarios.Pass, Warning: true, Measured: text.Count(n, "trial") + " could not be judged, and in the baseline neither", Wanted: "none that was judged before", See: j.unjudged()}
+	}
 	r := Rule{Name: "could be judged", Verdict: verdictIf(n == 0, scenarios.Inconclusive), Measured: text.Count(n, "trial") + " could not be judged", Wanted: "none"}
 	if n > 0 {
-		r.See = j.example(func(t *TrialFindings) bool {
-			return t.Verdict == scenarios.Inconclusive || t.Ending == Ending(&scenarios.Result{})
-		})
+		r.See = j.unjudged()
 	}
 	if dark := j.told(NewlyInconclusive); len(dark) > 0 {
 		r.Measured += "; passed in the baseline: " + namesOf(dark)
 		r.See = cmp.Or(dark[0].Command, r.See)
 	}
 	return r
+}
+
+// unjudged returns the command that repeats a trial which could not be judged.
+func (j *judge) unjudged() string {
+	return j.example(func(t *TrialFindings) bool {
+		return t.Verdict == scenarios.Inconclusive || t.Ending == Ending(&scenarios.Result{})
+	})
+}
+
+// asDarkBefore reports whether of each scenario as many trials could not be judged in the
+// baseline.
+func (j *judge) asDarkBefore() bool {
+	for i := range j.matches {
+		if slices.ContainsFunc(j.matches[i].units, func(m matched) bool { return m.now.unclear > m.base.unclear }) ||
+			slices.ContainsFunc(j.matches[i].added, func(a added) bool { return a.unit.unclear > 0 }) {
+			return false
+		}
+	}
+	return len(j.matches) > 0
 }
 
 func (j *judge) trials() Rule {

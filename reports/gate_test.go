@@ -229,6 +229,42 @@ func TestGateOnEarlyStops(t *testing.T) {
 	}
 }
 
+// What an agent that is not this loop never gets far enough for is a warning, if the
+// baseline could not judge it either; of this loop it is a script that does not fit.
+func TestGateOnWhatWasNeverJudged(t *testing.T) {
+	of := func(by scenarios.Judged, dark ...string) *Fold {
+		f := &Fold{}
+		if err := f.Header(&scenarios.Header{Kind: "probe", Judged: by, Trials: 2 + len(dark)}); err != nil {
+			t.Fatal(err)
+		}
+		folded(t, f, judged("s/1", "v", scenarios.Healthy, loop.Done, 1), judged("s/2", "v", scenarios.Healthy, loop.Done, 1))
+		for _, name := range dark {
+			r := judged(name, "v", scenarios.Runaway, loop.StoppedByAgent, 1)
+			r.Verdict = scenarios.Inconclusive
+			folded(t, f, r)
+		}
+		return f
+	}
+	for _, c := range []struct {
+		why       string
+		now, base *Fold
+		verdict   scenarios.Verdict
+		warning   bool
+	}{
+		{"the same", of(scenarios.JudgedForeign, "s/a"), of(scenarios.JudgedForeign, "s/a"), scenarios.Pass, true},
+		{"less", of(scenarios.JudgedForeign, "s/a"), of(scenarios.JudgedForeign, "s/a", "s/b"), scenarios.Pass, true},
+		{"another one", of(scenarios.JudgedForeign, "s/b"), of(scenarios.JudgedForeign, "s/a"), scenarios.Inconclusive, false},
+		{"one more", of(scenarios.JudgedForeign, "s/a", "s/b"), of(scenarios.JudgedForeign, "s/a"), scenarios.Inconclusive, false},
+		{"no baseline", of(scenarios.JudgedForeign, "s/a"), nil, scenarios.Inconclusive, false},
+		{"this loop", of(scenarios.JudgedOwn, "s/a"), of(scenarios.JudgedOwn, "s/a"), scenarios.Inconclusive, false},
+	} {
+		g := DefaultLimits().Judge(c.now, c.base, nil)
+		if r := ruleOf(t, g, "could be judged"); r.Verdict != c.verdict || r.Warning != c.warning {
+			t.Errorf("%s: %+v, want %s, %t", c.why, r, c.verdict, c.warning)
+		}
+	}
+}
+
 // Scenarios that came or went do what the policies say; results that have no
 // scenario in common with the baseline cannot be compared.
 func TestGateOnNewAndRemoved(t *testing.T) {

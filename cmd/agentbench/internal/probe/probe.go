@@ -87,7 +87,11 @@ func (a *Agent) lookedAt(saw *seen) error {
 		return &LookError{fmt.Sprintf("the agent asked %s, which is no path of an API here: %s", text.AnyOf(o.Astray), how),
 			"OpenAI's clients add /chat/completions or /responses to {URL}; Anthropic's and Gemini's add /v1/messages or /v1beta/… to {BASE}", false}
 	case len(o.Requests) == 0:
-		return &LookError{"the agent sent no request to the model: " + how, "does it read OPENAI_BASE_URL, ANTHROPIC_BASE_URL or GOOGLE_GEMINI_BASE_URL? If not, put {URL} where its command or its --file takes the address", false}
+		hint := "does it read OPENAI_BASE_URL, ANTHROPIC_BASE_URL or GOOGLE_GEMINI_BASE_URL? If not, put {URL} where its command or its --file takes the address"
+		if end.Code != 0 {
+			hint = "does the command work without agentbench? And " + hint
+		}
+		return &LookError{"the agent sent no request to the model: " + how, hint, false}
 	case o.Requests[0].Refused != "":
 		return &LookError{fmt.Sprintf("the agent's first request was refused (%s): %s", o.Requests[0].Refused, how), "docs/serve.md says what is served", false}
 	case end.How == observe.AtCap:
