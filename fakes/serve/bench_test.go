@@ -69,53 +69,209 @@ func scripted(n int) *Server {
 	return s
 }
 
-// bare reads the same request and returns the same answer without a script.
+// bare reads the same request, whole, and returns the same answer without a script.
 func bare(w http.ResponseWriter, r *http.Request) {
-	var req struct {
-		Model         string `json:"model"`
-		Stream        bool   `json:"stream"`
-		StreamOptions struct {
-			IncludeUsage bool `json:"include_usage"`
-		} `json:"stream_options"`
-		Messages []struct {
-			Role       string `json:"role"`
-			Content    string `json:"content"`
-			ToolCallID string `json:"tool_call_id"`
-			ToolCalls  []struct {
-				ID       string `json:"id"`
-				Type     string `json:"type"`
-				Function struct {
-					Name      string `json:"name"`
-					Arguments string `json:"arguments"`
-				} `json:"function"`
-			} `json:"tool_calls"`
-		} `json:"messages"`
+	for i := range wires {
+		if wire := &wires[i]; strings.HasSuffix(r.URL.Path, wire.path) || strings.HasSuffix(r.URL.Path, wire.streamPath) {
+			wire.serveBare(w, r)
+			return
+		}
 	}
-	if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+	http.NotFound(w, r)
+}
+
+func (b *benchWire) serveBare(w http.ResponseWriter, r *http.Request) {
+	stream, err := b.decode(json.NewDecoder(r.Body))
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if req.Stream {
+	if stream || b.streamPath != b.path && strings.HasSuffix(r.URL.Path, b.streamPath) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		w.Write(bareStream)
+		w.Write(b.events)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Write(bareReply)
+	w.Write(b.whole)
 }
 
-var bareReply, bareStream = func() (whole, events []byte) {
-	for _, stream := range []bool{false, true} {
-		w := &recorder{header: http.Header{}}
-		r, err := http.NewRequest("POST", "http://localhost/run/bench/one/1/v1/chat/completions", bytes.NewReader(benchRequest(0, stream)))
-		if err != nil {
-			panic(err)
-		}
-		scripted(1).ServeHTTP(w, r)
-		whole, events = events, w.body.Bytes()
+// A benchWire is an API of the benchmark: how a client would write a request in Go, and
+// what the bare handler answers.
+type benchWire struct {
+	name, path, streamPath string
+	head, first            string // of a request, up to the first message, and that
+	called, answered       string // a reply and its result, with the number of the turn
+	tail                   string // %v = whether it is streamed
+	decode                 func(*json.Decoder) (stream bool, err error)
+	whole, events          []byte
+}
+
+const benchTool = `"name":"read_page","description":"Read a page","%s":{"type":"object","properties":{"path":{"type":"string"},"page":{"type":"integer"},"lines":{"type":"string"}},"required":["path","page"]}`
+
+var (
+	benchPage  = strings.Repeat("A line of the page, and then a line break.\\n", 5)
+	quotedArgs = func() string { raw, _ := json.Marshal(benchArgs); return string(raw) }()
+)
+
+var wires = []benchWire{
+	{
+		name: "chat", path: "/v1/chat/completions", streamPath: "/v1/chat/completions",
+		head:     `{"model":"gpt-test","temperature":0,"messages":[{"role":"system","content":"You read minutes."}`,
+		first:    `,{"role":"user","content":"What was decided?"}`,
+		called:   `,{"role":"assistant","content":"` + benchText + `","tool_calls":[{"id":"call_%[1]d","type":"function","function":{"name":"read_page","arguments":` + quotedArgs + `}}]}`,
+		answered: `,{"role":"tool","tool_call_id":"call_%[1]d","content":"` + benchPage + `"}`,
+		tail:     `],"stream":%v,"tools":[{"type":"function","function":{` + fmt.Sprintf(benchTool, "parameters") + `}}]}`,
+		decode: func(d *json.Decoder) (bool, error) {
+			var req struct {
+				Model         string `json:"model"`
+				Stream        bool   `json:"stream"`
+				StreamOptions struct {
+					IncludeUsage bool `json:"include_usage"`
+				} `json:"stream_options"`
+				Messages []struct {
+					Role       string `json:"role"`
+					Content    string `json:"content"`
+					ToolCallID string `json:"tool_call_id"`
+					ToolCalls  []struct {
+						ID       string `json:"id"`
+						Type     string `json:"type"`
+						Function struct {
+							Name      string `json:"name"`
+							Arguments string `json:"arguments"`
+						} `json:"function"`
+					} `json:"tool_calls"`
+				} `json:"messages"`
+			}
+			err := d.Decode(&req)
+			return req.Stream, err
+		},
+	},
+	{
+		name: "responses", path: "/v1/responses", streamPath: "/v1/responses",
+		head:     `{"model":"gpt-test","instructions":"You read minutes.","input":[`,
+		first:    `{"type":"message","role":"user","content":"What was decided?"}`,
+		called:   `,{"type":"message","role":"assistant","content":[{"type":"output_text","text":"` + benchText + `"}]},{"type":"function_call","call_id":"call_%[1]d","name":"read_page","arguments":` + quotedArgs + `}`,
+		answered: `,{"type":"function_call_output","call_id":"call_%[1]d","output":"` + benchPage + `"}`,
+		tail:     `],"stream":%v,"tools":[{"type":"function",` + fmt.Sprintf(benchTool, "parameters") + `}]}`,
+		decode: func(d *json.Decoder) (bool, error) {
+			var req struct {
+				Model        string `json:"model"`
+				Instructions string `json:"instructions"`
+				Stream       bool   `json:"stream"`
+				Input        []struct {
+					Type      string          `json:"type"`
+					Role      string          `json:"role"`
+					Content   json.RawMessage `json:"content"`
+					CallID    string          `json:"call_id"`
+					Name      string          `json:"name"`
+					Arguments string          `json:"arguments"`
+					Output    string          `json:"output"`
+				} `json:"input"`
+			}
+			err := d.Decode(&req)
+			return req.Stream, err
+		},
+	},
+	{
+		name: "messages", path: "/v1/messages", streamPath: "/v1/messages",
+		head:     `{"model":"claude-test","max_tokens":1000,"system":"You read minutes.","messages":[`,
+		first:    `{"role":"user","content":"What was decided?"}`,
+		called:   `,{"role":"assistant","content":[{"type":"text","text":"` + benchText + `"},{"type":"tool_use","id":"call_%[1]d","name":"read_page","input":` + benchArgs + `}]}`,
+		answered: `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_%[1]d","content":"` + benchPage + `"}]}`,
+		tail:     `],"stream":%v,"tools":[{` + fmt.Sprintf(benchTool, "input_schema") + `}]}`,
+		decode: func(d *json.Decoder) (bool, error) {
+			var req struct {
+				Model    string `json:"model"`
+				System   string `json:"system"`
+				Stream   bool   `json:"stream"`
+				Messages []struct {
+					Role    string          `json:"role"`
+					Content json.RawMessage `json:"content"`
+				} `json:"messages"`
+			}
+			if err := d.Decode(&req); err != nil {
+				return false, err
+			}
+			for _, m := range req.Messages {
+				var blocks []struct {
+					Type      string          `json:"type"`
+					Text      string          `json:"text"`
+					ID        string          `json:"id"`
+					Name      string          `json:"name"`
+					Input     json.RawMessage `json:"input"`
+					ToolUseID string          `json:"tool_use_id"`
+					Content   string          `json:"content"`
+				}
+				if m.Content[0] != '[' {
+					continue
+				}
+				if err := json.Unmarshal(m.Content, &blocks); err != nil {
+					return false, err
+				}
+			}
+			return req.Stream, nil
+		},
+	},
+	{
+		name: "gemini", path: "/v1beta/models/g:generateContent", streamPath: "/v1beta/models/g:streamGenerateContent",
+		head:     `{"systemInstruction":{"parts":[{"text":"You read minutes."}]},"contents":[`,
+		first:    `{"role":"user","parts":[{"text":"What was decided?"}]}`,
+		called:   `,{"role":"model","parts":[{"text":"` + benchText + `"},{"functionCall":{"id":"call_%[1]d","name":"read_page","args":` + benchArgs + `}}]}`,
+		answered: `,{"role":"user","parts":[{"functionResponse":{"id":"call_%[1]d","name":"read_page","response":{"output":"` + benchPage + `"}}}]}`,
+		tail:     `],"tools":[{"functionDeclarations":[{` + fmt.Sprintf(benchTool, "parameters") + `}]}]}`,
+		decode: func(d *json.Decoder) (bool, error) {
+			type content struct {
+				Role  string `json:"role"`
+				Parts []struct {
+					Text string `json:"text"`
+					Call *struct {
+						ID   string          `json:"id"`
+						Name string          `json:"name"`
+						Args json.RawMessage `json:"args"`
+					} `json:"functionCall"`
+					Response *struct {
+						ID       string          `json:"id"`
+						Name     string          `json:"name"`
+						Response json.RawMessage `json:"response"`
+					} `json:"functionResponse"`
+				} `json:"parts"`
+			}
+			var req struct {
+				System   content   `json:"systemInstruction"`
+				Contents []content `json:"contents"`
+			}
+			return false, d.Decode(&req)
+		},
+	},
+}
+
+func init() {
+	if os.Getenv(serving) != "bare" {
+		return
 	}
-	return whole, events
-}()
+	for i := range wires {
+		wire := &wires[i]
+		for _, stream := range []bool{false, true} {
+			w := &recorder{header: http.Header{}}
+			r, err := http.NewRequest("POST", "http://localhost/run/bench/one/1"+wire.at(stream), bytes.NewReader(wire.request(0, stream)))
+			if err != nil {
+				panic(err)
+			}
+			scripted(1).ServeHTTP(w, r)
+			if wire.whole, wire.events = wire.events, w.body.Bytes(); !bytes.Contains(wire.events, []byte("read_page")) {
+				panic(string(wire.events))
+			}
+		}
+	}
+}
+
+// at returns the path of a request.
+func (b *benchWire) at(stream bool) string {
+	if stream && b.streamPath != b.path {
+		return b.streamPath + "?alt=sse"
+	}
+	return b.path
+}
 
 type recorder struct {
 	header http.Header
@@ -126,17 +282,19 @@ func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
 func (r *recorder) WriteHeader(int)             {}
 
-// benchRequest returns a request with a history of that number of turns.
-func benchRequest(turns int, stream bool) []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, `{"model":"gpt-test","stream":%v,"temperature":0,"messages":[{"role":"system","content":"You read minutes."},{"role":"user","content":"What was decided?"}`, stream)
+// request returns a request with a history of that number of turns.
+func (b *benchWire) request(turns int, stream bool) []byte {
+	var body strings.Builder
+	body.WriteString(b.head + b.first)
 	for i := range turns {
-		args, _ := json.Marshal(benchArgs)
-		fmt.Fprintf(&b, `,{"role":"assistant","content":%q,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":"read_page","arguments":%s}}]}`, benchText, i+1, args)
-		fmt.Fprintf(&b, `,{"role":"tool","tool_call_id":"call_%d","content":"%s"}`, i+1, strings.Repeat("A line of the page, and then a line break.\\n", 5))
+		fmt.Fprintf(&body, b.called+b.answered, i+1)
 	}
-	b.WriteString(`],"tools":[{"type":"function","function":{"name":"read_page","description":"Read a page","parameters":{"type":"object","properties":{"path":{"type":"string"},"page":{"type":"integer"},"lines":{"type":"string"}},"required":["path","page"]}}}]}`)
-	return []byte(b.String())
+	if strings.Contains(b.tail, "%v") {
+		fmt.Fprintf(&body, b.tail, stream)
+	} else {
+		body.WriteString(b.tail)
+	}
+	return []byte(body.String())
 }
 
 // A child is a server in a separate process.
@@ -180,8 +338,8 @@ func (c *child) cpu() (ns int64) {
 	return ns
 }
 
-func (c *child) ask(body []byte) {
-	resp, err := http.Post(c.url+"/run/bench/one/1/v1/chat/completions", "application/json", bytes.NewReader(body))
+func (c *child) ask(path string, body []byte) {
+	resp, err := http.Post(c.url+"/run/bench/one/1"+path, "application/json", bytes.NewReader(body))
 	if err != nil {
 		c.b.Fatal(err)
 	}
@@ -192,26 +350,29 @@ func (c *child) ask(body []byte) {
 	}
 }
 
-// BenchmarkServer measures the CPU time of a server for each request, beside
-// that of a bare handler; the two take turns.
+// BenchmarkServer measures the CPU time of a server for each request, in each API,
+// beside that of a bare handler; the two take turns. The number of scenarios does not
+// matter.
 func BenchmarkServer(b *testing.B) {
-	for _, turns := range []int{0, 16} {
-		for _, stream := range []bool{false, true} {
-			for _, scenes := range []string{"1", "1000"} {
-				name := fmt.Sprintf("turns=%d/stream=%v/scenarios=%s", turns, stream, scenes)
-				b.Run(name, func(b *testing.B) { compare(b, benchRequest(turns, stream), scenes) })
+	for i := range wires {
+		wire := &wires[i]
+		for _, turns := range []int{0, 16} {
+			for _, stream := range []bool{false, true} {
+				b.Run(fmt.Sprintf("%s/turns=%d/stream=%v", wire.name, turns, stream), func(b *testing.B) { compare(b, wire, turns, stream, "1") })
 			}
 		}
 	}
+	b.Run("chat/turns=0/stream=false/scenarios=1000", func(b *testing.B) { compare(b, &wires[0], 0, false, "1000") })
 }
 
-func compare(b *testing.B, body []byte, scenes string) {
+func compare(b *testing.B, wire *benchWire, turns int, stream bool, scenes string) {
+	path, body := wire.at(stream), wire.request(turns, stream)
 	servers := []*child{startChild(b, "bare"), startChild(b, scenes)}
 	used := make([]int64, len(servers))
 	for _, s := range servers {
 		defer s.stop()
 		for range 200 { // warm
-			s.ask(body)
+			s.ask(path, body)
 		}
 	}
 	const round = 100
@@ -220,7 +381,7 @@ func compare(b *testing.B, body []byte, scenes string) {
 		for i, s := range servers {
 			before := s.cpu()
 			for range round {
-				s.ask(body)
+				s.ask(path, body)
 			}
 			used[i] += s.cpu() - before
 		}

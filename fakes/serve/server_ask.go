@@ -51,13 +51,22 @@ func (x *exchange) plan() (*plan, *refusal) {
 	if err != nil {
 		return nil, badRequest(err)
 	}
-	if x.scene == nil {
-		if x.scene = x.scenes[q.model]; x.scene == nil {
-			return nil, &refusal{http.StatusNotFound, "unknown_scenario",
-				fmt.Sprintf("%v: ask under /run/SUITE/SCENARIO/SEED/v1, or name the scenario as the model", x.noScenario(q.model))}
-		}
+	if refused := x.choose(q); refused != nil {
+		return nil, refused
 	}
 	return x.answer(q, body.Bytes())
+}
+
+// choose sets the scenario that the request names as its model, unless its path did.
+func (x *exchange) choose(q *question) *refusal {
+	if x.scene == nil {
+		x.scene = x.scenes[q.model]
+	}
+	if x.scene == nil {
+		return &refusal{http.StatusNotFound, "unknown_scenario",
+			fmt.Sprintf("%v: ask under /run/SUITE/SCENARIO/SEED/v1, or name the scenario as the model", x.noScenario(q.model))}
+	}
+	return nil
 }
 
 func badRequest(err error) *refusal {

@@ -172,12 +172,13 @@ var apis = map[string]api{
 	"/v1/messages":         messages{},
 
 	"/v1/messages/count_tokens": messages{},
+	compactPath:                 responses{},
 }
 
 // countPaths are those that count the tokens of a request.
 var countPaths = map[string]bool{"/v1/messages/count_tokens": true}
 
-const endpoints = "POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST /v1beta/models/MODEL:generateContent, POST /v1/embeddings, GET /v1/models, GET /tools, POST /tools/NAME, GET /health or GET /__agentbench/journal"
+const endpoints = "POST /v1/chat/completions, POST /v1/responses, POST /v1/responses/compact, POST /v1/messages, POST /v1beta/models/MODEL:generateContent, POST /v1/embeddings, GET /v1/models, GET /tools, POST /tools/NAME, GET /health or GET /__agentbench/journal"
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -263,6 +264,8 @@ func (x *exchange) route() {
 		x.mcp()
 	case known && x.r.Method == http.MethodPost && counts:
 		x.count()
+	case path == compactPath && x.r.Method == http.MethodPost:
+		x.compact()
 	case known && x.r.Method == http.MethodPost:
 		x.ask()
 	case path == "/v1/embeddings" && x.r.Method == http.MethodPost:

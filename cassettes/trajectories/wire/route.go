@@ -52,6 +52,8 @@ func routeOf(method, rawURL string) route {
 		return route{reason: Models}
 	case get && has("/responses/"):
 		return route{api: &responses, fetch: true}
+	case ends("/responses/compact"):
+		return route{reason: Compaction}
 	case has("/responses/") && !ends("/responses"), has("/conversations/"), has("/files/"), has("/threads/"), has("/assistants/"), has("/vector_stores/"):
 		return route{reason: Stored}
 	case get || method == http.MethodDelete || method == http.MethodHead:

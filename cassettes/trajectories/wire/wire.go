@@ -108,6 +108,7 @@ const (
 	Batch       Reason = "batch"
 	Moderation  Reason = "moderation"
 	Completion  Reason = "text completion without messages"
+	Compaction  Reason = "compaction of a conversation"
 	Stored      Reason = "stored objects of the API"
 	ErrorAnswer Reason = "error answer"
 	NoAnswer    Reason = "no answer recorded"
@@ -120,7 +121,7 @@ const (
 // Reasons returns all reasons but None, in the order in which they are reported.
 func Reasons() []Reason {
 	return []Reason{ErrorAnswer, NoAnswer, Unreadable, Compressed, TooMany, Again, Embeddings, Images, Audio, Models, Tokens, Batch,
-		Moderation, Completion, Stored, NotLLM}
+		Moderation, Completion, Compaction, Stored, NotLLM}
 }
 
 // An api decodes the bodies of one API.

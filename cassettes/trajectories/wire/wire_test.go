@@ -373,6 +373,7 @@ func TestReasons(t *testing.T) {
 		{"POST", "/custom", `{"prompt":"x"}`, `{"object":"text_completion","choices":[{"text":"y"}]}`, Completion},
 		{"POST", "/v1/files", ``, `{}`, Stored},
 		{"DELETE", "/v1/responses/r", ``, `{}`, Stored},
+		{"POST", "/v1/responses/compact", `{"input":"a"}`, `{}`, Compaction},
 		{"GET", "https://example.com/", ``, "<html>", NotLLM},
 		{"POST", "/mcp", `{"jsonrpc":"2.0","method":"tools/list"}`, `data: {"jsonrpc":"2.0"}`, NotLLM},
 		{"POST", "/login", `user=x`, `ok`, NotLLM},
