@@ -80,7 +80,7 @@ func TestDifferences(t *testing.T) {
 	} {
 		for i, variant := range []string{"a", "b", "c"} {
 			for seed, state := range r.ends[i] {
-				folded(t, f, endedIn(r.scenario, variant, r.label, uint64(seed), state, 4))
+				fill(t, f, endedIn(r.scenario, variant, r.label, uint64(seed), state, 4))
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func TestTerminal(t *testing.T) {
 		a := endedIn(name, "a", scenarios.Runaway, 1, loop.Ceiling, 1000)
 		b := endedIn(name, "b\x1b[2J", scenarios.Runaway, 1, loop.LoopDetected, 5)
 		a.VirtualMS, b.VirtualMS = 36000, 9000
-		folded(t, f, a, b)
+		fill(t, f, a, b)
 	}
 	r := folded(t, f)
 	got := written(t, func(b *strings.Builder) error { return Terminal{Max: 2, Hint: "--ci shows all"}.Write(b, r) })

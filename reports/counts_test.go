@@ -75,7 +75,7 @@ func TestSeedsNarrowACurve(t *testing.T) {
 			if seed < 2 {
 				state = loop.LoopDetected
 			}
-			folded(t, f, endedIn(fmt.Sprint("s/", i), "v", scenarios.Healthy, seed, state, 2))
+			fill(t, f, endedIn(fmt.Sprint("s/", i), "v", scenarios.Healthy, seed, state, 2))
 		}
 	}
 	p := folded(t, f).Survival[0].Points[0]
@@ -88,7 +88,7 @@ func TestSeedsNarrowACurve(t *testing.T) {
 func TestDifferenceShowsTheFirstTrial(t *testing.T) {
 	f := &Fold{}
 	for _, seed := range []uint64{2, 1, 3} {
-		folded(t, f, endedIn("s/a", "good", scenarios.Healthy, seed, loop.Done, int(seed)), endedIn("s/a", "bad", scenarios.Healthy, seed, loop.ErrorLimit, 10*int(seed)))
+		fill(t, f, endedIn("s/a", "good", scenarios.Healthy, seed, loop.Done, int(seed)), endedIn("s/a", "bad", scenarios.Healthy, seed, loop.ErrorLimit, 10*int(seed)))
 	}
 	d := folded(t, f).Differences[0]
 	if i := slices.IndexFunc(d.Cells, func(c Cell) bool { return c.Variant == "good" }); d.Cells[i].Calls != 1 || d.Cells[1-i].Calls != 10 || d.Cells[i].Trials != 3 {
@@ -103,7 +103,7 @@ func TestNotRunAddsUp(t *testing.T) {
 	for seed := range uint64(2) {
 		r := endedIn("a.json/1", "v", scenarios.Healthy, seed, loop.LoopDetected, 3)
 		r.Saved = 2
-		folded(t, f, r)
+		fill(t, f, r)
 	}
 	if got := folded(t, f).NotRun; len(got) != 1 || got[0].K != 4 || got[0].N != 10 {
 		t.Errorf("%+v, want 4 of 10 calls lost", got)
@@ -118,7 +118,7 @@ func TestRulesOfReplayAddUp(t *testing.T) {
 	for i, label := range []scenarios.Label{scenarios.Runaway, scenarios.Runaway, scenarios.Runaway, scenarios.Healthy, scenarios.Healthy, ""} {
 		r := endedIn(fmt.Sprint("a.json/", i), "v", label, 0, loop.LoopDetected, 3)
 		r.WentOn = i%2 == 0 // two failed runs and a good one
-		folded(t, f, r)
+		fill(t, f, r)
 	}
 	if diff := cmp.Diff([]RuleReplay{{Stop: "x", Failed: 3, Good: 2, Unlabelled: 1}}, f.Replay().Variants[0].Rules); diff != "" {
 		t.Error(diff)
@@ -135,7 +135,7 @@ func TestLogRankIsCorrectedByLabel(t *testing.T) {
 	f := &Fold{}
 	for i := range 8 {
 		healthy, runaway := fmt.Sprint("h/", i), fmt.Sprint("r/", i)
-		folded(t, f, endedIn(healthy, "a", scenarios.Healthy, 1, loop.LoopDetected, 10+i), endedIn(healthy, "b", scenarios.Healthy, 1, loop.LoopDetected, 13+i),
+		fill(t, f, endedIn(healthy, "a", scenarios.Healthy, 1, loop.LoopDetected, 10+i), endedIn(healthy, "b", scenarios.Healthy, 1, loop.LoopDetected, 13+i),
 			endedIn(runaway, "a", scenarios.Runaway, 1, loop.LoopDetected, 10+i), endedIn(runaway, "b", scenarios.Runaway, 1, loop.LoopDetected, 40+i))
 	}
 	got := folded(t, f).LogRank
@@ -178,7 +178,7 @@ func TestStopsOfAnEndStateAddUp(t *testing.T) {
 	for i, stop := range []loop.Stop{"ping-pong", "circuit-breaker", "circuit-breaker"} {
 		r := endedIn(fmt.Sprint("s/", i), "v", scenarios.Runaway, 1, loop.LoopDetected, 3)
 		r.Stop = stop
-		folded(t, f, r)
+		fill(t, f, r)
 	}
 	rows := folded(t, f).stopTables()[0].rows
 	if diff := cmp.Diff([][]string{{"v", "circuit-breaker 2, ping-pong 1", "3"}}, rows); diff != "" {
@@ -202,7 +202,7 @@ func TestMarkdownListsDifferences(t *testing.T) {
 	f := &Fold{}
 	for i := range 52 {
 		name := fmt.Sprintf("s/%02d", i)
-		folded(t, f, endedIn(name, "a", scenarios.Healthy, 1, loop.Done, 2), endedIn(name, "b", scenarios.Healthy, 1, loop.ErrorLimit, 2))
+		fill(t, f, endedIn(name, "a", scenarios.Healthy, 1, loop.Done, 2), endedIn(name, "b", scenarios.Healthy, 1, loop.ErrorLimit, 2))
 	}
 	text := written(t, func(b *strings.Builder) error { return WriteMarkdown(b, folded(t, f)) })
 	if n := strings.Count(text, "\n- s/"); n != 50 || !strings.Contains(text, "\n- 2 more scenarios\n") {

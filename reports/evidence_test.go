@@ -24,10 +24,10 @@ func evidenceFold(t *testing.T) *Report {
 			calls int
 			good  loop.EndState
 		}{{"ours", 4, loop.Done}, {"late", 5, loop.Done}, {"deaf", 4, loop.LoopDetected}, {"twin", 4, loop.Done}} {
-			folded(t, f, endedIn(runaway, v.name, scenarios.Runaway, 1, loop.LoopDetected, v.calls), endedIn(healthy, v.name, scenarios.Healthy, 1, v.good, 3))
+			fill(t, f, endedIn(runaway, v.name, scenarios.Runaway, 1, loop.LoopDetected, v.calls), endedIn(healthy, v.name, scenarios.Healthy, 1, v.good, 3))
 		}
 	}
-	folded(t, f, endedIn("s/another", "apart", scenarios.Runaway, 1, loop.LoopDetected, 4))
+	fill(t, f, endedIn("s/another", "apart", scenarios.Runaway, 1, loop.LoopDetected, 4))
 	return folded(t, f)
 }
 
@@ -70,11 +70,11 @@ func TestEvidenceTellsApart(t *testing.T) {
 	f := &Fold{}
 	for i := range 12 { // 2 · .5¹² · 3 = .0015
 		name := fmt.Sprintf("s/runaway-%d", i)
-		folded(t, f, endedIn(name, "ours", scenarios.Runaway, 1, loop.LoopDetected, 4))
+		fill(t, f, endedIn(name, "ours", scenarios.Runaway, 1, loop.LoopDetected, 4))
 		if i == 0 && folded(t, f).Evidence != nil {
 			t.Error("one variant has evidence")
 		}
-		folded(t, f, endedIn(name, "blind", scenarios.Runaway, 1, loop.Ceiling, 1000))
+		fill(t, f, endedIn(name, "blind", scenarios.Runaway, 1, loop.Ceiling, 1000))
 	}
 	if e := folded(t, f).Evidence; len(e.Same) != 0 || e.InWords != "ours can be told from every alternative that was tried on its scenarios." {
 		t.Errorf("%+v", e)
@@ -91,7 +91,7 @@ func TestEvidenceOfReplay(t *testing.T) {
 		run := fmt.Sprintf("r/%d", i)
 		stopped := endedIn(run, "strict", scenarios.Runaway, 1, loop.LoopDetected, 4)
 		stopped.Saved = 6
-		folded(t, f, endedIn(run, "ours", scenarios.Runaway, 1, loop.RecordingEnded, 10), stopped)
+		fill(t, f, endedIn(run, "ours", scenarios.Runaway, 1, loop.RecordingEnded, 10), stopped)
 	}
 	e := folded(t, f).Evidence
 	strict := e.Rows[1]

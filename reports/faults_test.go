@@ -47,7 +47,7 @@ func TestGateWantsTheSameFaults(t *testing.T) {
 	results := func(faults ...string) *Fold {
 		f := &Fold{}
 		f.Header(&scenarios.Header{Kind: KindRun, Faults: faults})
-		folded(t, f, judged("s/a", "v", scenarios.Healthy, loop.Done, 1))
+		fill(t, f, judged("s/a", "v", scenarios.Healthy, loop.Done, 1))
 		return f
 	}
 	g := DefaultLimits().Judge(results("drop model 3"), results(), nil)

@@ -29,7 +29,7 @@ func TestJSONHasTwelveDigits(t *testing.T) {
 				state := []loop.EndState{loop.Done, loop.LoopDetected, loop.Ceiling}[(i+int(seed)*len(v)+int(v[0]))%3]
 				r := endedIn(fmt.Sprintf("s/%02d", i), v, []scenarios.Label{scenarios.Healthy, scenarios.Runaway}[i%2], seed, state, i%11)
 				r.CostUSD = float64(i) / 7
-				folded(t, f, r)
+				fill(t, f, r)
 			}
 		}
 	}

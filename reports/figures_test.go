@@ -82,7 +82,7 @@ func TestBandsOfOneScenario(t *testing.T) {
 		if seed < 2 {
 			state = loop.LoopDetected
 		}
-		folded(t, f, endedIn("s/a", "v", scenarios.Healthy, seed, state, 5))
+		fill(t, f, endedIn("s/a", "v", scenarios.Healthy, seed, state, 5))
 	}
 	p := folded(t, f).Survival[0].Points[0]
 	near(t, "survival", float64(p.Survival), 0.5, 0)
@@ -100,7 +100,7 @@ func TestBandsWhereNothingHappened(t *testing.T) {
 		if i < 3 {
 			calls = 20
 		}
-		folded(t, f, endedIn(fmt.Sprint("s/", i), "v", scenarios.Healthy, 1, loop.Done, calls))
+		fill(t, f, endedIn(fmt.Sprint("s/", i), "v", scenarios.Healthy, 1, loop.Done, calls))
 	}
 	s := folded(t, f).Survival[0]
 	for after, want := range map[string]Alive{"2": {Lower: 0.7411, AtRisk: 10}, "4": {Lower: 0.3684, AtRisk: 3}, "16": {Lower: 0.3684, AtRisk: 3}} {
@@ -117,7 +117,7 @@ func TestBandsWhereNothingHappened(t *testing.T) {
 func TestSpent(t *testing.T) {
 	f := &Fold{}
 	for i, calls := range []int{10, 1, 3, 2} {
-		folded(t, f, spending(i, calls))
+		fill(t, f, spending(i, calls))
 	}
 	want := map[string]Figure{SpentCalls: 2.5, SpentTokens: 5, SpentCost: 0.625, SpentTime: 2500}
 	for _, s := range folded(t, f).Spent {
@@ -139,7 +139,7 @@ func TestSpent(t *testing.T) {
 func TestSpentHasP95FromSixtyRunsOn(t *testing.T) {
 	f := &Fold{}
 	for i := range 59 {
-		folded(t, f, spending(i, i+1))
+		fill(t, f, spending(i, i+1))
 	}
 	if s := folded(t, f).Spent[0]; s.P95.Known() {
 		t.Errorf("%+v: a p95 of 59 runs", s)
@@ -217,9 +217,9 @@ func TestLogRank(t *testing.T) {
 	f := &Fold{}
 	for i, calls := range []int{2, 3, 5, 8} {
 		name := string(rune('a' + i))
-		folded(t, f, endedIn(name, "a", scenarios.Runaway, 1, loop.LoopDetected, calls), endedIn(name, "b", scenarios.Runaway, 1, loop.LoopDetected, calls))
+		fill(t, f, endedIn(name, "a", scenarios.Runaway, 1, loop.LoopDetected, calls), endedIn(name, "b", scenarios.Runaway, 1, loop.LoopDetected, calls))
 	}
-	folded(t, f, endedIn("z", "c", scenarios.Healthy, 1, loop.Done, 1))
+	fill(t, f, endedIn("z", "c", scenarios.Healthy, 1, loop.Done, 1))
 	got := folded(t, f).LogRank
 	if len(got) != 1 || got[0].Reference != "a" || got[0].Variant != "b" || got[0].Chi2 != 0 || got[0].P != 1 || got[0].PAdjusted != 1 || got[0].DF != 1 {
 		t.Errorf("%+v, want chi2 0 and p 1 of b beside a", got)
@@ -232,7 +232,7 @@ func TestLogRankIsCorrected(t *testing.T) {
 	f := &Fold{}
 	for i := range 8 {
 		name := string(rune('a' + i))
-		folded(t, f, endedIn(name, "a", scenarios.Runaway, 1, loop.LoopDetected, 10+i), endedIn(name, "b", scenarios.Runaway, 1, loop.LoopDetected, 12+i),
+		fill(t, f, endedIn(name, "a", scenarios.Runaway, 1, loop.LoopDetected, 10+i), endedIn(name, "b", scenarios.Runaway, 1, loop.LoopDetected, 12+i),
 			endedIn(name, "c", scenarios.Runaway, 1, loop.LoopDetected, 20+i))
 	}
 	got := folded(t, f).LogRank

@@ -19,14 +19,20 @@ func endedIn(scenario, variant string, label scenarios.Label, seed uint64, state
 		EndState: state, Stop: "x", Calls: calls, Asked: calls, Verdict: scenarios.Unjudged, Random: true}
 }
 
-// folded returns the report of some results.
-func folded(t *testing.T, f *Fold, results ...*scenarios.Result) *Report {
+// fill adds results to a fold.
+func fill(t *testing.T, f *Fold, results ...*scenarios.Result) {
 	t.Helper()
 	for _, r := range results {
 		if err := f.Add(r); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// folded returns the report of some results.
+func folded(t *testing.T, f *Fold, results ...*scenarios.Result) *Report {
+	t.Helper()
+	fill(t, f, results...)
 	report, err := f.Report()
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +120,7 @@ func TestRateHasWilsonsInterval(t *testing.T) {
 		if i == 0 {
 			state = loop.Ceiling
 		}
-		folded(t, f, endedIn(fmt.Sprintf("s/%02d", i), "v", scenarios.Runaway, 1, state, 4))
+		fill(t, f, endedIn(fmt.Sprintf("s/%02d", i), "v", scenarios.Runaway, 1, state, 4))
 	}
 	got := rateOf(t, folded(t, f), "v", scenarios.Runaway, Caught)
 	near(t, "k", got.K, 31, 0)
@@ -133,7 +139,7 @@ func TestTrialsOfAScenarioAreAveraged(t *testing.T) {
 		if seed < 12 {
 			state = loop.LoopDetected
 		}
-		folded(t, f, endedIn("s/random", "v", scenarios.Healthy, seed, state, 4))
+		fill(t, f, endedIn("s/random", "v", scenarios.Healthy, seed, state, 4))
 	}
 	r := folded(t, f, endedIn("s/fixed", "v", scenarios.Healthy, 1, loop.LoopDetected, 4))
 	got := rateOf(t, r, "v", scenarios.Healthy, Stopped)
@@ -158,7 +164,7 @@ func TestSeedsNarrowARate(t *testing.T) {
 			if seed < 2 {
 				state = loop.LoopDetected
 			}
-			folded(t, f, endedIn(fmt.Sprint("s/", i), "v", scenarios.Healthy, seed, state, 4))
+			fill(t, f, endedIn(fmt.Sprint("s/", i), "v", scenarios.Healthy, seed, state, 4))
 		}
 	}
 	got := rateOf(t, folded(t, f), "v", scenarios.Healthy, Stopped)
@@ -174,12 +180,12 @@ func TestSeedsNarrowARate(t *testing.T) {
 func TestSeedsAreNoEvidence(t *testing.T) {
 	f := &Fold{}
 	for seed := range uint64(50) {
-		folded(t, f, endedIn("s/differs", "a", scenarios.Healthy, seed, loop.Done, 4),
+		fill(t, f, endedIn("s/differs", "a", scenarios.Healthy, seed, loop.Done, 4),
 			endedIn("s/differs", "b", scenarios.Healthy, seed, loop.LoopDetected, 4))
 	}
 	for i := range 20 {
 		name := fmt.Sprintf("s/same-%02d", i)
-		folded(t, f, endedIn(name, "a", scenarios.Healthy, 1, loop.Done, 4), endedIn(name, "b", scenarios.Healthy, 1, loop.Done, 4))
+		fill(t, f, endedIn(name, "a", scenarios.Healthy, 1, loop.Done, 4), endedIn(name, "b", scenarios.Healthy, 1, loop.Done, 4))
 	}
 	got := folded(t, f).Comparisons[0]
 	want := Comparison{Variant: "b", Reference: "a", Verdict: "harms 1 more healthy run (p = 1)",
@@ -192,7 +198,7 @@ func TestSeedsAreNoEvidence(t *testing.T) {
 	}
 	for i := range 5 {
 		name := fmt.Sprintf("s/also-%d", i)
-		folded(t, f, endedIn(name, "a", scenarios.Healthy, 1, loop.Done, 4), endedIn(name, "b", scenarios.Healthy, 1, loop.ErrorLimit, 4))
+		fill(t, f, endedIn(name, "a", scenarios.Healthy, 1, loop.Done, 4), endedIn(name, "b", scenarios.Healthy, 1, loop.ErrorLimit, 4))
 	}
 	p := folded(t, f).Comparisons[0].Pairs[0]
 	if p.More != 6 || math.Abs(float64(p.P)-0.03125) > 1e-12 {
@@ -210,7 +216,7 @@ func TestManyVariantsAreCorrected(t *testing.T) {
 		if i == 0 {
 			c = loop.LoopDetected
 		}
-		folded(t, f, endedIn(name, "a", scenarios.Runaway, 1, loop.Ceiling, 4), endedIn(name, "b", scenarios.Runaway, 1, loop.LoopDetected, 4), endedIn(name, "c", scenarios.Runaway, 1, c, 4))
+		fill(t, f, endedIn(name, "a", scenarios.Runaway, 1, loop.Ceiling, 4), endedIn(name, "b", scenarios.Runaway, 1, loop.LoopDetected, 4), endedIn(name, "c", scenarios.Runaway, 1, c, 4))
 	}
 	all := folded(t, f).Comparisons
 	near(t, "b", float64(all[0].Pairs[0].PAdjusted), 0.0625, 1e-12)

@@ -26,7 +26,7 @@ func refusedIn(scenario string) *scenarios.Result {
 func foldOf(t *testing.T, results ...*scenarios.Result) *Fold {
 	t.Helper()
 	f := &Fold{Repeat: func(r *scenarios.Result) string { return "agentbench run " + r.Scenario }}
-	folded(t, f, results...)
+	fill(t, f, results...)
 	return f
 }
 
@@ -94,7 +94,7 @@ func TestGateOnChanges(t *testing.T) {
 		folds := [2]*Fold{}
 		for i, r := range []*scenarios.Result{c.now, c.base} {
 			if folds[i] = foldOf(t, other); r != nil {
-				folded(t, folds[i], r)
+				fill(t, folds[i], r)
 			}
 		}
 		g := DefaultLimits().Judge(folds[0], folds[1], nil)

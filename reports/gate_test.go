@@ -34,7 +34,7 @@ func suite(t *testing.T, label scenarios.Label, n, bad int) *Fold {
 		if i < bad {
 			state = wrong
 		}
-		folded(t, f, judged(fmt.Sprintf("s/%03d", i), "v", label, state, 20))
+		fill(t, f, judged(fmt.Sprintf("s/%03d", i), "v", label, state, 20))
 	}
 	return f
 }
@@ -193,7 +193,7 @@ func seeded(t *testing.T, calls int, losing ...int) *Fold {
 			if seed == 0 && slices.Contains(losing, i) {
 				r.EndState, r.Calls, r.Asked = loop.LoopDetected, calls, calls
 			}
-			folded(t, f, r)
+			fill(t, f, r)
 		}
 	}
 	return f
@@ -237,11 +237,11 @@ func TestGateOnWhatWasNeverJudged(t *testing.T) {
 		if err := f.Header(&scenarios.Header{Kind: "probe", Judged: by, Trials: 2 + len(dark)}); err != nil {
 			t.Fatal(err)
 		}
-		folded(t, f, judged("s/1", "v", scenarios.Healthy, loop.Done, 1), judged("s/2", "v", scenarios.Healthy, loop.Done, 1))
+		fill(t, f, judged("s/1", "v", scenarios.Healthy, loop.Done, 1), judged("s/2", "v", scenarios.Healthy, loop.Done, 1))
 		for _, name := range dark {
 			r := judged(name, "v", scenarios.Runaway, loop.StoppedByAgent, 1)
 			r.Verdict = scenarios.Inconclusive
-			folded(t, f, r)
+			fill(t, f, r)
 		}
 		return f
 	}
@@ -269,7 +269,7 @@ func TestGateOnWhatWasNeverJudged(t *testing.T) {
 // scenario in common with the baseline cannot be compared.
 func TestGateOnNewAndRemoved(t *testing.T) {
 	now, base := suite(t, scenarios.Healthy, 4, 0), suite(t, scenarios.Healthy, 3, 0)
-	folded(t, base, judged("s/gone", "v", scenarios.Healthy, loop.Done, 1))
+	fill(t, base, judged("s/gone", "v", scenarios.Healthy, loop.Done, 1))
 	for policy, want := range map[Policy]struct {
 		verdict scenarios.Verdict
 		warning bool
@@ -284,7 +284,7 @@ func TestGateOnNewAndRemoved(t *testing.T) {
 		}
 	}
 	other := &Fold{}
-	folded(t, other, judged("other/a", "v", scenarios.Healthy, loop.Done, 1))
+	fill(t, other, judged("other/a", "v", scenarios.Healthy, loop.Done, 1))
 	if g := DefaultLimits().Judge(now, other, nil); g.Verdict != scenarios.Inconclusive || ruleOf(t, g, "baseline").Measured != "no scenario is in both results" {
 		t.Errorf("%+v, want an inconclusive gate", g)
 	}
@@ -305,7 +305,7 @@ func TestGateOnSeveralVariants(t *testing.T) {
 			if i < bad {
 				state = loop.LoopDetected
 			}
-			folded(t, f, judged(name, "a", scenarios.Healthy, loop.Done, 5), judged(name, "b", scenarios.Healthy, state, 5))
+			fill(t, f, judged(name, "a", scenarios.Healthy, loop.Done, 5), judged(name, "b", scenarios.Healthy, state, 5))
 		}
 		return f
 	}

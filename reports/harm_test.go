@@ -32,14 +32,14 @@ func harmed(t *testing.T) *Fold {
 		refusing("s/touched-2", "v", loop.ClarifyNeeded, 3, 2, 6),
 		refusing("s/own", "v", loop.Done, 2, 2, 0))
 	for i := range 5 {
-		folded(t, f, refusing(fmt.Sprint("s/alone-", i), "v", loop.Done, 0, 0, 0))
+		fill(t, f, refusing(fmt.Sprint("s/alone-", i), "v", loop.Done, 0, 0, 0))
 	}
 	return f
 }
 
 func folded2(t *testing.T, results ...*scenarios.Result) *Fold {
 	f := &Fold{}
-	folded(t, f, results...)
+	fill(t, f, results...)
 	return f
 }
 

@@ -19,7 +19,7 @@ func failingTimes(t *testing.T, n int) *Fold {
 	for i := range n {
 		r := sure(fmt.Sprintf("s/%02d", i), scenarios.Runaway, loop.Ceiling, scenarios.Fail)
 		r.Findings = []scenarios.Finding{{Rule: "label", Message: "the runaway was not caught"}}
-		folded(t, f, r)
+		fill(t, f, r)
 	}
 	return f
 }
@@ -114,7 +114,7 @@ func TestMarkdownFitsIntoAComment(t *testing.T) {
 				r.EndState, r.Verdict = loop.ErrorLimit, scenarios.Fail
 				r.Findings = slices.Repeat([]scenarios.Finding{{Rule: "label", Message: strings.Repeat("m", 900)}}, 6)
 			}
-			folded(t, f, r)
+			fill(t, f, r)
 		}
 	}
 	page := export(t, func(b *bytes.Buffer) error { return WriteMarkdown(b, gated(t, DefaultLimits(), f, nil)) })
