@@ -270,5 +270,9 @@ func (f *watchFlags) summary(w io.Writer, watched *watch.Watch, variants []scena
 	if err := watched.Results(fold.Add); err != nil {
 		return err
 	}
-	return fold.Replay().Write(w)
+	if err := fold.Replay().Write(w); err != nil || f.output == keepNothing {
+		return err
+	}
+	fmt.Fprintf(w, "next: agentbench tune %s looks for limits that suit these runs\n", text.Line(f.output))
+	return nil
 }

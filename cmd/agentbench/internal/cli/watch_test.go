@@ -97,7 +97,7 @@ hpd-agent: circuit-breaker stopped 0 failed, 0 good and 1 unlabelled
 	want := "conversations are recorded in " + folder + ", redacted\nit accepts connections only from this machine; Ctrl-C ends it\n" +
 		"hpd-agent would have stopped conversation 1 at its 5th call: Circuit breaker triggered: read_file was asked for 5 times in a row with the same arguments.\n" +
 		"conversation 1 goes on: 10 calls since hpd-agent would have stopped it at its 5th call\n" +
-		"16 requests in 1 conversation\n" + table
+		"16 requests in 1 conversation\n" + table + next(folder)
 	if got := w.end(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -124,6 +124,11 @@ hpd-agent: circuit-breaker stopped 0 failed, 0 good and 1 unlabelled
 	if _, err := os.Stat(filepath.Join(folder, "conversation-2.json")); err != nil {
 		t.Error(err)
 	}
+}
+
+// next is the last line of a watch that has kept something.
+func next(kept string) string {
+	return "next: agentbench tune " + kept + " looks for limits that suit these runs\n"
 }
 
 // TestWatchRetries checks that failed requests are told and count once, and that runs
@@ -165,7 +170,7 @@ func TestWatchShapes(t *testing.T) {
 hpd-agent: circuit-breaker stopped 0 failed, 0 good and 1 unlabelled
 1 recorded run under 1 variant
 `
-	if got := w.end(); !strings.HasSuffix(got, table) || !strings.HasPrefix(got, "the shapes of conversations are kept in "+file+", without content\n") {
+	if got := w.end(); !strings.HasSuffix(got, table+next(file)) || !strings.HasPrefix(got, "the shapes of conversations are kept in "+file+", without content\n") {
 		t.Errorf("got\n%s", got)
 	}
 	if code, replayed, stderr := session(t, "replay", file, "--variant", "hpd-agent"); code != exitPassed || replayed != table {
@@ -208,7 +213,7 @@ func TestWatchBranch(t *testing.T) {
 hpd-agent: circuit-breaker stopped 0 failed, 0 good and 1 unlabelled
 2 recorded runs under 2 variants
 `
-			if got := w.end(); !strings.HasSuffix(got, "7 requests in 2 conversations, 1 branching off another\n"+table) {
+			if got := w.end(); !strings.HasSuffix(got, "7 requests in 2 conversations, 1 branching off another\n"+table+next(kept)) {
 				t.Errorf("got\n%s", got)
 			}
 			if code, replayed, stderr := session(t, "replay", kept, "--variant", "hpd-agent", "--variant", "none"); code != exitPassed || replayed != table {

@@ -61,11 +61,7 @@ func (w *Watch) proxy() http.Handler {
 		ModifyResponse: func(r *http.Response) error {
 			t := r.Request.Context().Value(tapKey{}).(*tap)
 			if r.StatusCode == http.StatusSwitchingProtocols {
-				upgraded := "a connection upgraded to " + text.Quote(r.Header.Get("Upgrade"), 40)
-				t.take = func(t *tap) {
-					t.leave()
-					w.passed(upgraded)
-				}
+				t.take = w.untold("a connection upgraded to " + text.Quote(r.Header.Get("Upgrade"), 40))
 				return nil
 			}
 			t.status, t.encoding, t.stream = r.StatusCode, r.Header.Get("Content-Encoding"), stream(r.Header)
@@ -88,6 +84,14 @@ func (w *Watch) proxy() http.Handler {
 		rw.Header()["Date"], rw.Header()["Content-Type"] = nil, nil
 		p.ServeHTTP(rw, r.WithContext(context.WithValue(r.Context(), tapKey{}, t)))
 	})
+}
+
+// untold takes a tap of which only the reason counts.
+func (w *Watch) untold(why string) func(*tap) {
+	return func(t *tap) {
+		t.leave()
+		w.passed(why)
+	}
 }
 
 // transport returns the way to the upstream, and to nothing else: no redirect is
@@ -116,6 +120,7 @@ func (w *Watch) broken(rw http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil || !dial && !errors.As(err, &certificate) && !errors.As(err, &record) {
 		panic(http.ErrAbortHandler)
 	}
+	r.Context().Value(tapKey{}).(*tap).take = w.untold("no connection to the upstream")
 	w.unreached(err)
 	refuse(rw, http.StatusBadGateway, "unreachable", "cannot reach "+w.o.Upstream.Host+": "+reason(err))
 }

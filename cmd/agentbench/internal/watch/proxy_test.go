@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -386,8 +387,32 @@ func TestUnreachable(t *testing.T) {
 			t.Errorf("got %d %v %s", rec.Code, rec.Header(), rec.Body)
 		}
 	}
-	if len(told) != 1 || w.Counts().Unreached != 2 {
-		t.Errorf("told %q, counted %d", told, w.Counts().Unreached)
+	if n := w.Counts(); len(told) != 1 || n.Unreached != 2 || n.Requests != 2 || n.Left["no connection to the upstream"] != 2 {
+		t.Errorf("told %q, counted %+v", told, n)
+	}
+}
+
+// TestWrongPath checks that a path that the upstream does not have is told at once, and
+// only once.
+func TestWrongPath(t *testing.T) {
+	o := options("http://localhost")
+	var told []string
+	o.Tell = func(line string) { told = append(told, line) }
+	o.Transport = inProcess{http.NotFoundHandler()}
+	w, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	for range 2 {
+		w.proxy().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "http://localhost/chat/completions", strings.NewReader("{}")))
+	}
+	w.proxy().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "http://localhost/favicon.ico", nil))
+	if err := w.finish(); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"the upstream answers 404 to POST /chat/completions: has the agent's base URL the path that it had before?"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 }
 

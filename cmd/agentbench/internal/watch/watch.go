@@ -81,6 +81,7 @@ type Watch struct {
 	most          int                 // of them
 	results       []*scenarios.Result // of the others
 	unwritten     error               // of the first file that could not be written
+	lost          bool                // it was told that the upstream does not have a path
 	unseenTold    int                 // unseen exchanges at which it is told again
 	shapes        shapeFile
 }
@@ -273,6 +274,10 @@ func (w *Watch) see(t *tap) {
 	w.seen.Lock()
 	defer w.seen.Unlock()
 	defer t.leave()
+	if !w.lost && t.method == http.MethodPost && (t.status == http.StatusNotFound || t.status == http.StatusMethodNotAllowed) {
+		w.lost = true
+		w.tell("the upstream answers %d to POST %s: has the agent's base URL the path that it had before?", t.status, t.path)
+	}
 	x, problem := t.exchange()
 	if problem != "" {
 		w.passed(problem)
