@@ -85,7 +85,7 @@ func (s *answering) answerTry(c *openCall, try loop.Ref, turn int) tryAnswer {
 	k := s.key.ref(try).of(try.Try)
 	v := vars{turn: turn, call: try.N, seed: s.seed, key: k.of(forText)}
 	out := tryAnswer{hang: a.Hang, wire: a.Wire, in: loop.Input{Kind: loop.ToolResult, Ref: try,
-		TokensIn: a.TokensIn, TokensOut: a.TokensOut, Cost: a.Cost, Used: a.Used}}
+		TokensIn: a.TokensIn, TokensOut: a.TokensOut, Cost: a.Cost, Asked: a.Used, Used: a.Used}}
 	in := &out.in
 	switch i := c.failure(try); {
 	case i < len(a.Failures):

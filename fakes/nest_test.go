@@ -49,7 +49,7 @@ func TestSubRuns(t *testing.T) {
 	outcomes, trace := play(t, trip(), loop.Default())
 	got := outcomes[0]
 	want := loop.Outcome{Stop: loop.StopDone, End: loop.Done, Reason: got.Reason, Answer: "No flight, but Hotel Roma.", Turns: 2, ModelCalls: 2, Asked: 2,
-		Calls: 2, SubCalls: 1, Spawns: 3, Tries: 2, Errors: 1, TokensIn: 17, TokensOut: 3, Elapsed: 8 * time.Second}
+		Calls: 2, SubAsked: 1, SubCalls: 1, Spawns: 3, Tries: 2, Errors: 1, TokensIn: 17, TokensOut: 3, Elapsed: 8 * time.Second}
 	if got != want {
 		t.Errorf("got  %+v\nwant %+v\n%s", got, want, trace)
 	}
@@ -114,6 +114,40 @@ func TestRing(t *testing.T) {
 	outcomes, trace = play(t, s, loop.Off())
 	if got := outcomes[0]; got.End != loop.Ceiling || len(trace.Subs()) != DefaultCeiling().Depth {
 		t.Errorf("got %+v with %d sub-runs", got, len(trace.Subs()))
+	}
+}
+
+// A sub-run may ask for, make and start what its caller's limits leave: of three one, since
+// the caller's first two replies asked for two calls, which ran as sub-runs. Of two that is
+// nothing, and the sub-run's first call is refused. The sub-run's own limits are higher.
+func TestSubRunHasWhatIsLeft(t *testing.T) {
+	own := loop.Default()
+	own.Limits.Asked, own.Limits.Calls, own.Limits.Spawns = 9, 9, 9
+	leaf := Tool{ToolSpec: loop.ToolSpec{Name: "leaf"}, Session: &Session{Model: []Step{{Text: "So."}}}}
+	idle := Tool{ToolSpec: loop.ToolSpec{Name: "idle"}, Session: &Session{Model: []Step{{Text: "Well."}}}}
+	busy := Tool{ToolSpec: loop.ToolSpec{Name: "busy"}, Session: &Session{Config: &own, Tools: []Tool{leaf},
+		Model: []Step{{Calls: []StepCall{{Name: "leaf", Args: `{"n":${turn}}`}}, Repeat: Forever}}}}
+	s := &Script{Name: "left", Task: "Go.", Tools: []Tool{idle, busy},
+		Model: []Step{{Calls: []StepCall{{Name: "idle", Args: "{}"}}}, {Calls: []StepCall{{Name: "busy", Args: "{}"}}}, {Text: "Done."}}}
+	for _, limit := range []struct {
+		set  func(l *loop.Limits, n int)
+		stop loop.Stop
+	}{
+		{func(l *loop.Limits, n int) { l.Asked = n }, loop.StopAskedLimit},
+		{func(l *loop.Limits, n int) { l.Calls = n }, loop.StopCallLimit},
+		{func(l *loop.Limits, n int) { l.Spawns = n }, loop.StopSpawnLimit},
+	} {
+		for _, left := range []int{0, 1} {
+			cfg := loop.Default()
+			limit.set(&cfg.Limits, 2+left)
+			_, trace := play(t, s, cfg)
+			if got := trace.Of("c2#1/").End(); got == nil || got.Stop != limit.stop || got.Calls != left || got.Asked != left+1 {
+				t.Errorf("%s with %d left: %+v\n%s", limit.stop, left, got, trace)
+			}
+			if vs := audit.CheckAll(s.Setup(cfg, 1), trace); vs != nil {
+				t.Errorf("%s with %d left: %v", limit.stop, left, vs)
+			}
+		}
 	}
 }
 

@@ -134,7 +134,7 @@ type Answer struct {
 	// Wire is the form of the answer over MCP: one of [ResultWires], with an Error one
 	// of [ErrorWires], or "".
 	Wire Wire
-	// TokensIn, TokensOut, Cost (nano-dollars) and Used (calls) are the usage of
+	// TokensIn, TokensOut, Cost (nano-dollars) and Used (calls, asked for and made) are the usage of
 	// each try, if the tool is a sub-run.
 	TokensIn, TokensOut, Cost int64
 	Used                      int

@@ -234,7 +234,7 @@ func (w *World) ended(out *loop.Outcome) {
 		return // nobody reads the result
 	}
 	in := loop.Input{Kind: loop.ToolResult, Ref: w.try, TokensIn: out.TokensIn, TokensOut: out.TokensOut, Cost: out.Cost,
-		Used: out.Calls + out.SubCalls, Spawned: out.Spawns}
+		Asked: out.Asked + out.SubAsked, Used: out.Calls + out.SubCalls, Spawned: out.Spawns}
 	in.Code, in.Text = reported(out)
 	if c, open := p.open[w.try.N]; open {
 		result := in

@@ -35,7 +35,7 @@ func (w *World) cancelTool(e *loop.Effect) {
 	}
 	in := loop.Input{At: w.now, Kind: loop.ToolResult, Ref: e.Ref, Code: loop.Cancelled, Text: "cancelled"}
 	if c.used != nil && c.used.Ref == e.Ref {
-		in.TokensIn, in.TokensOut, in.Cost, in.Used, in.Spawned = c.used.TokensIn, c.used.TokensOut, c.used.Cost, c.used.Used, c.used.Spawned
+		in.TokensIn, in.TokensOut, in.Cost, in.Asked, in.Used, in.Spawned = c.used.TokensIn, c.used.TokensOut, c.used.Cost, c.used.Asked, c.used.Used, c.used.Spawned
 	}
 	w.top.queue.drop(w, e.Ref)
 	w.push(in)

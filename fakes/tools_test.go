@@ -274,7 +274,7 @@ func TestFallback(t *testing.T) {
 
 func TestSubRunUsage(t *testing.T) {
 	w := NewWorld(oneTool(Answer{Result: "found", TokensIn: 5, TokensOut: 6, Cost: 7, Used: 8}), 1)
-	want := []loop.Input{{At: 200 * ms, Text: "found", TokensIn: 5, TokensOut: 6, Cost: 7, Used: 8}}
+	want := []loop.Input{{At: 200 * ms, Text: "found", TokensIn: 5, TokensOut: 6, Cost: 7, Asked: 8, Used: 8}}
 	if diff := cmp.Diff(want, answers(t, w, call(1, 1, "f", ""))); diff != "" {
 		t.Error(diff)
 	}

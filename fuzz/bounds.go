@@ -21,8 +21,10 @@ type spent struct {
 // its config, nor the tries of a call or request. It may pass a limit by what already
 // runs, and starts nothing then.
 func checkBounds(p *play) (string, bool) {
-	if problem := checkStarts(p); problem != "" {
-		return problem, true
+	for _, check := range []func(*play) string{checkStarts, checkWorld} {
+		if problem := check(p); problem != "" {
+			return problem, true
+		}
 	}
 	var sum spent
 	for _, r := range p.view().runs {
@@ -184,6 +186,101 @@ func checkStarts(p *play) string {
 			case spawn && above(l.Spawns, used.spawns):
 				return fmt.Sprintf("the sub-run %d of %d: %s", used.spawns, l.Spawns, line(rec, e))
 			}
+		}
+	}
+	return ""
+}
+
+// A world is what a session and all sub-runs in it have used so far, and what is open.
+type world struct {
+	calls, spawns int
+	tokens, cost  int64
+	tries         map[loop.Path]int // that are open, by session
+	open          map[loop.Path]bool
+	begun         map[loop.Path]bool
+	// loose: two tries at once shared what was left, or a user let a sub-run go on, or
+	// nobody waited for the usage of one.
+	loose bool
+}
+
+// checkWorld sums up what all sub-runs use when they use it, and checks the limits of the
+// session at each start in any of them: each is handed what is left. Sub-runs that run
+// at once share that, and may pass a limit together.
+func checkWorld(p *play) string {
+	w := world{tries: map[loop.Path]int{}, open: map[loop.Path]bool{}, begun: map[loop.Path]bool{}}
+	for i := range p.trace {
+		rec := &p.trace[i]
+		if rec.Path == "" && begins(rec) && p.Config.Scope != loop.ScopeSession {
+			w.calls, w.spawns, w.tokens, w.cost, w.loose = 0, 0, 0, 0, false
+		}
+		if !ignored(rec) {
+			w.input(rec)
+		}
+		if problem := w.effects(p, rec); problem != "" && !w.loose {
+			return problem
+		}
+	}
+	return ""
+}
+
+func (w *world) input(rec *loop.Record) {
+	in := &rec.In
+	switch {
+	case in.Kind == loop.Started && rec.Path != "":
+		w.open[rec.Path], w.begun[rec.Path] = true, true
+	case in.Kind == loop.ToolResult:
+		w.tries[rec.Path]--
+		if w.begun[rec.Path.Sub(in.Ref)] {
+			return // its steps were counted
+		}
+		w.calls += in.Used
+		w.spawns += in.Spawned
+	}
+	w.tokens += in.TokensIn + in.TokensOut
+	w.cost += in.Cost
+}
+
+func (w *world) effects(p *play, rec *loop.Record) string {
+	l, asks := &p.Config.Limits, p.Config.Limits.AtLimit == loop.LimitAsk
+	for i := range rec.Effects {
+		e := &rec.Effects[i]
+		first, spawn := e.Kind == loop.CallTool && e.Ref.Try == 1, false
+		switch {
+		case e.Kind == loop.Halt:
+			delete(w.open, rec.Path)
+		case e.Kind == loop.AskUser && rec.Path != "":
+			w.loose = true
+		case e.Kind == loop.Note && e.Event == loop.EventAbandoned:
+			w.tries[rec.Path]--
+			w.loose = true
+		case first:
+			w.calls++
+			t := tool(p.Script, e.Name)
+			if spawn = t != nil && t.SubRun && (rec.Path == "" || t.Session != nil); spawn {
+				w.spawns++
+			}
+		}
+		if e.Kind == loop.CallTool {
+			w.tries[rec.Path]++
+			for path := range w.open {
+				caller, _ := path.Caller()
+				w.loose = w.loose || w.tries[caller] > 1
+			}
+		} else if e.Kind != loop.AskModel || e.For != loop.ForReply {
+			continue
+		}
+		switch {
+		case w.loose:
+		case l.Tokens > 0 && w.tokens > l.Tokens:
+			return fmt.Sprintf("all together have used %d tokens, and limits.tokens is %d: %s", w.tokens, l.Tokens, line(rec, e))
+		case l.CostUSD > 0 && float64(w.cost) > l.CostUSD*1e9*(1+1e-9):
+			return fmt.Sprintf("all together cost %d nano-dollars, and limits.cost_usd is %v: %s", w.cost, l.CostUSD, line(rec, e))
+		case first && above(l.Calls, w.calls) && !asks:
+			return fmt.Sprintf("the call %d of all together, and limits.calls is %d: %s", w.calls, l.Calls, line(rec, e))
+		case first && above(l.Asked, w.calls) && !asks:
+			return fmt.Sprintf("the call %d of all together, and limits.asked is %d: %s", w.calls, l.Asked, line(rec, e))
+		case spawn && above(l.Spawns, w.spawns):
+			return fmt.Sprintf("the sub-run %d of all together, and limits.spawns is %d: %s", w.spawns, l.Spawns, line(rec, e))
 		}
 	}
 	return ""

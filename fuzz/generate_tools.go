@@ -96,6 +96,9 @@ func (m *maker) session(t *fakes.Tool) {
 			m.Config.Parallel.Max = 1
 		}
 	}
+	if !m.given && m.one(4) {
+		m.Config.Limits.Tokens = int64(20 + m.below(100))
+	}
 	x := &fakes.Session{Tools: []fakes.Tool{look}}
 	t.Session = x
 	if m.one(2) {

@@ -33,7 +33,7 @@ func TestKeysAreComplete(t *testing.T) {
 		not   []string // what has no key
 	}{
 		{loop.Input{}, func(k *key) string { return k.input }, []string{"Kind", "Ref"}},
-		{loop.Effect{}, func(k *key) string { return k.effect }, []string{"Kind", "Ref", "Outcome", "System", "History", "Budget", "TokensLeft", "CostLeft"}},
+		{loop.Effect{}, func(k *key) string { return k.effect }, []string{"Kind", "Ref", "Outcome", "System", "History", "Budget", "AskedLeft", "CallsLeft", "SpawnsLeft", "TokensLeft", "CostLeft"}},
 		{loop.Outcome{}, func(k *key) string { return k.outcome }, nil},
 	} {
 		var known []string

@@ -253,13 +253,13 @@ func (m *Machine) checkCallLimits() {
 	before := m.spent.asked - len(m.batch)
 	for i := range m.batch {
 		switch c := &m.batch[i]; {
-		case most > 0 && before+i >= most:
+		case most != 0 && before+i >= most:
 			c.block(Refused, reasonAsked(most))
 			m.atLimit(StopAskedLimit, reasonAsked(most), messageCalls)
 		case c.why != Executed:
 		case perTurn > 0 && taken >= perTurn:
 			c.block(Refused, textCallsPerTurn(perTurn))
-		case total > 0 && m.spent.calls >= total:
+		case total != 0 && m.spent.calls >= total:
 			reason := reasonCalls(total) + m.textAdapted(m.cfg.Limits.Calls, total)
 			c.block(Refused, reason)
 			m.atLimit(StopCallLimit, reason, messageCalls)
@@ -329,7 +329,9 @@ func (m *Machine) startTry(c *call) {
 	}
 	e := Effect{Kind: CallTool, Ref: c.tryRef(), Name: c.spec.Name, Args: c.toolArgs, Budget: budget}
 	if c.spec.SubRun {
-		e.TokensLeft, e.CostLeft = left(m.cfg.Limits.Tokens, m.spent.tokens), left(m.cfg.Limits.nanoDollars(), m.spent.cost)
+		l, s := &m.cfg.Limits, &m.spent
+		e.AskedLeft, e.CallsLeft, e.SpawnsLeft = left(l.Asked, s.asked), left(m.adapted(l.Calls), s.calls), left(l.Spawns, s.spawns)
+		e.TokensLeft, e.CostLeft = left(l.Tokens, s.tokens), left(l.nanoDollars(), s.cost)
 	}
 	m.emit(e)
 }
@@ -347,10 +349,10 @@ func (m *Machine) forbidden(c *call) (reason string) {
 	if c.try > 0 || reason != "" {
 		return reason
 	}
-	if most := m.adapted(l.Calls); most > 0 && c.place+m.subs.calls > most {
+	if most := m.adapted(l.Calls); most != 0 && c.place+m.subs.calls > most {
 		reason = reasonCalls(most) + m.textAdapted(l.Calls, most)
 		m.atLimit(StopCallLimit, reason, messageCalls)
-	} else if l.Spawns > 0 && c.spawns > 0 && c.spawns+m.subs.spawns > l.Spawns {
+	} else if l.Spawns != 0 && c.spawns > 0 && c.spawns+m.subs.spawns > l.Spawns {
 		reason = reasonSpawns(l.Spawns)
 		m.decide(StopSpawnLimit, reason, messageBudget)
 	}
@@ -506,6 +508,9 @@ func (m *Machine) closeBatch() {
 	m.spent.failed += failed
 	m.checkErrors(considered, failed)
 	m.checkBudget()
+	if most := m.cfg.Limits.Asked; most != 0 && m.subs.asked > 0 && m.spent.asked > most {
+		m.atLimit(StopAskedLimit, reasonAsked(most), messageCalls)
+	}
 	m.closeDetectors()
 	m.observe()
 	if slices.ContainsFunc(m.batch, func(c call) bool { return c.why == Executed || c.why == Unknown || c.why == InvalidArgs }) {

@@ -371,25 +371,34 @@ func Default() Config {
 
 // Validate reports every invalid value. Its error joins a [FieldError] for each,
 // and is nil if there is none.
-func (c *Config) Validate() error {
+func (c *Config) Validate() error { return c.validate(0) }
+
+// validate is Validate, with the least number that a limit may have which [Config.Within]
+// sets: 0, or -1 for nothing left.
+func (c *Config) validate(least int) error {
 	var v validation
+	left := func(field string, n int) {
+		if n != least {
+			v.count(field, n)
+		}
+	}
 	oneOf(&v, "scope", c.Scope, "", ScopeRun, ScopeSession)
 	v.count("limits.turns", c.Limits.Turns)
-	v.count("limits.asked", c.Limits.Asked)
-	v.count("limits.calls", c.Limits.Calls)
+	left("limits.asked", c.Limits.Asked)
+	left("limits.calls", c.Limits.Calls)
 	v.count("limits.calls_per_turn", c.Limits.CallsPerTurn)
-	v.count("limits.tokens", int(c.Limits.Tokens))
+	left("limits.tokens", int(c.Limits.Tokens))
 	v.count("limits.tries", c.Limits.Tries)
 	v.count("limits.steps", c.Limits.Steps)
 	v.count("limits.depth", c.Limits.Depth)
-	v.count("limits.spawns", c.Limits.Spawns)
+	left("limits.spawns", c.Limits.Spawns)
 	v.count("limits.near", c.Limits.Near)
 	v.count("limits.adapt.floor", c.Limits.Adapt.Floor)
 	if e := c.Limits.Adapt.Errors; e != 0 && !(e >= 0.001 && e <= 0.999) {
 		v.add("limits.adapt.errors", "must be 0 (off), or from 0.001 to 0.999, not %v", e)
 	}
 	oneOf(&v, "limits.at_limit", c.Limits.AtLimit, "", LimitStop, LimitFinal, LimitSummary, LimitGrace, LimitAsk)
-	if usd := c.Limits.CostUSD; usd < 0 || math.IsNaN(usd) || usd > 1e9 {
+	if usd := c.Limits.CostUSD; usd < float64(least) || math.IsNaN(usd) || usd > 1e9 {
 		v.add("limits.cost_usd", "must be from 0 (off) to 1e9 dollars, not %v", usd)
 	}
 	v.duration("time.run", c.Time.Run)

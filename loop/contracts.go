@@ -340,7 +340,7 @@ func (m *Machine) refuseTool(c *call) bool {
 			m.decide(StopDepthLimit, reasonDepth(l.Depth), messageBudget)
 			return true
 		}
-		if l.Spawns > 0 && m.spent.spawns >= l.Spawns {
+		if l.Spawns != 0 && m.spent.spawns >= l.Spawns {
 			c.block(Refused, reasonSpawns(l.Spawns))
 			m.decide(StopSpawnLimit, reasonSpawns(l.Spawns), messageBudget)
 			return true

@@ -18,7 +18,7 @@ const (
 	// system prompt. After a run: Text, the answer.
 	OpenGate
 	// CallTool starts a try. Ref (with try), Name, Args; Budget, and of a sub-run
-	// TokensLeft and CostLeft, for the world.
+	// AskedLeft, CallsLeft, SpawnsLeft, TokensLeft and CostLeft, for the world.
 	CallTool
 	// CancelTool asks a running try to end. The try ends with its result. Ref
 	// (with try), Text.
@@ -119,7 +119,8 @@ type Effect struct {
 	System  string        // of AskModel: the system prompt
 	History []Message     // of AskModel: read only, valid until the next Step
 	Budget  time.Duration // of CallTool: time left for this try, 0 = no bound
-	// TokensLeft and CostLeft (nano-dollars) are what limits.tokens and
-	// limits.cost_usd leave to a sub-run when it starts; 0 = no bound.
-	TokensLeft, CostLeft int64
+	// What limits.asked, calls, spawns, tokens and cost_usd (in nano-dollars) leave to a
+	// sub-run when it starts; 0 = no bound, -1 = nothing.
+	AskedLeft, CallsLeft, SpawnsLeft int
+	TokensLeft, CostLeft             int64
 }

@@ -233,7 +233,7 @@ func (m recordMaker) effect() Effect {
 	e := Effect{
 		Kind: EffectKind(1 + m.rand.IntN(int(Halt))), Ref: m.ref(), For: Purpose(m.text()), To: int(m.int()), At: GateKind(m.text()), Of: m.ref(),
 		Name: m.text(), Args: m.text(), Event: Event(m.text()), Code: Code(m.text()), Why: Why(m.text()), By: m.text(), Text: m.text(),
-		System: "s", History: []Message{{Text: "x"}}, Budget: time.Second, TokensLeft: 1, CostLeft: 2,
+		System: "s", History: []Message{{Text: "x"}}, Budget: time.Second, AskedLeft: 3, CallsLeft: -1, SpawnsLeft: 4, TokensLeft: 1, CostLeft: 2,
 	}
 	switch e.Kind {
 	case CancelModel, AskModel:

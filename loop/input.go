@@ -34,7 +34,7 @@ const (
 	// user's words for the model). The Cause ByNobody says that nobody answered.
 	UserReply
 	// ToolResult ends a try. Ref, Code (None = success), Text, and the use of
-	// sub-runs: TokensIn, TokensOut, Cost, Used, Spawned.
+	// sub-runs: TokensIn, TokensOut, Cost, Asked, Used, Spawned.
 	ToolResult
 	// Tick reports only the time.
 	Tick
@@ -76,6 +76,7 @@ type Input struct {
 	TokensIn   int64         // of a ModelReply or ToolResult: tokens read
 	TokensOut  int64         // of a ModelReply or ToolResult: tokens written
 	Cost       int64         // of a ModelReply or ToolResult: in nano-dollars
+	Asked      int           // of a ToolResult: calls that the model of a sub-run asked for
 	Used       int           // of a ToolResult: calls that a sub-run made
 	Spawned    int           // of a ToolResult: sub-runs that a sub-run started
 	Code       Code          // of a ToolResult

@@ -223,7 +223,7 @@ func (a *actor) Call(ctx context.Context, args string) (string, error) {
 	if err := pause(ctx, latency); err != nil {
 		return "", err
 	}
-	loop.RollUp(ctx, loop.Outcome{TokensIn: answer.TokensIn, TokensOut: answer.TokensOut, Cost: answer.Cost, Calls: answer.Used})
+	loop.RollUp(ctx, loop.Outcome{TokensIn: answer.TokensIn, TokensOut: answer.TokensOut, Cost: answer.Cost, Asked: answer.Used, Calls: answer.Used})
 	if code != loop.None {
 		return "", &loop.ToolError{Code: code, Text: text}
 	}

@@ -92,7 +92,7 @@ type spent struct {
 func New(config Config, task Task, tools []ToolSpec) (*Machine, error) {
 	m := &Machine{cfg: config, task: task, deadline: never, tools: make(map[string]*tool, len(tools)), ids: map[string]struct{}{},
 		history: make([]Message, 0, 40)} // room for a run of 16 turns and more
-	errs := []error{config.Validate()}
+	errs := []error{config.validate(-1)}
 	for i := range tools {
 		t := &tools[i]
 		switch {

@@ -89,6 +89,8 @@ func (l *traceLine) inputField(in *Input) {
 		in.TokensOut = l.integer()
 	case "cost=":
 		in.Cost = l.integer()
+	case "asked=":
+		in.Asked = int(l.integer())
 	case "used=":
 		in.Used = int(l.integer())
 	case "spawned=":
@@ -103,7 +105,7 @@ func (l *traceLine) inputField(in *Input) {
 		in.Cause = Cause(l.value())
 	default:
 		l.fail(l.field, "an input has no "+excerpt(key)+"; expected ok, allow, deny, code=, status=, retry_after=, text=, "+
-			"call=, finish=, in=, out=, cost=, used=, spawned=, args=, result=, system= or cause=")
+			"call=, finish=, in=, out=, cost=, asked=, used=, spawned=, args=, result=, system= or cause=")
 	}
 }
 
@@ -185,6 +187,8 @@ func (l *traceLine) outcomeField(o *Outcome) {
 		o.Asked = int(l.integer())
 	case "calls=":
 		o.Calls = int(l.integer())
+	case "sub_asked=":
+		o.SubAsked = int(l.integer())
 	case "sub_calls=":
 		o.SubCalls = int(l.integer())
 	case "spawns=":
@@ -215,6 +219,6 @@ func (l *traceLine) outcomeField(o *Outcome) {
 		o.Elapsed = l.seconds()
 	default:
 		l.fail(l.field, "a halt has no "+excerpt(key)+"; expected stop=, end=, reason=, message=, answer=, incomplete, "+
-			"turns=, model_calls=, asked=, calls=, sub_calls=, spawns=, tries=, repairs=, repairs_ok=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed=")
+			"turns=, model_calls=, asked=, calls=, sub_asked=, sub_calls=, spawns=, tries=, repairs=, repairs_ok=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed=")
 	}
 }

@@ -20,7 +20,7 @@ func TestParseTraceErrors(t *testing.T) {
 		{"effect first", "          > drop m1\n", 1, 1, "expected an input: effects follow what they answer"},
 		{"carriage return", "   0.000s tick\r\n", 1, 15, "expected a space or the end of the line"},
 		{"space at the end", "   0.000s tick \n", 1, 16, `an input has no ""; expected ok, allow, deny, code=, status=, ` +
-			"retry_after=, text=, call=, finish=, in=, out=, cost=, used=, spawned=, args=, result=, system= or cause="},
+			"retry_after=, text=, call=, finish=, in=, out=, cost=, asked=, used=, spawned=, args=, result=, system= or cause="},
 
 		{"time without unit", "   0.000 tick\n", 1, 4, "expected seconds such as 31.000s, with at most nine decimals"},
 		{"time too exact", "   0.0000000001s tick\n", 1, 4, "expected seconds such as 31.000s, with at most nine decimals"},
@@ -42,7 +42,7 @@ func TestParseTraceErrors(t *testing.T) {
 
 		{"unknown key", tick + "          > put c1 txt=a\n", 2, 20, `an effect has no "txt="; expected for=, to=, choice=, at=, of=, name=, args=, event=, code=, why=, by= or text=`},
 		{"unknown outcome", tick + "          > halt code=a\n", 2, 18, `a halt has no "code="; expected stop=, end=, reason=, message=, answer=, incomplete, ` +
-			"turns=, model_calls=, asked=, calls=, sub_calls=, spawns=, tries=, repairs=, repairs_ok=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed="},
+			"turns=, model_calls=, asked=, calls=, sub_asked=, sub_calls=, spawns=, tries=, repairs=, repairs_ok=, errors=, vetoed=, nudges=, denied=, invalid=, in=, out=, cost= or elapsed="},
 		{"key twice", "   0.000s started text=a text=a\n", 1, 25, "expected the end of the line"},
 		{"order of keys", "   0.000s reply m1 finish=stop text=a\n", 1, 20, `not in canonical form: expected "text=a"`},
 		{"zero written", "   0.000s reply m1 in=0\n", 1, 19, "expected the end of the line"},

@@ -296,6 +296,9 @@ func (m *Machine) use(in *Input) {
 	m.out.Cost += in.Cost
 	m.spent.tokens += in.TokensIn + in.TokensOut
 	m.spent.cost += in.Cost
+	m.spent.asked += in.Asked
+	m.subs.asked += in.Asked
+	m.out.SubAsked += in.Asked
 	m.spent.calls += in.Used
 	m.subs.calls += in.Used
 	m.out.SubCalls += in.Used
@@ -308,11 +311,11 @@ func (m *Machine) use(in *Input) {
 // one that the run is above, or "".
 func (m *Machine) checkBudget() (over string) {
 	limits := &m.cfg.Limits
-	if limit := limits.Tokens; limit > 0 && m.spent.tokens > limit {
+	if limit := limits.Tokens; limit != 0 && m.spent.tokens > max(0, limit) {
 		over = reasonTokens(limit)
 		m.decide(StopTokenLimit, over, messageBudget)
 	}
-	if limit := limits.nanoDollars(); limit > 0 && m.spent.cost > limit {
+	if limit := limits.nanoDollars(); limit != 0 && m.spent.cost > max(0, limit) {
 		reason := reasonCost(limits.CostUSD)
 		m.decide(StopCostLimit, reason, messageBudget)
 		over = cmp.Or(over, reason)
@@ -320,10 +323,13 @@ func (m *Machine) checkBudget() (over string) {
 	return over
 }
 
-// left returns what a limit leaves, at least 1; 0 means no bound.
-func left(limit, spent int64) int64 {
-	if limit <= 0 {
+// left returns what a limit leaves: -1 if that is nothing, 0 if there is no limit.
+func left[N int | int64](limit, spent N) N {
+	switch {
+	case limit == 0:
 		return 0
+	case limit <= spent:
+		return -1
 	}
-	return max(1, limit-spent)
+	return limit - spent
 }

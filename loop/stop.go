@@ -139,6 +139,7 @@ type Outcome struct {
 	ModelCalls int           // tries of model requests of every purpose
 	Asked      int           // calls that the model asked for: Calls + Vetoed + Denied + Invalid
 	Calls      int           // calls executed
+	SubAsked   int           // calls that the models of sub-runs asked for, at any depth
 	SubCalls   int           // calls that sub-runs executed, at any depth
 	Spawns     int           // calls that started sub-runs, at any depth
 	Tries      int           // tries of calls that were started

@@ -171,7 +171,7 @@ func reasonTurns(limit int) string {
 }
 
 func reasonCalls(limit int) string {
-	return fmt.Sprintf("Maximum function calls (%d) reached. Terminating agent loop.", limit)
+	return fmt.Sprintf("Maximum function calls (%d) reached. Terminating agent loop.", max(0, limit))
 }
 
 // textAdapted says that a limit was tightened, if it was.
@@ -183,7 +183,7 @@ func (m *Machine) textAdapted(limit, now int) string {
 }
 
 func reasonAsked(limit int) string {
-	return fmt.Sprintf("Maximum function calls asked for (%d) reached. Terminating agent loop.", limit)
+	return fmt.Sprintf("Maximum function calls asked for (%d) reached. Terminating agent loop.", max(0, limit))
 }
 
 func reasonTries(limit int) string {
@@ -191,11 +191,11 @@ func reasonTries(limit int) string {
 }
 
 func reasonTokens(limit int64) string {
-	return fmt.Sprintf("Maximum tokens (%d) exceeded. Terminating agent loop.", limit)
+	return fmt.Sprintf("Maximum tokens (%d) exceeded. Terminating agent loop.", max(0, limit))
 }
 
 func reasonCost(limit float64) string {
-	return fmt.Sprintf("Maximum cost ($%s) exceeded. Terminating agent loop.", strconv.FormatFloat(limit, 'f', -1, 64))
+	return fmt.Sprintf("Maximum cost ($%s) exceeded. Terminating agent loop.", strconv.FormatFloat(max(0, limit), 'f', -1, 64))
 }
 
 // reasonErrors names the tool whose failure came last, and its error.
@@ -255,7 +255,7 @@ func reasonDepth(limit int) string {
 }
 
 func reasonSpawns(limit int) string {
-	return fmt.Sprintf("Maximum sub-runs (%d) reached. Terminating agent loop.", limit)
+	return fmt.Sprintf("Maximum sub-runs (%d) reached. Terminating agent loop.", max(0, limit))
 }
 
 func textContract(problem string) string {

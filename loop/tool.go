@@ -120,6 +120,7 @@ func RollUp(ctx context.Context, out Outcome) {
 		r.tokensIn = used(r.tokensIn + used(out.TokensIn))
 		r.tokensOut = used(r.tokensOut + used(out.TokensOut))
 		r.cost = used(r.cost + used(out.Cost))
+		r.asked = used(r.asked + used(out.Asked) + used(out.SubAsked))
 		r.calls = used(r.calls + used(out.Calls) + used(out.SubCalls))
 		r.spawns = used(r.spawns + used(out.Spawns))
 	}
@@ -131,12 +132,12 @@ type rollUpKey struct{}
 type rollUp struct {
 	mu                        sync.Mutex
 	tokensIn, tokensOut, cost int64
-	calls, spawns             int
+	asked, calls, spawns      int
 }
 
 // into copies the sums into the try's result.
 func (r *rollUp) into(in *Input) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	in.TokensIn, in.TokensOut, in.Cost, in.Used, in.Spawned = r.tokensIn, r.tokensOut, r.cost, r.calls, r.spawns
+	in.TokensIn, in.TokensOut, in.Cost, in.Asked, in.Used, in.Spawned = r.tokensIn, r.tokensOut, r.cost, r.asked, r.calls, r.spawns
 }

@@ -42,7 +42,9 @@ func (t *Trace) AppendSub(path Path, in Input, effects []Effect) {
 	}
 	kept = append(kept, effects...)
 	for i := range kept {
-		kept[i].System, kept[i].History, kept[i].Budget, kept[i].TokensLeft, kept[i].CostLeft = "", nil, 0, 0, 0
+		e := &kept[i]
+		e.System, e.History, e.Budget = "", nil, 0
+		e.AskedLeft, e.CallsLeft, e.SpawnsLeft, e.TokensLeft, e.CostLeft = 0, 0, 0, 0, 0
 	}
 	*t = append(*t, Record{Path: path, In: in, Effects: kept})
 }
@@ -168,6 +170,7 @@ func appendInput(b []byte, p Path, in *Input) []byte {
 	b = appendInt(b, " in=", in.TokensIn)
 	b = appendInt(b, " out=", in.TokensOut)
 	b = appendInt(b, " cost=", in.Cost)
+	b = appendInt(b, " asked=", int64(in.Asked))
 	b = appendInt(b, " used=", int64(in.Used))
 	b = appendInt(b, " spawned=", int64(in.Spawned))
 	b = appendText(b, " args=", in.Args)
@@ -230,6 +233,7 @@ func appendOutcome(b []byte, o *Outcome) []byte {
 	b = appendInt(b, " model_calls=", int64(o.ModelCalls))
 	b = appendInt(b, " asked=", int64(o.Asked))
 	b = appendInt(b, " calls=", int64(o.Calls))
+	b = appendInt(b, " sub_asked=", int64(o.SubAsked))
 	b = appendInt(b, " sub_calls=", int64(o.SubCalls))
 	b = appendInt(b, " spawns=", int64(o.Spawns))
 	b = appendInt(b, " tries=", int64(o.Tries))

@@ -72,7 +72,7 @@ func (v Violation) String() string {
 //	parallel          parallel.max; calls start in request order, and as soon as a place is free
 //	turn-limit        limits.turns (as limits.adapt has it) and limits.steps: the run does not go on
 //	last-word         limits.at_limit: the model is asked for a last word, or the user, when due; the calls of a last word do not run
-//	asked-limit       limits.asked: no call asked for above it runs, and the run does not go on
+//	asked-limit       limits.asked: no call asked for above it runs, and the run does not go on; what sub-runs ask for counts
 //	call-limit        limits.calls (as limits.adapt has it): no call above it runs, and the run does not go on
 //	calls-per-turn    limits.calls_per_turn: no call above it runs
 //	rate              a tool's rate, breaker and pages: no call that they refuse runs
@@ -109,12 +109,13 @@ func (v Violation) String() string {
 // Check leaves out the steps of sub-runs, and does not count their lines: see
 // [CheckAll].
 func Check(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace) []Violation {
-	return check(cfg, task, tools, trace.Own(), nil)
+	found, _ := check(cfg, task, tools, trace.Own(), nil)
+	return found
 }
 
 // check checks the trace of one session. lines are those of its records, nil if they
-// follow each other.
-func check(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace, lines []int) []Violation {
+// follow each other. rests are those of the sub-runs.
+func check(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace, lines []int) (found []Violation, rests map[loop.Ref]rest) {
 	b := read(cfg, task, tools, trace, lines)
 	defer b.release()
 	b.recount()
@@ -123,7 +124,7 @@ func check(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Tr
 		r.check(b)
 	}
 	slices.SortStableFunc(b.found, func(v, w Violation) int { return v.Line - w.Line })
-	return b.found
+	return b.found, b.rests
 }
 
 // rules lists the rules in the order of the table at [Check].

@@ -240,6 +240,7 @@ type book struct {
 	asks     map[int]*pause
 	schemas  map[string]loop.Schema
 	states   map[string]*toolState // by the name of the tool
+	rests    map[loop.Ref]rest     // of the tries that are sub-runs
 	users    int                   // user messages so far
 
 	plain     bool            // every detector only counts identical calls and stops, see [onlyCounts]

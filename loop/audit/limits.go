@@ -95,12 +95,12 @@ func (b *book) checkSpending(r *reply, n *counts, rank int) {
 }
 
 func (b *book) aboveTokens(n *counts) bool {
-	return b.cfg.Limits.Tokens > 0 && n.tokens > b.cfg.Limits.Tokens
+	return b.cfg.Limits.Tokens != 0 && n.tokens > max(b.cfg.Limits.Tokens, 0)
 }
 
 // aboveCost allows for limits such as 0.1, which are not exact.
 func (b *book) aboveCost(n *counts) bool {
-	return b.cfg.Limits.CostUSD > 0 && float64(n.cost) > b.cfg.Limits.CostUSD*1e9*(1+1e-12)
+	return b.cfg.Limits.CostUSD != 0 && float64(n.cost) > max(b.cfg.Limits.CostUSD, 0)*1e9*(1+1e-12)
 }
 
 // checkSteps refuses the calls of a reply that was the last step.
@@ -116,12 +116,24 @@ func (b *book) checkSteps(r *reply, n *counts) {
 	}
 }
 
+// aboveAsked reports whether more calls were asked for than limits.asked allows.
+func (b *book) aboveAsked(n *counts) bool {
+	return b.cfg.Limits.Asked != 0 && n.asked > b.cfg.Limits.Asked
+}
+
+// askedBelow reports whether sub-runs of a batch asked for calls.
+func (b *book) askedBelow(r *reply) bool {
+	return slices.ContainsFunc(r.calls, func(c *call) bool {
+		return slices.ContainsFunc(c.tries, func(t *try) bool { return t.in != nil && t.in.Asked > 0 })
+	})
+}
+
 // checkAskedCalls refuses the calls of a reply above limits.asked, and returns the index of
 // the first of them, or -1.
 func (b *book) checkAskedCalls(r *reply, n *counts) (first int) {
 	limit := b.cfg.Limits.Asked
 	before := n.asked - len(r.calls)
-	if limit <= 0 || n.asked <= limit {
+	if limit == 0 || n.asked <= limit {
 		return -1
 	}
 	first = max(0, limit-before)
@@ -142,18 +154,18 @@ func (b *book) checkCallLimits(r *reply, n *counts) (full *call) {
 		case c.block != loop.Executed:
 		case limits.CallsPerTurn > 0 && inTurn >= limits.CallsPerTurn:
 			c.stop(loop.Refused, "calls-per-turn")
-		case limits.Calls > 0 && !n.open && n.calls >= most:
+		case limits.Calls != 0 && !n.open && n.calls >= most:
 			c.stop(loop.Refused, "call-limit")
 			full = cmp.Or(full, c)
 		case sub && limits.Depth > 0 && b.task.Depth >= limits.Depth:
 			c.stop(loop.Refused, "sub-runs")
 			r.run.decide(loop.StopDepthLimit, rankCalls+i, r.rec, r.rec)
-		case sub && limits.Spawns > 0 && n.spawns >= limits.Spawns:
+		case sub && limits.Spawns != 0 && n.spawns >= limits.Spawns:
 			c.stop(loop.Refused, "sub-runs")
 			r.run.decide(loop.StopSpawnLimit, rankCalls+i, r.rec, r.rec)
 		case b.refusedByTool(c):
 			c.stop(loop.Refused, "rate")
-		case limits.Calls > 0 && n.open && c.refused() && len(c.gates) == 0:
+		case limits.Calls != 0 && n.open && c.refused() && len(c.gates) == 0:
 			c.stop(loop.Refused, "call-limit")
 			full = cmp.Or(full, c)
 			if rec, ok := b.spent(r.run); ok && rec <= c.puts[0].rec {
@@ -189,7 +201,7 @@ func (b *book) judgeBatch(r *reply, n *counts, full *call, surplus, rec int) {
 		n.steps++
 	}
 	if b.cfg.Limits.AtLimit == loop.LimitAsk {
-		b.askAtLimit(r.run, n, full != nil, surplus >= 0, rec)
+		b.askAtLimit(r.run, n, full != nil, surplus >= 0 || b.askedBelow(r) && b.aboveAsked(n), rec)
 		return
 	}
 	if full != nil {
@@ -197,6 +209,9 @@ func (b *book) judgeBatch(r *reply, n *counts, full *call, surplus, rec int) {
 	}
 	if surplus >= 0 {
 		r.run.decide(loop.StopAskedLimit, rankCalls+surplus, r.rec, r.rec)
+	}
+	if b.askedBelow(r) && b.aboveAsked(n) && rec >= 0 {
+		r.run.decide(loop.StopAskedLimit, rankSubAsked, rec, rec)
 	}
 	if rec = b.afterQuestion(r.run, rec); rec >= 0 && !out {
 		b.decideTurns(r.run, n, rec)

@@ -21,6 +21,7 @@ func (b *book) checkOutcome() {
 		}
 		field("turns", int64(want.Turns), int64(got.Turns))
 		field("nudges", int64(want.Nudges), int64(got.Nudges))
+		field("calls asked for by sub-runs", int64(want.SubAsked), int64(got.SubAsked))
 		field("calls of sub-runs", int64(want.SubCalls), int64(got.SubCalls))
 		field("sub-runs", int64(want.Spawns), int64(got.Spawns))
 		field("repairs", int64(want.Repairs), int64(got.Repairs))
@@ -74,6 +75,7 @@ func (b *book) count(r *run) loop.Outcome {
 			o.TokensIn += t.in.TokensIn
 			o.TokensOut += t.in.TokensOut
 			o.Cost += t.in.Cost
+			o.SubAsked += t.in.Asked
 			o.SubCalls += t.in.Used
 			o.Spawns += t.in.Spawned
 		}

@@ -14,7 +14,7 @@ import (
 // each other.
 func read(cfg loop.Config, task loop.Task, tools []loop.ToolSpec, trace loop.Trace, lines []int) *book {
 	b := &book{storage: storages.Get().(*storage), cfg: cfg, task: task, trace: trace,
-		tools: map[string]*loop.ToolSpec{}, requests: map[int]*request{}, gates: map[int]*gate{}, asks: map[int]*pause{}, schemas: map[string]loop.Schema{}, states: map[string]*toolState{}}
+		tools: map[string]*loop.ToolSpec{}, requests: map[int]*request{}, gates: map[int]*gate{}, asks: map[int]*pause{}, schemas: map[string]loop.Schema{}, states: map[string]*toolState{}, rests: map[loop.Ref]rest{}}
 	b.plain = allCount(&cfg, task.Planner != loop.PlannerNative)
 	for i := range tools {
 		b.tools[tools[i].Name] = &tools[i]

@@ -37,6 +37,7 @@ const (
 	rankErrorLimit
 	rankSubTokens
 	rankSubCost
+	rankSubAsked
 	rankTurnLimit
 )
 
@@ -220,6 +221,7 @@ func (b *book) judge(r *reply, n *counts) {
 		b.forgetVetoed(r, n)
 	}
 	b.readStarts(r, n)
+	b.readRests(r, n)
 	for _, c := range r.calls {
 		c.final = b.finality(c)
 	}
@@ -256,6 +258,7 @@ func (b *book) rollUp(r *reply, n *counts, rec int) {
 			if t.in != nil {
 				n.tokens += t.in.TokensIn + t.in.TokensOut
 				n.cost += t.in.Cost
+				n.asked += t.in.Asked
 				n.calls += t.in.Used
 				n.spawns += t.in.Spawned
 				used = used || t.in.TokensIn+t.in.TokensOut+t.in.Cost > 0

@@ -62,12 +62,44 @@ func (b *book) readStarts(r *reply, n *counts) {
 			if n.open {
 				over = c.refused() // the count is not known
 			}
-			if limits.Calls > 0 && c.place > 0 && over {
+			if limits.Calls != 0 && c.place > 0 && over {
 				c.full = min(c.full, rec)
 			}
-			if limits.Spawns > 0 && c.spawn > 0 && c.spawn+spawns > limits.Spawns {
+			if limits.Spawns != 0 && c.spawn > 0 && c.spawn+spawns > limits.Spawns {
 				c.crowded = min(c.crowded, rec)
 			}
+		}
+	}
+}
+
+// A rest is what the limits of a session leave to a sub-run: the counts of what is spent
+// when it starts, and the limit on calls then. open says that the calls are not known.
+type rest struct {
+	spent counts
+	calls int
+}
+
+// readRests recounts what is spent when each sub-run of a batch starts. n has the counts
+// when the batch begins to run.
+func (b *book) readRests(r *reply, n *counts) {
+	for _, c := range r.calls {
+		for _, t := range c.tries {
+			if !t.spec.SubRun {
+				continue
+			}
+			rest := rest{*n, b.adapted(b.cfg.Limits.Calls, n)}
+			for _, d := range r.calls {
+				for _, u := range d.tries {
+					if in := u.in; in != nil && u.ended.line < t.started.line {
+						rest.spent.asked += in.Asked
+						rest.spent.calls += in.Used
+						rest.spent.spawns += in.Spawned
+						rest.spent.tokens += in.TokensIn + in.TokensOut
+						rest.spent.cost += in.Cost
+					}
+				}
+			}
+			b.rests[t.ref] = rest
 		}
 	}
 }

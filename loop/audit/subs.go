@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/agentbench-go/agentbench/loop"
 )
@@ -15,7 +16,7 @@ import (
 //
 //	sub-start   a sub-run begins when its call starts, with the task's text, and no other session has records
 //	sub-end     the result of its call comes after its halt
-//	sub-usage   that result has the tokens, cost, calls and sub-runs of the sub-run and of those below it
+//	sub-usage   that result has the tokens, cost, calls (asked for, and made) and sub-runs of the sub-run and of those below it
 func CheckAll(s loop.Setup, trace loop.Trace) []Violation {
 	t := &tree{trace: trace, parts: map[loop.Path][]int{}, known: map[loop.Path]bool{}}
 	line := 1
@@ -58,20 +59,13 @@ func (t *tree) check(path loop.Path, s loop.Setup) {
 	for i, rec := range records {
 		own[i], lines[i] = t.trace[rec], t.lines[rec]
 	}
-	t.found = append(t.found, check(s.Config, s.Task, s.Tools, own, lines)...)
+	found, rests := check(s.Config, s.Task, s.Tools, own, lines)
+	t.found = append(t.found, found...)
 	if s.Sub == nil {
 		return
 	}
-	var tokens, cost int64
 	for _, rec := range records {
 		r := &t.trace[rec]
-		if taken := !ignores(r); taken {
-			if k := r.In.Kind; (k == loop.Started || k == loop.UserMessage) && s.Config.Scope != loop.ScopeSession {
-				tokens, cost = 0, 0
-			}
-			tokens += r.In.TokensIn + r.In.TokensOut
-			cost += r.In.Cost
-		}
 		for i := range r.Effects {
 			e := &r.Effects[i]
 			if e.Kind != loop.CallTool {
@@ -81,25 +75,36 @@ func (t *tree) check(path loop.Path, s loop.Setup) {
 			if !ok {
 				continue
 			}
-			sub.Config = bounded(sub.Config, s.Config, tokens, cost)
+			rest := rests[e.Ref]
+			sub.Config = rest.bound(sub.Config, s.Config)
 			sub.Task.Depth = s.Task.Depth + 1
-			t.checkSub(path, rec, e.Ref, sub)
+			t.checkSub(path, rec, e.Ref, sub, rest.spent.open && s.Config.Limits.Calls > 0)
 		}
 	}
 }
 
-// bounded recounts what a caller that has spent so much leaves to a sub-run.
-func bounded(sub, caller loop.Config, tokens, cost int64) loop.Config {
-	if limit := caller.Limits.Tokens; limit > 0 {
-		left := max(limit-tokens, 1)
-		if own := sub.Limits.Tokens; own == 0 || own > left {
-			sub.Limits.Tokens = left
+// bound recounts what a caller that has spent so much leaves to a sub-run: -1 is nothing.
+func (r *rest) bound(sub, caller loop.Config) loop.Config {
+	l := caller.Limits
+	l.Calls = r.calls
+	bound := func(own, limit, spent float64) float64 {
+		left := limit - spent
+		if limit != 0 && left <= 0 {
+			left = -1
 		}
+		if limit == 0 || own != 0 && own <= left {
+			return own
+		}
+		return left
 	}
-	if limit := caller.Limits.CostUSD; limit > 0 {
-		left := max(math.Round(limit*1e9)-float64(cost), 1) / 1e9
-		if own := sub.Limits.CostUSD; own == 0 || own > left {
-			sub.Limits.CostUSD = left
+	number := func(own *int, limit, spent int) { *own = int(bound(float64(*own), float64(limit), float64(spent))) }
+	number(&sub.Limits.Asked, l.Asked, r.spent.asked)
+	number(&sub.Limits.Calls, l.Calls, r.spent.calls)
+	number(&sub.Limits.Spawns, l.Spawns, r.spent.spawns)
+	sub.Limits.Tokens = int64(bound(float64(sub.Limits.Tokens), float64(l.Tokens), float64(r.spent.tokens)))
+	if cost := bound(math.Round(sub.Limits.CostUSD*1e9), math.Round(l.CostUSD*1e9), float64(r.spent.cost)); cost != math.Round(sub.Limits.CostUSD*1e9) {
+		if sub.Limits.CostUSD = cost / 1e9; cost < 0 {
+			sub.Limits.CostUSD = -1
 		}
 	}
 	if half := caller.Time.Grace / 2; sub.Time.Grace > half {
@@ -108,8 +113,9 @@ func bounded(sub, caller loop.Config, tokens, cost int64) loop.Config {
 	return sub
 }
 
-// checkSub checks the sub-run that a try started in a record, and the try's result.
-func (t *tree) checkSub(caller loop.Path, called int, try loop.Ref, s loop.Setup) {
+// checkSub checks the sub-run that a try started in a record, and the try's result. It
+// leaves out the sub-run's own steps if what its caller left is not known.
+func (t *tree) checkSub(caller loop.Path, called int, try loop.Ref, s loop.Setup, unknown bool) {
 	path := caller.Sub(try)
 	t.known[path] = true
 	began, at := t.trace[called].In, -1
@@ -133,7 +139,13 @@ func (t *tree) checkSub(caller loop.Path, called int, try loop.Ref, s loop.Setup
 	if first := &t.trace[records[0]].In; records[0] < called || first.At != began.At || first.Kind != loop.Started {
 		t.report("sub-start", records[0], "started at "+began.At.String(), fmt.Sprint(inputName(first), " at ", first.At), "the sub-run did not begin with its call")
 	}
-	t.check(path, s)
+	if unknown {
+		for p := range t.parts {
+			t.known[p] = t.known[p] || strings.HasPrefix(string(p), string(path))
+		}
+	} else {
+		t.check(path, s)
+	}
 	halt := slices.IndexFunc(records, func(rec int) bool {
 		return slices.ContainsFunc(t.trace[rec].Effects, func(e loop.Effect) bool { return e.Kind == loop.Halt })
 	})
@@ -148,10 +160,10 @@ func (t *tree) checkSub(caller loop.Path, called int, try loop.Ref, s loop.Setup
 	for _, rec := range records[:halt+1] {
 		t.addUsage(&want, rec, s)
 	}
-	for got, i := &t.trace[result].In, 0; i < 5; i++ {
-		name := [...]string{"tokens in", "tokens out", "cost", "calls", "sub-runs"}[i]
-		w := [...]int64{want.TokensIn, want.TokensOut, want.Cost, int64(want.Used), int64(want.Spawned)}[i]
-		g := [...]int64{got.TokensIn, got.TokensOut, got.Cost, int64(got.Used), int64(got.Spawned)}[i]
+	for got, i := &t.trace[result].In, 0; i < 6; i++ {
+		name := [...]string{"tokens in", "tokens out", "cost", "calls asked for", "calls", "sub-runs"}[i]
+		w := [...]int64{want.TokensIn, want.TokensOut, want.Cost, int64(want.Asked), int64(want.Used), int64(want.Spawned)}[i]
+		g := [...]int64{got.TokensIn, got.TokensOut, got.Cost, int64(got.Asked), int64(got.Used), int64(got.Spawned)}[i]
 		if w != g {
 			t.report("sub-usage", result, strconv.FormatInt(w, 10), strconv.FormatInt(g, 10), "the result's %s of the sub-run", name)
 		}
@@ -165,11 +177,16 @@ func (t *tree) addUsage(sum *loop.Input, rec int, s loop.Setup) {
 		sum.TokensIn += r.In.TokensIn
 		sum.TokensOut += r.In.TokensOut
 		sum.Cost += r.In.Cost
+		sum.Asked += r.In.Asked
 		sum.Used += r.In.Used
 		sum.Spawned += r.In.Spawned
 	}
 	for i := range r.Effects {
-		if e := &r.Effects[i]; e.Kind == loop.CallTool && e.Ref.Try <= 1 {
+		e := &r.Effects[i]
+		if e.Kind == loop.Halt && e.Outcome != nil {
+			sum.Asked += e.Outcome.Asked // which the check of the sub-run recounts
+		}
+		if e.Kind == loop.CallTool && e.Ref.Try <= 1 {
 			sum.Used++
 			if slices.ContainsFunc(s.Tools, func(spec loop.ToolSpec) bool { return spec.Name == e.Name && spec.SubRun }) {
 				sum.Spawned++
