@@ -87,7 +87,7 @@ func TestPresetNumbers(t *testing.T) {
 	}
 	for _, preset := range Presets() {
 		if !seen[preset] {
-			t.Errorf("%s is not in the table", preset)
+			t.Errorf("%s is not in presetNumbers, which says what its source sets", preset)
 		}
 	}
 }

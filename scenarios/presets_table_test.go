@@ -150,7 +150,7 @@ func TestPresetTable(t *testing.T) {
 	for _, preset := range Presets() {
 		t.Run(preset, func(t *testing.T) {
 			if presetCaps[preset] == "" {
-				t.Fatal("the preset is in no table")
+				t.Fatal("the preset is in no table: presetCaps has how it ends where nothing else stops it, presetCells what else it does with a script")
 			}
 			cfg := presetOf(t, preset)
 			for _, name := range slices.Sorted(maps.Keys(scripts)) {
