@@ -39,6 +39,40 @@ func ExplainEnd(b *strings.Builder, r *scenarios.Result, trace loop.Trace, paint
 	fmt.Fprintf(b, "\nThe trace\n%s", middleOut(text.Lines(trace.String()), most, allLines))
 }
 
+// ExplainReplay writes what a variant would have done to a recorded run: how it ended,
+// the trace up to there, and the recorded calls that did not run. Of trace and calls it
+// writes at most so many lines each, 0 = all.
+func ExplainReplay(b *strings.Builder, r *scenarios.Result, trace loop.Trace, notRun []string, paint Colour, most int) {
+	fmt.Fprintf(b, "\nUnder %s\n", text.Line(r.Variant))
+	for _, out := range halts(trace) {
+		fmt.Fprintf(b, "  %s (%s): %s\n", out.End, text.Line(string(out.Stop)), text.Line(out.Reason))
+	}
+	fmt.Fprintf(b, "  %s\n", counts(r))
+	switch {
+	case r.Verdict == scenarios.Inconclusive:
+		for _, reason := range Reasons(r) {
+			fmt.Fprintf(b, "  - %s\n", reason)
+		}
+	case wasStopped(r):
+		went := "nothing new follows"
+		if r.WentOn {
+			went = "it went on to a call that it had not made before"
+		}
+		fmt.Fprintf(b, "  %s: %s did not run, and %s\n", paint.Bad("stopped"), text.Count(r.Saved, "recorded call"), went)
+	case r.Saved > 0:
+		fmt.Fprintf(b, "  %s: %s did not run, and the run went on\n", paint.Bad("refused"), text.Count(r.Saved, "recorded call"))
+	default:
+		fmt.Fprintf(b, "  %s: every recorded call ran\n", paint.Good("not stopped"))
+	}
+	for _, rule := range r.NotJudged {
+		fmt.Fprintf(b, "  not judged: %s, which a shape does not hold\n", text.Line(rule))
+	}
+	fmt.Fprintf(b, "\nThe trace\n%s", middleOut(text.Lines(trace.String()), most, allLines))
+	if len(notRun) > 0 {
+		fmt.Fprintf(b, "\nRecorded, and not run\n%s", middleOut(text.Lines(strings.Join(notRun, "\n")), most, allLines))
+	}
+}
+
 // allLines is the hint where lines are left out.
 const allLines = "--verbose shows all"
 

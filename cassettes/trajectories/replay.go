@@ -81,6 +81,17 @@ func Play(ctx context.Context, r *Trajectory, v scenarios.Variant) (result *scen
 	return result, trace, err
 }
 
+// NotRun returns the recorded calls that do not run under a variant, because a rule
+// refuses them or stops the run before them: as many as Saved of [Play], but for those in
+// turns that belong to another run.
+func NotRun(ctx context.Context, r *Trajectory, v scenarios.Variant) ([]*Call, error) {
+	w, err := worldAfter(ctx, r, v, untraced)
+	if w == nil {
+		return nil, err
+	}
+	return w.lost, err
+}
+
 // Outcome is [Play] without the trace, and faster.
 func Outcome(ctx context.Context, r *Trajectory, v scenarios.Variant) (*scenarios.Result, error) {
 	return replayed(ctx, r, v, untraced)

@@ -28,6 +28,7 @@ var users = map[string][]string{
 	"record_check.go":    {"record"},
 	"record_settings.go": {"record"},
 	"recordings.go":      {"replay", "tune"},
+	"replay_one.go":      {"replay"},
 	"replay_shapes.go":   {"replay"},
 	"telemetry.go":       {"run"},
 }

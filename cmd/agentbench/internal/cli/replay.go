@@ -20,6 +20,7 @@ type replayFlags struct {
 	variants   []string
 	recordings recordingFlags
 	toScenario string
+	one        string // the run to show
 	shapes     shapeFlags
 	jobs       jobs
 }
@@ -43,6 +44,9 @@ code is 2. A file with nothing to replay, such as embeddings, is named and is no
 With --to-scenario, replay writes one recorded run as a scenario for agentbench
 run and agentbench golden. It plays as the run was replayed under the variant.
 
+With --run, replay shows one recorded run: the trace under each variant to the point
+where it stops, and the recorded calls that did not run.
+
 With --shapes, replay writes the shapes of the runs and replays nothing. A shape
 holds which call, result and error came when, and no content: it can be shared,
 and every command that reads recorded runs reads it.`,
@@ -51,6 +55,7 @@ and every command that reads recorded runs reads it.`,
   agentbench replay testdata/cassettes/ --verbose
   agentbench replay chat.json --input-format openai-chat -o results.jsonl
   agentbench replay logs/ --input-map our-logs.yaml
+  agentbench replay runs/ --run task=3,trial=0 --variant my-limits.yaml
   agentbench replay runs/ --to-scenario task=3,trial=0 -o stuck.yaml
   agentbench replay runs/ --shapes -o traffic.shapes
   agentbench replay --variant my-limits.yaml`,
@@ -59,6 +64,7 @@ and every command that reads recorded runs reads it.`,
 	}
 	addVariants(cmd, &f.variants, "replay under this `VARIANT`, a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
 	f.recordings.add(cmd)
+	cmd.Flags().StringVar(&f.one, "run", "", "show what the variants would have done to the recorded run called `NAME`: its trace to the stop, and the calls that did not run")
 	cmd.Flags().StringVar(&f.toScenario, "to-scenario", "", "write the recorded run called `NAME` as a scenario, to the file of -o or the standard output")
 	f.shapes.add(cmd)
 	addJobs(cmd, &f.jobs)
@@ -73,6 +79,8 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 		check = f.checkShapes
 	case f.toScenario != "":
 		check = f.checkScenario
+	case f.one != "":
+		check = f.checkOne
 	}
 	if err := check(cmd); err != nil {
 		return err
@@ -97,6 +105,8 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 		return f.writeShapes(cmd, runs)
 	case f.toScenario != "":
 		return f.writeScenario(cmd, runs, variants[0])
+	case f.one != "":
+		return f.showOne(cmd, runs, variants)
 	}
 	return f.trials(cmd, runs, variants)
 }
@@ -181,6 +191,8 @@ func (f *replayFlags) show(cmd *cobra.Command, replay *reports.Replay, corpora [
 // checkScenario reports flags that contradict --to-scenario.
 func (f *replayFlags) checkScenario(cmd *cobra.Command) error {
 	switch {
+	case f.one != "":
+		return misuse("leave one of them out", "--to-scenario and --run contradict each other")
 	case len(f.variants) > 1:
 		return misuse("the scenario gets the config of this variant", "--to-scenario takes one --variant, not %d", len(f.variants))
 	case len(f.files) > 1:
@@ -200,7 +212,7 @@ func isScenarioFile(name string) bool {
 
 // writeScenario writes the chosen trajectory as a scenario.
 func (f *replayFlags) writeScenario(cmd *cobra.Command, runs *recordedRuns, v scenarios.Variant) error {
-	r, err := f.chosen(cmd, runs)
+	r, err := f.chosen(cmd, runs, f.toScenario)
 	if err != nil {
 		return err
 	}
@@ -246,14 +258,13 @@ func (f *replayFlags) scenarioFile() string {
 	return f.files[0]
 }
 
-// chosen returns the trajectory with the name, or file and name, that --to-scenario
-// asks for.
-func (f *replayFlags) chosen(cmd *cobra.Command, runs *recordedRuns) (*trajectories.Trajectory, error) {
+// chosen returns the trajectory with this name, or file and name.
+func (f *replayFlags) chosen(cmd *cobra.Command, runs *recordedRuns, name string) (*trajectories.Trajectory, error) {
 	var found []*trajectories.Trajectory
 	var names []string
 	for r := range runs.all() {
 		names = append(names, r.Name)
-		if f.toScenario == r.Name || f.toScenario == r.ID() {
+		if name == r.Name || name == r.ID() {
 			found = append(found, r)
 		}
 	}
@@ -264,9 +275,9 @@ func (f *replayFlags) chosen(cmd *cobra.Command, runs *recordedRuns) (*trajector
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, misuse(cmp.Or(text.DidYouMean(f.toScenario, names), nameHint(names)), "there is no recorded run %q", f.toScenario)
+		return nil, misuse(cmp.Or(text.DidYouMean(name, names), nameHint(names)), "there is no recorded run %q", name)
 	}
-	return nil, misuse("name one of them: "+found[0].ID()+" or "+found[1].ID(), "%d recorded runs are called %q", len(found), f.toScenario)
+	return nil, misuse("name one of them: "+found[0].ID()+" or "+found[1].ID(), "%d recorded runs are called %q", len(found), name)
 }
 
 // nameHint says which names runs have: the names themselves if they are few.

@@ -40,6 +40,8 @@ func (f *replayFlags) checkShapes(cmd *cobra.Command) error {
 		return misuse("--shapes writes them", "a .shapes file holds shapes of runs, not results")
 	case f.toScenario != "":
 		return misuse("leave one of them out", "--shapes and --to-scenario contradict each other")
+	case f.one != "":
+		return misuse("leave one of them out", "--shapes and --run contradict each other")
 	case cmd.Flags().Changed("variant"):
 		return misuse("agentbench replay traffic.shapes --variant … replays them", "--shapes replays nothing, so --variant has no effect")
 	case cmd.Flags().Changed("format"):
