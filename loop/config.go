@@ -417,7 +417,7 @@ func (c *Config) validate(least int) error {
 			oneOf(&v, fmt.Sprintf("errors.kinds[%d]", i), k, kinds...)
 		}
 	}
-	v.retry("retry", &c.Retry)
+	v.retry(&c.Retry)
 	v.count("model_retry.max", c.ModelRetry.Max)
 	v.duration("model_retry.base", c.ModelRetry.Base)
 	v.duration("model_retry.cap", c.ModelRetry.Cap)
@@ -452,15 +452,15 @@ func (c *Config) validate(least int) error {
 	oneOf(&v, "policy.on_failure", c.Policy.OnFailure, "", FailureModel, FailureTable)
 	names := map[string]bool{}
 	for i := range c.Detectors {
-		at := fmt.Sprintf("detectors[%d]", i)
+		v.list, v.index = "detectors", i
 		for _, p := range c.Detectors[i].Validate() {
-			v.add(at+"."+p.Field, "%s", p.Text)
+			v.add(p.Field, "%s", p.Text)
 		}
-		if name := c.Detectors[i].Name; slices.Contains(Stops(), Stop(name)) {
-			v.add(at+".name", "%q is the name of one of the loop's own stops: use another name", name)
+		if name := c.Detectors[i].Name; Stop(name).Means() != "" {
+			v.add("name", "%q is the name of one of the loop's own stops: use another name", name)
 		}
 		if names[c.Detectors[i].Name] {
-			v.add(at+".name", "%q is used twice: give each detector its own name", c.Detectors[i].Name)
+			v.add("name", "%q is used twice: give each detector its own name", c.Detectors[i].Name)
 		}
 		names[c.Detectors[i].Name] = true
 	}
@@ -477,11 +477,18 @@ type FieldError struct {
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 
-type validation struct{ errs []error }
+type validation struct {
+	errs  []error
+	list  string // what is validated is the element of this list with that index, if it is set
+	index int
+}
 
 func (v *validation) err() error { return errors.Join(v.errs...) }
 
 func (v *validation) add(field, format string, args ...any) {
+	if v.list != "" {
+		field = fmt.Sprintf("%s[%d].%s", v.list, v.index, field)
+	}
 	v.errs = append(v.errs, &FieldError{Field: field, Problem: fmt.Sprintf(format, args...)})
 }
 
@@ -491,13 +498,16 @@ func (v *validation) count(field string, n int) {
 	}
 }
 
-func (v *validation) retry(at string, r *Retry) {
-	v.count(at+".max", r.Max)
-	v.duration(at+".base", r.Base)
-	v.duration(at+".cap", r.Cap)
-	oneOf(v, at+".backoff", r.Backoff, backoffs...)
+func (v *validation) retry(r *Retry) {
+	v.count("retry.max", r.Max)
+	v.duration("retry.base", r.Base)
+	v.duration("retry.cap", r.Cap)
+	oneOf(v, "retry.backoff", r.Backoff, backoffs...)
+	codes := Codes()[1:]
 	for i, code := range r.Codes {
-		oneOf(v, fmt.Sprintf("%s.codes[%d]", at, i), code, Codes()[1:]...)
+		if !slices.Contains(codes, code) {
+			oneOf(v, fmt.Sprintf("retry.codes[%d]", i), code, codes...)
+		}
 	}
 }
 

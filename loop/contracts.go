@@ -252,28 +252,29 @@ func (m *Machine) compileSchemas() error {
 func (m *Machine) checkTools(tools []ToolSpec) error {
 	var v validation
 	for i := range tools {
-		t, at := &tools[i], fmt.Sprintf("tools[%d]", i)
-		v.duration(at+".timeout", t.Timeout)
+		t := &tools[i]
+		v.list, v.index = "tools", i
+		v.duration("timeout", t.Timeout)
 		if t.Retry != nil {
-			v.retry(at+".retry", t.Retry)
+			v.retry(t.Retry)
 			if t.Retries != 0 {
-				v.add(at+".retries", "must not stand beside retry, which has max")
+				v.add("retries", "must not stand beside retry, which has max")
 			}
 			if t.Retry.Max > 0 && len(t.Retry.Codes) == 0 {
-				v.add(at+".retry.codes", "must not be empty where max is above 0: nothing would be retried")
+				v.add("retry.codes", "must not be empty where max is above 0: nothing would be retried")
 			}
 		}
-		v.count(at+".rate.calls", t.Rate.Calls)
-		v.duration(at+".rate.per", t.Rate.Per)
-		v.count(at+".breaker.failures", t.Breaker.Failures)
-		v.duration(at+".breaker.cooldown", t.Breaker.Cooldown)
+		v.count("rate.calls", t.Rate.Calls)
+		v.duration("rate.per", t.Rate.Per)
+		v.count("breaker.failures", t.Breaker.Failures)
+		v.duration("breaker.cooldown", t.Breaker.Cooldown)
 		if t.Rate.Calls > 0 && t.Rate.Per == 0 {
-			v.add(at+".rate.per", "must be set")
+			v.add("rate.per", "must be set")
 		}
 		if f := m.tools[t.Fallback]; t.Fallback != "" && f == nil {
-			v.add(at+".fallback", "there is no tool %q", t.Fallback)
+			v.add("fallback", "there is no tool %q", t.Fallback)
 		} else if f != nil && (f.Permission != AskNever || f.SubRun) {
-			v.add(at+".fallback", "%q must not need a permission or start a run, since the model did not ask for it: choose another tool", t.Fallback)
+			v.add("fallback", "%q must not need a permission or start a run, since the model did not ask for it: choose another tool", t.Fallback)
 		}
 	}
 	return v.err()

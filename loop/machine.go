@@ -90,8 +90,8 @@ type spent struct {
 // New returns a machine for one session. The error joins all mistakes in config
 // and tools.
 func New(config Config, task Task, tools []ToolSpec) (*Machine, error) {
-	m := &Machine{cfg: config, task: task, deadline: never, tools: make(map[string]*tool, len(tools)), ids: map[string]struct{}{},
-		history: make([]Message, 0, 40)} // room for a run of 16 turns and more
+	m := &Machine{cfg: config, task: task, deadline: never, tools: make(map[string]*tool, len(tools)), ids: make(map[string]struct{}, 16),
+		effects: make([]Effect, 0, 2), history: make([]Message, 0, 32)} // room for a run of 16 turns
 	errs := []error{config.validate(-1)}
 	for i := range tools {
 		t := &tools[i]

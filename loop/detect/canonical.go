@@ -259,14 +259,14 @@ func (c *Canon) literal(word string) bool {
 // sort sorts the members of an object, whose text begins at body in out. It
 // fails if a key appears twice.
 func (c *Canon) sort(members []member, body int) bool {
-	c.order = c.order[:0]
+	c.order = slices.Grow(c.order[:0], len(members))
 	for i := range members {
 		c.order = append(c.order, &members[i])
 	}
 	slices.SortFunc(c.order, func(a, b *member) int {
 		return cmp.Or(c.compare(a, b), cmp.Compare(a.at, b.at))
 	})
-	c.moved = c.moved[:0]
+	c.moved = slices.Grow(c.moved[:0], len(c.out)-body)
 	for i, m := range c.order {
 		if i > 0 {
 			if c.compare(c.order[i-1], m) == 0 {
