@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -242,10 +243,17 @@ func malformed(calls []loop.AskedCall) bool {
 
 func geminiHead(b []byte) []byte { return append(b, `{"candidates":[{"content":{`...) }
 
+// geminiCall writes a call. A line break in its arguments, which are an object, would
+// end the line of an event.
 func geminiCall(b []byte, c *loop.AskedCall) []byte {
 	b = appendText(append(b, `{"functionCall":{"id":`...), c.ID)
 	b = appendText(append(b, `,"name":`...), c.Name)
-	return append(appendInput(append(b, `,"args":`...), c.Args), `}}`...)
+	args := c.Args
+	var compact bytes.Buffer
+	if strings.ContainsAny(args, "\r\n") && json.Compact(&compact, []byte(args)) == nil {
+		args = compact.String()
+	}
+	return append(appendInput(append(b, `,"args":`...), args), `}}`...)
 }
 
 // geminiTail writes a response from the end of its parts on. usage is set in the last

@@ -89,6 +89,8 @@ func TestGemini(t *testing.T) {
 		{"a text", fakes.Step{Text: "Zoë ☀ \"x\"", TokensIn: 7, TokensOut: 2}, answer{Text: "Zoë ☀ \"x\"", Finish: "STOP", In: 7, Out: 2, Ended: true}},
 		{"a text and calls", fakes.Step{Text: "I look.", Calls: []fakes.StepCall{call("f", `{"a": 1}`), call("g", "")}, TokensIn: 7, TokensOut: 2},
 			answer{Text: "I look.", Calls: []loop.AskedCall{{ID: "call_1_1", Name: "f", Args: `{"a": 1}`}, {ID: "call_1_2", Name: "g", Args: "{}"}}, Finish: "STOP", In: 7, Out: 2, Ended: true}},
+		{"arguments of two lines", fakes.Step{Calls: []fakes.StepCall{call("f", "{\"a\":\r\n 1}")}, TokensIn: 7, TokensOut: 2},
+			answer{Calls: []loop.AskedCall{{ID: "call_1_1", Name: "f", Args: `{"a":1}`}}, Finish: "STOP", In: 7, Out: 2, Ended: true}},
 		{"cut off", fakes.Step{Text: "I w", Finish: "length", TokensIn: 7, TokensOut: 2}, answer{Text: "I w", Finish: "MAX_TOKENS", In: 7, Out: 2, Ended: true}},
 		{"filtered", fakes.Step{Finish: "content_filter", TokensIn: 7, TokensOut: 2}, answer{Finish: "SAFETY", In: 7, Out: 2, Ended: true}},
 		{"a finish reason of its own", fakes.Step{Text: "a", Finish: "RECITATION", TokensIn: 7, TokensOut: 2}, answer{Text: "a", Finish: "RECITATION", In: 7, Out: 2, Ended: true}},
