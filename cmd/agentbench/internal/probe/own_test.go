@@ -102,6 +102,24 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// Of the last lines those are shown that say why, if there are any.
+func TestSays(t *testing.T) {
+	for _, tt := range []struct{ stderr, stdout, want string }{
+		{"", "the answer\nloop detected", "loop detected"},
+		{"a\nb\nc", "the answer", "b|c"},
+		{"exceeded retry limit: 429\ntokens used\n6,430", "", "exceeded retry limit: 429"},
+		{"ripgrep is missing", "1\nLoop detection halted the run", "Loop detection halted the run"},
+		{"", "", ""},
+	} {
+		p := &process{}
+		p.stderr.Write([]byte(tt.stderr))
+		p.stdout.Write([]byte(tt.stdout))
+		if got := strings.Join(p.says(), "|"); got != tt.want {
+			t.Errorf("%q, %q: %q, want %q", tt.stderr, tt.stdout, got, tt.want)
+		}
+	}
+}
+
 func TestTail(t *testing.T) {
 	var out tail
 	for range 3000 {

@@ -101,14 +101,33 @@ func (p *process) kill() {
 	<-p.gone
 }
 
-// says returns the last lines that the agent wrote: to its standard error, or else to
-// its standard output.
+// says returns the last lines that the agent wrote: those that name a reason, or else
+// the last ones, of its standard error before its standard output.
 func (p *process) says() []string {
-	if lines := p.stderr.lines(shownLines); len(lines) > 0 {
-		return lines
+	said, answered := p.stderr.lines(reasonLines), p.stdout.lines(shownLines)
+	for _, all := range [][]string{said, answered} {
+		var reasons []string
+		for _, line := range all {
+			if reasonWords.MatchString(line) {
+				reasons = append(reasons, line)
+			}
+		}
+		if len(reasons) > 0 {
+			return reasons[max(len(reasons)-shownLines, 0):]
+		}
 	}
-	return p.stdout.lines(shownLines)
+	if len(said) > 0 {
+		return said[max(len(said)-shownLines, 0):]
+	}
+	return answered
 }
+
+// reasonWords fits lines that say why an agent stopped, among the warnings and sums that
+// agents end with.
+var reasonWords = regexp.MustCompile(`(?i)\b(loop|repeat(ed|ing|s)?|stuck|maximum|max|limits?|exceed(s|ed)?|gave up|giving up|too many|identical|mistakes?)\b`)
+
+// reasonLines is how many of the last lines are searched for a reason.
+const reasonLines = 20
 
 // shownLines is how many of the agent's last lines are shown.
 const shownLines = 2
