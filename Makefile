@@ -82,9 +82,9 @@ examples: ## official Node clients drive agentbench serve; skipped without Node 
 	cd examples/node && npm ci --no-audit --no-fund --loglevel=error && \
 	$(GO) build -o node_modules/.bin/agentbench ../../cmd/agentbench && npm test
 
-agents: ## docs/agents.md: how popular agents behave; names what could not be installed
+agents: ## docs/agents.md: how popular agents behave; names what could not be installed (AGENTS="codex eino" probes only those)
 	-cd examples/probe/js && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
-	$(GO) test -tags 'nolive agents' -count 1 -timeout 60m -run TestAgentsTable ./cmd/agentbench/internal/probe
+	$(GO) test -tags 'nolive agents' -count 1 -timeout 90m -v -run TestAgentsTable ./cmd/agentbench/internal/probe
 
 axe: ## every page that a command writes, in a browser, by the rules of axe; needs chromium and npm, takes two minutes
 	.ci/axe

@@ -1,6 +1,7 @@
 // Package goagents tests agents that are written with Go libraries, by agenttest: one
-// folder a library. It is a module of its own, as a user's is: what agentbench requires
-// must not change the versions of the user's libraries.
+// folder a library. The program in probe runs them below agentbench probe. It is a module
+// of its own, as a user's is: what agentbench requires must not change the versions of the
+// user's libraries.
 package goagents
 
 import (
@@ -10,8 +11,8 @@ import (
 	"github.com/agentbench-go/agentbench/scenarios/agenttest"
 )
 
-// Turns is the limit of turns of each agent here that has one.
-const Turns = 20
+// Turns is the limit of turns of each agent here that has one; 0 = that of its library.
+var Turns = 20
 
 // Ask asks an agent two scenarios: a model that asks for the same call for ever, which
 // the agent must stop, and healthy work, page after page, which it must not.

@@ -25,6 +25,7 @@ var clientFiles embed.FS
 type Client struct {
 	Name    string            `yaml:"-"`
 	Checked string            `yaml:"checked"` // the version and the day when it was last tried
+	Package string            `yaml:"package"` // of npm, with the version that was tried
 	Version []string          `yaml:"version"` // the command that prints its version
 	Command string            `yaml:"command"` // an example of its command
 	Allowed string            `yaml:"allowed"` // what it is allowed to do without asking
@@ -74,13 +75,18 @@ func (c *Client) Apply(a *Agent) {
 // versionTime bounds how long a client may take to print its version.
 const versionTime = 20 * time.Second
 
-// ReadVersion returns the client's version as it prints it, "unknown" if it does not.
-// program is how the agent's command names the client.
+// ReadVersion returns the client's version as it prints it in an empty home, "unknown" if
+// it does not. program is how the agent's command names the client.
 func (c *Client) ReadVersion(ctx context.Context, program string) string {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, c.Version[1:]...)
-	cmd.Env, _ = environment(os.Environ(), nil, variables(&place{}))
+	home, err := os.MkdirTemp("", "agentbench-probe-")
+	if err != nil {
+		return versionIn("")
+	}
+	defer removeAll(home)
+	cmd.Env, _ = environment(os.Environ(), nil, variables(&place{home: home}))
 	cmd.WaitDelay = time.Second
 	out, _ := cmd.Output() // without a version it is unknown
 	return versionIn(string(out))

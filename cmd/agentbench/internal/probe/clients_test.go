@@ -32,7 +32,7 @@ func TestClients(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if c.Checked == "" || len(c.Version) == 0 || !strings.Contains(c.Command, "{TASK}") || c.Allowed == "" {
+		if c.Checked == "" || c.Package == "" || len(c.Version) == 0 || !strings.Contains(c.Command, "{TASK}") || c.Allowed == "" {
 			t.Errorf("%s: %+v lacks something", name, c)
 		}
 		a := &Agent{}

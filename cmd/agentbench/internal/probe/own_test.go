@@ -129,7 +129,7 @@ func TestTail(t *testing.T) {
 	if got := out.lines(2); !slices.Equal(got, []string{"last but one", "last"}) || len(out.end) > keptBytes {
 		t.Errorf("%q, %d bytes", got, len(out.end))
 	}
-	out.Write([]byte("\nError: too many\n    at main (agent.mjs:3)\n}\n\nNode.js v20.20.2\n"))
+	out.Write([]byte("\nError: too many\n(node:7) Warning: old\n    at main (agent.mjs:3)\n}\n\nNode.js v20.20.2\n"))
 	if got := out.lines(1); !slices.Equal(got, []string{"Error: too many"}) {
 		t.Errorf("%q", got)
 	}

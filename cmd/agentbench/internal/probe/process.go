@@ -161,7 +161,7 @@ func (t *tail) Write(b []byte) (int, error) {
 var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])`)
 
 // lines returns up to n of the last lines that are not blank, and no frames of a stack
-// or brackets of an object if there are others: frames are indented.
+// (they are indented), brackets of an object or warnings if there are others.
 func (t *tail) lines(n int) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,7 +174,7 @@ func (t *tail) lines(n int) []string {
 			continue
 		}
 		all = append(all, s)
-		if line[0] != ' ' && line[0] != '\t' && !strings.HasPrefix(s, "Node.js v") && strings.ContainsFunc(s, unicode.IsLetter) {
+		if line[0] != ' ' && line[0] != '\t' && !strings.HasPrefix(s, "Node.js v") && !strings.Contains(s, "Warning: ") && strings.ContainsFunc(s, unicode.IsLetter) {
 			plain = append(plain, s)
 		}
 	}
