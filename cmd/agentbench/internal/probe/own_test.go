@@ -109,6 +109,9 @@ func TestSays(t *testing.T) {
 		{"a\nb\nc", "the answer", "b|c"},
 		{"exceeded retry limit: 429\ntokens used\n6,430", "", "exceeded retry limit: 429"},
 		{"ripgrep is missing", "1\nLoop detection halted the run", "Loop detection halted the run"},
+		{"file:///a.mjs:20\nthrow new Error(\"too many turns\");\n^\n\nError: too many turns\n    at a.mjs:20", "", "Error: too many turns"},
+		{"AI_RetryError [ai]: Failed after 3 attempts\n  statusCode: 429\ndata: undefined\n}", "", "AI_RetryError [ai]: Failed after 3 attempts"},
+		{strings.Repeat("x", keptBytes) + "rest of a line\nthe last", "", "the last"},
 		{"", "", ""},
 	} {
 		p := &process{}

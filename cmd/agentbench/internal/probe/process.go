@@ -101,19 +101,21 @@ func (p *process) kill() {
 	<-p.gone
 }
 
-// says returns the last lines that the agent wrote: those that name a reason, or else
-// the last ones, of its standard error before its standard output.
+// says returns the last lines that the agent wrote: those that name a reason, else those
+// of exceptions, or else the last ones, of its standard error before its standard output.
 func (p *process) says() []string {
 	said, answered := p.stderr.lines(reasonLines), p.stdout.lines(shownLines)
-	for _, all := range [][]string{said, answered} {
-		var reasons []string
-		for _, line := range all {
-			if reasonWords.MatchString(line) {
-				reasons = append(reasons, line)
+	for _, words := range []*regexp.Regexp{reasonWords, exceptions} {
+		for _, all := range [][]string{said, answered} {
+			var found []string
+			for _, line := range all {
+				if words.MatchString(line) {
+					found = append(found, line)
+				}
 			}
-		}
-		if len(reasons) > 0 {
-			return reasons[max(len(reasons)-shownLines, 0):]
+			if len(found) > 0 {
+				return found[max(len(found)-shownLines, 0):]
+			}
 		}
 	}
 	if len(said) > 0 {
@@ -122,9 +124,12 @@ func (p *process) says() []string {
 	return answered
 }
 
-// reasonWords fits lines that say why an agent stopped, among the warnings and sums that
-// agents end with.
-var reasonWords = regexp.MustCompile(`(?i)\b(loop|repeat(ed|ing|s)?|stuck|maximum|max|limits?|exceed(s|ed)?|gave up|giving up|too many|identical|mistakes?)\b`)
+// Among the warnings, sums and details that agents end with, reasonWords fits lines that
+// say why one stopped, and exceptions those of what it did not catch.
+var (
+	reasonWords = regexp.MustCompile(`(?i)\b(loop|repeat(ed|ing|s)?|stuck|maximum|max|limits?|exceed(s|ed)?|gave up|giving up|too many|identical|mistakes?)\b`)
+	exceptions  = regexp.MustCompile(`(?i)^[\w.$]*(error|exception)\b[^:]{0,40}: `)
+)
 
 // reasonLines is how many of the last lines are searched for a reason.
 const reasonLines = 20
@@ -133,7 +138,7 @@ const reasonLines = 20
 const shownLines = 2
 
 // keptBytes is how much of the end of an agent's output is kept.
-const keptBytes = 8 << 10
+const keptBytes = 64 << 10
 
 // A tail keeps the end of what is written to it. Any number of goroutines may use it.
 type tail struct {
@@ -160,13 +165,20 @@ func (t *tail) Write(b []byte) (int, error) {
 // escapes are what a terminal does not show: colours, movements of the cursor, titles.
 var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])`)
 
+// noise fits lines beside the message of an error, and warnings.
+var noise = regexp.MustCompile(`^(Node\.js v|throw |file:///|Traceback )|Warning: `)
+
 // lines returns up to n of the last lines that are not blank, and no frames of a stack
 // (they are indented), brackets of an object or warnings if there are others.
 func (t *tail) lines(n int) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all, plain []string
-	for line := range bytes.Lines(t.end) {
+	end := t.end
+	if i := bytes.IndexByte(end, '\n'); t.n > int64(len(end)) && i >= 0 {
+		end = end[i+1:] // without the rest of a line
+	}
+	for line := range bytes.Lines(end) {
 		line = bytes.TrimRight(escapes.ReplaceAll(line, nil), "\r\n")
 		line = line[bytes.LastIndexByte(line, '\r')+1:] // progress that was written over
 		s := strings.TrimSpace(string(line))
@@ -174,7 +186,7 @@ func (t *tail) lines(n int) []string {
 			continue
 		}
 		all = append(all, s)
-		if line[0] != ' ' && line[0] != '\t' && !strings.HasPrefix(s, "Node.js v") && !strings.Contains(s, "Warning: ") && strings.ContainsFunc(s, unicode.IsLetter) {
+		if line[0] != ' ' && line[0] != '\t' && !noise.MatchString(s) && strings.ContainsFunc(s, unicode.IsLetter) {
 			plain = append(plain, s)
 		}
 	}
