@@ -204,7 +204,11 @@ func (t *tracer) unclear() *ruling {
 	dry := slices.IndexFunc(o.Requests, func(q Request) bool { return q.Refused != "" })
 	switch {
 	case o.End.How == NotStarted:
-		r := none(RuleNotStarted, "the agent could not be started: %s", o.End.Reason)
+		what := "started"
+		if len(o.Requests) > 0 {
+			what = "watched"
+		}
+		r := none(RuleNotStarted, "the agent could not be %s: %s", what, o.End.Reason)
 		r.end, r.stop = "", ""
 		return r
 	case o.End.How == Interrupted:

@@ -214,7 +214,14 @@ func (p *Plan) result(saw *seen, scratch string) *scenarios.Result {
 	r, trace := saw.o.Judge()
 	r.Took = saw.o.End.At
 	if saw.strays > 0 {
-		r.Notes = append(r.Notes, text.Count(saw.strays, "process")+" outlived the agent and were killed")
+		note := "1 process outlived the agent and was killed"
+		if saw.strays > 1 {
+			note = text.Number(saw.strays) + " processes outlived the agent and were killed"
+		}
+		r.Notes = append(r.Notes, note)
+	}
+	if saw.left != "" {
+		r.Notes = append(r.Notes, "it left what cannot be removed: "+saw.left)
 	}
 	trace = r.Redact(trace, saw.o.Scenario.Redactor().Text)
 	if p.Golden != nil && r.EndState != "" {

@@ -20,6 +20,7 @@ type process struct {
 	tether   *os.File // the supervisor kills the agent when it is closed
 	stdout   tail
 	stderr   tail
+	group    int           // the agent's process group, 0 = it has not started
 	ended    chan report   // the end of the agent's first process
 	gone     chan struct{} // nothing of the agent is left
 	strays   int           // processes that outlived the agent; valid once gone
@@ -62,7 +63,14 @@ func start(c command) (*process, error) {
 	p.cmd.ExtraFiles = []*os.File{tetherEnd, reportEnd}
 	p.cmd.WaitDelay = waitDelay
 	detach(p.cmd)
-	if err := p.cmd.Start(); err != nil {
+	adopting.Do(adopt)
+	supervisors.Lock()
+	err = p.cmd.Start()
+	if err == nil {
+		supervisors.of[p.cmd.Process.Pid] = true
+	}
+	supervisors.Unlock()
+	if err != nil {
 		tether.Close()
 		reports.Close()
 		return nil, err
@@ -71,23 +79,43 @@ func start(c command) (*process, error) {
 	return p, nil
 }
 
+// What an agent leaves when it kills its supervisor becomes a child of this process, in
+// which all children but the supervisors are such orphans.
+var (
+	adopting    sync.Once
+	supervisors = struct {
+		sync.Mutex
+		of map[int]bool // those that have not ended
+	}{of: map[int]bool{}}
+)
+
 // follow reads the supervisor's reports until it has ended.
 func (p *process) follow(reports *os.File) {
 	defer reports.Close()
-	lines := json.NewDecoder(reports)
+	lines, cleared := json.NewDecoder(reports), false
 	for {
 		var r report
 		if err := lines.Decode(&r); err != nil {
 			break
 		}
-		if r.Gone {
-			p.strays = r.Strays
+		switch {
+		case r.Group > 0:
+			p.group = r.Group
+			continue
+		case r.Gone:
+			p.strays, cleared = r.Strays, true
 			continue
 		}
 		p.endOnce.Do(func() { p.ended <- r })
 	}
 	p.cmd.Wait() // its error says how the supervisor ended, and that its pipes were cut
-	p.endOnce.Do(func() { p.ended <- report{Error: "its supervisor ended before it"} })
+	supervisors.Lock()
+	delete(supervisors.of, p.cmd.Process.Pid)
+	supervisors.Unlock()
+	if !cleared {
+		p.strays += sweep(p.group)
+	}
+	p.endOnce.Do(func() { p.ended <- report{Error: "the process that watches it was killed"} })
 	p.cut()
 	close(p.gone)
 }
@@ -95,11 +123,30 @@ func (p *process) follow(reports *os.File) {
 // cut cuts the tether: the supervisor kills whatever there still is.
 func (p *process) cut() { p.closeOne.Do(func() { p.tether.Close() }) }
 
-// kill ends the agent and waits until nothing of it is left.
+// kill ends the agent and waits until nothing of it is left. An agent may stop its
+// supervisor: it is woken, and if that does not help it is killed.
 func (p *process) kill() {
 	p.cut()
-	<-p.gone
+	awake, patience := time.NewTicker(wakeEvery), time.NewTimer(clearTime+waitDelay)
+	defer awake.Stop()
+	defer patience.Stop()
+	for {
+		select {
+		case <-p.gone:
+			return
+		case <-awake.C:
+			wake(p.cmd.Process.Pid)
+		case <-patience.C:
+			p.cmd.Process.Kill()
+		}
+	}
 }
+
+// wakeEvery is how often a supervisor that takes long is woken.
+const wakeEvery = 100 * time.Millisecond
+
+// clearTime bounds how long the processes of an agent are killed.
+const clearTime = 10 * time.Second
 
 // says returns the last lines that the agent wrote: those that name a reason, else those
 // of exceptions, or else the last ones, of its standard error before its standard output.

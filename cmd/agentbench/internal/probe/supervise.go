@@ -21,9 +21,10 @@ const (
 	reportFile = 4
 )
 
-// A report is a line that the supervisor writes: first one when the agent has ended,
-// then one when nothing of it is left.
+// A report is a line that the supervisor writes: first one when the agent has started,
+// one when it has ended, then one when nothing of it is left.
 type report struct {
+	Group  int    `json:"group,omitempty"` // the agent's process group: it has started
 	Code   int    `json:"code"`
 	Signal string `json:"signal,omitempty"`
 	Error  string `json:"error,omitempty"` // why the agent could not be started
@@ -49,6 +50,7 @@ func Supervise(args []string) int {
 		reports.Encode(report{Error: reason(err)})
 		return 0
 	}
+	reports.Encode(report{Group: s.pid})
 	var once sync.Once
 	strays := map[int]bool{}
 	note := func(left []int) {

@@ -8,4 +8,4 @@ const canSee = false
 
 func adopt() {}
 
-func below() []int { return nil }
+func below(func(int) bool) []int { return nil }

@@ -17,8 +17,9 @@ func adopt() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0)
 }
 
-// below returns the processes below this one that have not ended.
-func below() []int {
+// below returns the processes below this one that have not ended: its children that count,
+// and all below those.
+func below(counts func(child int) bool) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -33,7 +34,12 @@ func below() []int {
 			children[parent] = append(children[parent], pid)
 		}
 	}
-	found := children[os.Getpid()]
+	var found []int
+	for _, child := range children[os.Getpid()] {
+		if counts(child) {
+			found = append(found, child)
+		}
+	}
 	for i := 0; i < len(found); i++ {
 		found = append(found, children[found[i]]...)
 	}

@@ -4,11 +4,15 @@ package probe
 
 import "errors"
 
-type supervisee struct{}
+type supervisee struct{ pid int }
 
 var errUnsupported = errors.New("an agent cannot be supervised on this system")
 
 func supervised([]string) (*supervisee, error) { return nil, errUnsupported }
+
+func adopt()        {}
+func sweep(int) int { return 0 }
+func wake(int)      {}
 
 func (*supervisee) wait() report       { return report{Error: errUnsupported.Error()} }
 func (*supervisee) kill()              {}

@@ -63,17 +63,14 @@ func signalName(s syscall.Signal) string {
 func (s *supervisee) kill() {
 	syscall.Kill(-s.pid, syscall.SIGKILL)
 	for range 3 {
-		for _, pid := range below() {
+		for _, pid := range below(anyChild) {
 			syscall.Kill(pid, syscall.SIGSTOP)
 		}
 	}
-	for _, pid := range below() {
+	for _, pid := range below(anyChild) {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
 }
-
-// clearTime bounds how long clear tries.
-const clearTime = 10 * time.Second
 
 // clear ends whatever the agent's first process has left, and adds to strays what has
 // left the agent's group. Threads that wait in the kernel cannot be ended, so it gives up
@@ -86,6 +83,43 @@ func (s *supervisee) clear(strays map[int]bool) {
 		s.kill()
 	}
 }
+
+// wake lets a process go on that was stopped.
+func wake(pid int) { syscall.Kill(pid, syscall.SIGCONT) }
+
+// sweep ends what is left of an agent whose supervisor has been killed, and returns how
+// many processes that were. On Linux they are the children of this process that are no
+// supervisors, and what is below those; elsewhere only the agent's group is known.
+func sweep(group int) int {
+	if !canSee {
+		if group > 0 {
+			syscall.Kill(-group, syscall.SIGKILL)
+		}
+		return 0
+	}
+	swept := map[int]bool{}
+	for end := time.Now().Add(clearTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		supervisors.Lock()
+		left := below(func(child int) bool { return !supervisors.of[child] })
+		for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
+			for _, pid := range left {
+				swept[pid] = true
+				syscall.Kill(pid, sig)
+			}
+		}
+		supervisors.Unlock()
+		for pid := range swept {
+			syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // if it has become a child of this process
+		}
+		if len(left) == 0 {
+			break
+		}
+	}
+	return len(swept)
+}
+
+// anyChild says that all processes below this one count.
+func anyChild(int) bool { return true }
 
 // nothingLeft collects the children that have ended, and reports whether nothing of the
 // agent is left. Where orphans become children of this process, that is known without a
@@ -105,7 +139,7 @@ func (s *supervisee) nothingLeft() bool {
 // outside returns the processes of the agent that are there and have left its group:
 // they outlive an agent that is ended.
 func (s *supervisee) outside() []int {
-	return slices.DeleteFunc(below(), func(pid int) bool {
+	return slices.DeleteFunc(below(anyChild), func(pid int) bool {
 		group, err := syscall.Getpgid(pid)
 		return err != nil || group == s.pid
 	})
@@ -117,7 +151,7 @@ func (s *supervisee) left() []int {
 	case s.nothingLeft():
 		return nil
 	case canSee:
-		return below()
+		return below(anyChild)
 	}
 	return []int{s.pid}
 }

@@ -107,7 +107,7 @@ func TestTinyAgents(t *testing.T) {
 				if got := string(r.Verdict[:1]); got != want {
 					t.Errorf("%s: %s, want %s (%d requests, %d calls, %s) %+v", r.Scenario, got, want, r.Requests, r.Asked, r.Why, r.Findings)
 				}
-				if killed := slices.Contains(r.Notes, "1 process outlived the agent and were killed"); killed != (kind == "leaves") {
+				if killed := slices.Contains(r.Notes, "1 process outlived the agent and was killed"); killed != (kind == "leaves") {
 					t.Errorf("%s: notes %q", r.Scenario, r.Notes)
 				}
 				n++
@@ -196,6 +196,31 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	if n := running(mark); n > 0 {
 		t.Errorf("%d processes are left", n)
+	}
+}
+
+// An agent that stops or kills its supervisor is ended all the same, and what it started.
+func TestAttacksOnTheSupervisor(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux finds processes that leave the agent's group")
+	}
+	for _, signal := range []string{"STOP", "KILL"} {
+		t.Run(signal, func(t *testing.T) {
+			t.Parallel()
+			mark := fmt.Sprintf("agentbench-%s-%d", signal, os.Getpid())
+			a := tiny(t, "sh", "-c", `setsid sh -c 'sleep 1000 # `+mark+`' & kill -`+signal+` $PPID; sh -c 'sleep 1000 # `+mark+`'`)
+			a.Timeout = 300 * time.Millisecond
+			n := 0
+			err := a.Run(t.Context(), Plan{Scenarios: []*scenarios.Scenario{embedded(t, "healthy/only-an-answer")}, Seed: 1}, func(r *scenarios.Result) error {
+				if n++; r.Verdict != scenarios.Inconclusive {
+					t.Errorf("%s, %s", r.Verdict, r.Why)
+				}
+				return nil
+			})
+			if left := running(mark); err != nil || n != 1 || left > 0 {
+				t.Errorf("%d results, %v, and %d processes are left", n, err, left)
+			}
+		})
 	}
 }
 

@@ -58,6 +58,7 @@ type seen struct {
 	tools    []loop.ToolSpec // that it declares
 	scripted bool            // a tool of the script is among them
 	strays   int             // processes that outlived the agent
+	left     string          // a folder of the trial that could not be removed, and why; "" = none
 	stray    int             // requests that came without the trial's address
 	stdout   int64           // bytes
 }
@@ -116,7 +117,11 @@ func (a *Agent) trial(ctx context.Context, s *scenarios.Scenario, seed uint64, o
 	if err != nil {
 		return nil, err
 	}
-	defer clean()
+	defer func() {
+		if err := clean(); err != nil {
+			out.left = err.Error()
+		}
+	}()
 	proc, err := start(c)
 	if err != nil {
 		return nil, err
@@ -185,12 +190,12 @@ func (a *Agent) watch(ctx context.Context, p *process, d *door, rec *observe.Rec
 
 // prepare makes what the agent needs: its folder, home, files and environment. clean
 // removes it.
-func (a *Agent) prepare(d *door, s *scenarios.Scenario) (c command, clean func(), err error) {
+func (a *Agent) prepare(d *door, s *scenarios.Scenario) (c command, clean func() error, err error) {
 	root, err := os.MkdirTemp("", "agentbench-probe-")
 	if err != nil {
 		return c, nil, err
 	}
-	clean = func() { removeAll(root) }
+	clean = func() error { return removeAll(root) }
 	defer func() {
 		if err != nil {
 			clean()
@@ -238,17 +243,18 @@ func (a *Agent) prepare(d *door, s *scenarios.Scenario) (c command, clean func()
 }
 
 // removeAll removes a folder of which an agent may have taken the permissions away.
-func removeAll(root string) {
+// It returns why something stays.
+func removeAll(root string) error {
 	if os.RemoveAll(root) == nil {
-		return
+		return nil
 	}
 	filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
-			os.Chmod(path, 0o700) // what still cannot be removed stays
+			os.Chmod(path, 0o700) // the second try tells
 		}
 		return nil
 	})
-	os.RemoveAll(root)
+	return os.RemoveAll(root)
 }
 
 // A door is the address of one trial: a port and a path that no other trial has.
