@@ -270,11 +270,11 @@ func (t *tracer) last() time.Duration {
 }
 
 // quiet is how long an agent that still asks may be silent when its time is up: between
-// tries whose waits grow, twice as long as before the newest one.
+// tries whose waits grow, twice as long as it ever was before.
 func (t *tracer) quiet() time.Duration {
 	quiet := min(10*time.Second, t.o.End.Limit/2)
-	if n := len(t.o.Requests); n > 1 {
-		quiet = max(quiet, 2*(t.o.Requests[n-1].Asked.At-t.o.Requests[n-2].Answered.At))
+	for i := 1; i < len(t.o.Requests); i++ {
+		quiet = max(quiet, 2*(t.o.Requests[i].Asked.At-t.o.Requests[i-1].Answered.At))
 	}
 	return quiet
 }

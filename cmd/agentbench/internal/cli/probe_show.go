@@ -97,7 +97,8 @@ func (s *probeScreen) end(done, of int) {
 	s.tally()
 	shown := 0
 	for _, r := range s.results {
-		if r.Verdict == scenarios.Pass && !s.flags.verbose {
+		left := slices.ContainsFunc(r.Notes, func(note string) bool { return strings.HasPrefix(note, probe.LeftFolder) })
+		if r.Verdict == scenarios.Pass && !s.flags.verbose && !left {
 			continue
 		}
 		if shown++; shown > shownFailures && !s.flags.verbose && !s.flags.ci {

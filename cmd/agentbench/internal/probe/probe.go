@@ -206,6 +206,9 @@ func (a *Agent) Run(ctx context.Context, p Plan, each func(*scenarios.Result) er
 // time.
 const ScratchWord = "{SCRATCH}"
 
+// LeftFolder begins the note of a trial whose folder could not be removed.
+const LeftFolder = "it left what cannot be removed: "
+
 // maxTrace bounds the text of a trace in a result, in bytes.
 const maxTrace = 1 << 20
 
@@ -221,7 +224,7 @@ func (p *Plan) result(saw *seen, scratch string) *scenarios.Result {
 		r.Notes = append(r.Notes, note)
 	}
 	if saw.left != "" {
-		r.Notes = append(r.Notes, "it left what cannot be removed: "+saw.left)
+		r.Notes = append(r.Notes, LeftFolder+saw.left)
 	}
 	trace = r.Redact(trace, saw.o.Scenario.Redactor().Text)
 	if p.Golden != nil && r.EndState != "" {
