@@ -3,6 +3,7 @@ package scenarios
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,13 +11,28 @@ import (
 
 // agentPresets are the presets whose systems are in the table of docs/agents.md, by their
 // packages.
-var agentPresets = map[string]string{"@openai/agents": "openai-agents", "ai": "vercel-ai", "@langchain/langgraph": "langgraph-js", "@mastra/core": "mastra", "llamaindex": "llamaindex-ts"}
+var agentPresets = map[string]string{"@openai/agents": "openai-agents", "ai": "vercel-ai", "@langchain/langgraph": "langgraph-js", "@mastra/core": "mastra", "llamaindex": "llamaindex-ts",
+	"adk": "adk-go", "fantasy": "fantasy", "genkit": "genkit-go", "langchaingo": "langchaingo", "eino": "eino-react",
+	"claude-code": "claude-agent-sdk", "cline": "cline", "codex": "codex-cli", "gemini-cli": "gemini-cli-2026", "opencode": "opencode", "qwen-code": "qwen-code-0.24"}
 
-// agentScenarios are the scenarios of the table's columns after the version, as the page
-// names them below it. "" is not compared: how long an agent waits for a tool shows in no
+// agentScenarios are the scenarios of the table's columns between the version and the day,
+// as the page names them below it. "" is not compared: how long an agent waits for a tool shows in no
 // number of requests.
 var agentScenarios = []string{"stuck-loops/same-call-forever", "limits/always-new-always-ok", "error-spirals/rate-limited-forever", "protocol/nothing-but-empty-replies",
 	"protocol/answer-cut-forever", "", "recovery/rate-limited-twice", "healthy/four-checks", "healthy/fifty-files"}
+
+// agentDiffers says why a preset asks another number of times than the agent of the table.
+var agentDiffers = map[[2]string]string{
+	{"eino-react", "stuck-loops/same-call-forever"}:          "eino v0.7.36 does one step more than the commit that was read",
+	{"eino-react", "limits/always-new-always-ok"}:            "as above",
+	{"eino-react", "healthy/fifty-files"}:                    "as above",
+	{"genkit-go", "error-spirals/rate-limited-forever"}:      "the client of OpenAI's API below genkit tries twice more",
+	{"genkit-go", "recovery/rate-limited-twice"}:             "as above",
+	{"claude-agent-sdk", "protocol/answer-cut-forever"}:      "claude-code asks three times to go on; the SDK's source does not show it",
+	{"cline", "error-spirals/rate-limited-forever"}:          "cline 3.0.65 tries more often than the commit that was read",
+	{"cline", "protocol/answer-cut-forever"}:                 "cline 3.0.65 asks three times to go on",
+	{"qwen-code-0.24", "error-spirals/rate-limited-forever"}: "qwen-code 0.24.4 tries more often than 0.15.10, whose source was read",
+}
 
 // agentCap is how many requests an agent in the table may make.
 const agentCap = 60
@@ -29,6 +45,10 @@ func TestPresetsAgainstAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	all, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
 	compared := 0
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
@@ -36,7 +56,7 @@ func TestPresetsAgainstAgents(t *testing.T) {
 			cells[i] = strings.TrimSpace(cells[i])
 		}
 		preset := agentPresets[strings.Trim(cells[0], "`")]
-		if preset == "" || len(cells) != 2+len(agentScenarios) {
+		if preset == "" || len(cells) != 3+len(agentScenarios) {
 			continue
 		}
 		compared++
@@ -49,14 +69,19 @@ func TestPresetsAgainstAgents(t *testing.T) {
 				t.Errorf("%s in %s: %s", cells[0], name, cells[2+i])
 				continue
 			}
-			s := embeddedScenario(t, name)
+			s := all[slices.IndexFunc(all, func(s *Scenario) bool { return s.ID() == name })]
 			got := play(t, presetOf(t, preset), &s.Script, agentCap).last().ModelCalls
 			want, err := strconv.Atoi(m[2])
 			if err != nil {
 				t.Fatal(err)
 			}
 			// What went on had no more requests or no more time.
-			if got != want && (m[1] != "goes on" || got < want) {
+			equal := got == want || m[1] == "goes on" && got > want
+			why, differs := agentDiffers[[2]string{preset, name}]
+			switch {
+			case differs && equal:
+				t.Errorf("%s under %s: %d requests as the agent: it is no difference any more (%s)", name, preset, got, why)
+			case !differs && !equal:
 				t.Errorf("%s under %s: %d requests, and %s sent %d", name, preset, got, cells[0], want)
 			}
 		}

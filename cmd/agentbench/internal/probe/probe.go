@@ -14,6 +14,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -86,6 +88,8 @@ func (a *Agent) lookedAt(saw *seen) error {
 	case len(o.Requests) == 0 && len(o.Astray) > 0:
 		return &LookError{fmt.Sprintf("the agent asked %s, which is no path of an API here: %s", text.AnyOf(o.Astray), how),
 			"OpenAI's clients add /chat/completions or /responses to {URL}; Anthropic's and Gemini's add /v1/messages or /v1beta/… to {BASE}", false}
+	case len(o.Requests) == 0 && a.ScratchDir && a.namesFile():
+		return &LookError{"the agent sent no request to the model: " + how, "it starts in a scratch folder: write the paths of its files in full", false}
 	case len(o.Requests) == 0:
 		hint := "does it read OPENAI_BASE_URL, ANTHROPIC_BASE_URL or GOOGLE_GEMINI_BASE_URL? If not, put {URL} where its command or its --file takes the address"
 		if end.Code != 0 {
@@ -102,6 +106,15 @@ func (a *Agent) lookedAt(saw *seen) error {
 		return &LookError{"the agent had its answer and ended badly: " + how, "let the command end with exit code 0 when the model has answered", false}
 	}
 	return nil
+}
+
+// namesFile reports whether the command has the path of a file that is there, relative to
+// the folder of this process.
+func (a *Agent) namesFile() bool {
+	return slices.ContainsFunc(a.Command[1:], func(arg string) bool {
+		_, err := os.Stat(arg)
+		return err == nil && !filepath.IsAbs(arg)
+	})
 }
 
 // OwnTool returns the tool of the agent that is called in place of the script's: the

@@ -238,16 +238,19 @@ func running(word string) (n int) {
 // A first run says what is wrong with a command.
 func TestLook(t *testing.T) {
 	for _, tt := range []struct {
-		command       []string
-		problem, hint string
-		usage         bool
+		command        []string
+		problem, hint  string
+		usage, scratch bool
 	}{
-		{[]string{"/nonexistent/agent"}, "cannot be started", "after --", true},
-		{[]string{"sh", "-c", "echo no such module >&2; exit 1"}, `sent no request to the model: it ended with exit code 1; it says "no such module"`, "OPENAI_BASE_URL", false},
-		{[]string{os.Args[0], agentWord, "astray"}, "/elsewhere", "{URL}", false},
-		{[]string{os.Args[0], agentWord, "crash"}, "ended badly", "exit code 0", false},
+		{command: []string{"sh", "tiny_test.go"}, problem: "sent no request", hint: "paths of its files in full", scratch: true},
+		{[]string{"/nonexistent/agent"}, "cannot be started", "after --", true, false},
+		{[]string{"sh", "-c", "echo no such module >&2; exit 1"}, `sent no request to the model: it ended with exit code 1; it says "no such module"`, "OPENAI_BASE_URL", false, false},
+		{[]string{os.Args[0], agentWord, "astray"}, "/elsewhere", "{URL}", false, false},
+		{[]string{os.Args[0], agentWord, "crash"}, "ended badly", "exit code 0", false, false},
 	} {
-		_, err := tiny(t, tt.command...).Look(t.Context())
+		a := tiny(t, tt.command...)
+		a.ScratchDir = tt.scratch
+		_, err := a.Look(t.Context())
 		var e *LookError
 		if !errors.As(err, &e) || !strings.Contains(e.Problem, tt.problem) || !strings.Contains(e.Hint, tt.hint) || e.Usage != tt.usage {
 			t.Errorf("%q: %+v", tt.command, err)
