@@ -260,7 +260,11 @@ func (f *probeFlags) lookFailed(cmd *cobra.Command, err error) error {
 	case e.Usage:
 		return misuse(e.Hint, "%s", e.Problem)
 	}
-	fmt.Fprint(cmd.ErrOrStderr(), text.Lines("error: "+e.Problem)+text.Lines("hint: "+e.Hint))
+	hint := e.Hint
+	if c, err := probe.FindClient(f.client); err == nil {
+		hint += "; the command of " + c.Name + " is such as " + c.Command
+	}
+	fmt.Fprint(cmd.ErrOrStderr(), text.Lines("error: "+e.Problem)+text.Lines("hint: "+hint))
 	return exitCode(exitInconclusive)
 }
 

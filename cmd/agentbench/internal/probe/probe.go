@@ -16,6 +16,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -88,14 +89,8 @@ func (a *Agent) lookedAt(saw *seen) error {
 	case len(o.Requests) == 0 && len(o.Astray) > 0:
 		return &LookError{fmt.Sprintf("the agent asked %s, which is no path of an API here: %s", text.AnyOf(o.Astray), how),
 			"OpenAI's clients add /chat/completions or /responses to {URL}; Anthropic's and Gemini's add /v1/messages or /v1beta/… to {BASE}", false}
-	case len(o.Requests) == 0 && a.ScratchDir && a.namesFile():
-		return &LookError{"the agent sent no request to the model: " + how, "it starts in a scratch folder: write the paths of its files in full", false}
 	case len(o.Requests) == 0:
-		hint := "does it read OPENAI_BASE_URL, ANTHROPIC_BASE_URL or GOOGLE_GEMINI_BASE_URL? If not, put {URL} where its command or its --file takes the address"
-		if end.Code != 0 {
-			hint = "does the command work without agentbench? And " + hint
-		}
-		return &LookError{"the agent sent no request to the model: " + how, hint, false}
+		return &LookError{"the agent sent no request to the model: " + how, a.askedNothing(end), false}
 	case o.Requests[0].Refused != "":
 		return &LookError{fmt.Sprintf("the agent's first request was refused (%s): %s", o.Requests[0].Refused, how), "docs/serve.md says what is served", false}
 	case end.How == observe.AtCap:
@@ -106,6 +101,28 @@ func (a *Agent) lookedAt(saw *seen) error {
 		return &LookError{"the agent had its answer and ended badly: " + how, "let the command end with exit code 0 when the model has answered", false}
 	}
 	return nil
+}
+
+// loginWords fits what agents say that want a login.
+var loginWords = regexp.MustCompile(`(?i)\b(log ?in|sign ?in|auth(enticat\w*|oriz\w*)?|api[ _-]?keys?|credentials?)\b`)
+
+// askedNothing says what to do about an agent that sent no request.
+func (a *Agent) askedNothing(end *observe.End) string {
+	switch {
+	case loginWords.MatchString(strings.Join(end.Says, " ")):
+		return "it wants a login or a key: OPENAI_API_KEY, ANTHROPIC_API_KEY and GEMINI_API_KEY are set to one that does here; --env NAME passes another variable on"
+	case a.ScratchDir && a.namesFile():
+		return "it starts in a scratch folder: write the paths of its files in full"
+	case end.How == observe.Idle, end.How == observe.AtTimeout:
+		return "it has no terminal and its input is empty: start it with one task, so that it waits for nobody; if it is slow, raise --idle and --timeout"
+	case strings.Contains(strings.Join(a.Command, " "), "{URL}"), strings.Contains(strings.Join(a.Command, " "), "{BASE}"):
+		return "it was given the address in its command and did not use it: OPENAI_BASE_URL, ANTHROPIC_BASE_URL and GOOGLE_GEMINI_BASE_URL have it as well"
+	}
+	hint := "does it read OPENAI_BASE_URL, ANTHROPIC_BASE_URL or GOOGLE_GEMINI_BASE_URL? If not, put {URL} where its command or its --file takes the address"
+	if end.Code != 0 {
+		hint = "does the command work without agentbench? And " + hint
+	}
+	return hint
 }
 
 // namesFile reports whether the command has the path of a file that is there, relative to

@@ -81,11 +81,11 @@ func Supervise(args []string) int {
 // reason returns why a command could not be started, without its path.
 func reason(err error) string {
 	var at *exec.Error
-	var path *os.PathError
-	switch {
-	case errors.As(err, &at):
+	if errors.As(err, &at) {
 		err = at.Err
-	case errors.As(err, &path):
+	}
+	var path *os.PathError
+	if errors.As(err, &path) {
 		err = path.Err
 	}
 	return err.Error()

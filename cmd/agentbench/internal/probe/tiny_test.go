@@ -243,6 +243,8 @@ func TestLook(t *testing.T) {
 		usage, scratch bool
 	}{
 		{command: []string{"sh", "tiny_test.go"}, problem: "sent no request", hint: "paths of its files in full", scratch: true},
+		{command: []string{"sh", "-c", "echo Please run /login >&2; exit 1"}, problem: "sent no request", hint: "wants a login or a key"},
+		{command: []string{"sh", "-c", "exit 1", "{URL}"}, problem: "sent no request", hint: "given the address in its command"},
 		{[]string{"/nonexistent/agent"}, "cannot be started", "after --", true, false},
 		{[]string{"sh", "-c", "echo no such module >&2; exit 1"}, `sent no request to the model: it ended with exit code 1; it says "no such module"`, "OPENAI_BASE_URL", false, false},
 		{[]string{os.Args[0], agentWord, "astray"}, "/elsewhere", "{URL}", false, false},
