@@ -10,9 +10,10 @@ import (
 // lock marks a file as being written, until it is closed or the process ends.
 func lock(file *os.File) { flock(file, syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// isLocked reports whether a process is writing the file.
+// isLocked reports whether a process is writing the file. Somebody else may have planted
+// the name: a pipe must not hold it up, nor a link lead anywhere.
 func isLocked(name string) bool {
-	file, err := os.Open(name)
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return false
 	}
