@@ -13,9 +13,12 @@ import (
 
 // Find expands paths into the files to read, each once and in the order of the
 // paths. A file is read as it is. A folder means all files in it and below whose
-// names have the ending of a format, also with .gz or .zst behind it, sorted by name. A glob means the files and
-// folders that it matches. Folders and globs leave out names that begin
-// with a dot, and labels.json and manifest.json, which describe trajectories.
+// names have the ending of a format, also with .gz or .zst behind it, sorted by name. A
+// glob means the files and folders that it matches. Folders and globs leave out names
+// that begin with a dot, and labels.json and manifest.json, which describe trajectories.
+//
+// In a folder a link to a file is read, and a link to a folder is not followed, since
+// links may go round. It and what is no file, such as a pipe, are told ([Noted]).
 func Find(paths []string) ([]string, []*Problem) {
 	f := finder{known: map[string]bool{}}
 	for _, p := range paths {
@@ -57,8 +60,12 @@ func (f *finder) file(path string) {
 
 func (f *finder) folder(root string) {
 	found := false
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		skip := path != root && hidden(path)
+	top := root
+	if info, err := os.Lstat(root); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		top += string(filepath.Separator) // follows this link, which somebody named
+	}
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		skip := path != top && hidden(path)
 		switch {
 		case err != nil:
 			f.problem(path, "%s", text.Reason(err))
@@ -67,6 +74,8 @@ func (f *finder) folder(root string) {
 		case d.Type().IsRegular() && !skip && isTrajectory(d.Name()):
 			found = true
 			f.file(path)
+		case !d.IsDir() && !d.Type().IsRegular() && !skip:
+			found = f.other(path, d) || found
 		}
 		return nil
 	})
@@ -79,6 +88,30 @@ func (f *finder) folder(root string) {
 		}
 		f.problem(root, "no %s file in this folder", text.AnyOf(names))
 	}
+}
+
+// other adds what a link in a folder leads to, if it is a file, and tells what else there
+// is that is no file. It reports whether there is something that may be recorded.
+func (f *finder) other(path string, d fs.DirEntry) bool {
+	info, err := os.Stat(path)
+	switch named := isTrajectory(d.Name()); {
+	case err == nil && info.IsDir():
+		f.note(path, "a link to a folder, which is not followed: name it to read what is in it")
+		return false
+	case !named:
+		return false
+	case err != nil && d.Type()&fs.ModeSymlink != 0:
+		f.problem(path, "%s", text.Reason(err))
+	case err != nil || !info.Mode().IsRegular():
+		f.note(path, "no file, but a pipe, a socket or a device: left out")
+	default:
+		f.file(path)
+	}
+	return true
+}
+
+func (f *finder) note(path, text string) {
+	f.problems = append(f.problems, &Problem{File: filepath.ToSlash(path), Text: text, Kind: Noted})
 }
 
 func hidden(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") }

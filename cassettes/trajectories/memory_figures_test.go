@@ -99,3 +99,34 @@ func TestFlatMemory(t *testing.T) {
 		})
 	}
 }
+
+// A folder of twenty thousand tiny files, one of which is cut short in the middle, and a
+// line of 50 MB are read to the end.
+func TestManyFilesAndALongLine(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const n = 20_000
+	for i := range n {
+		text := fmt.Sprintf(`[{"role":"user","content":"%d"},{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}]`, i)
+		if i == n/2 {
+			text = text[:60]
+		}
+		write(fmt.Sprintf("%05d.json", i), text)
+	}
+	long := strings.Repeat("a long line ", 50<<20/12)
+	write("x.jsonl", `{"messages":[{"role":"user","content":"`+long+`"}]}`+"\n"+`{"messages":[{"role":"user","content":"short"}]}`+"\n")
+	files := NewRecordings(Reader{}, []string{folder}, nil)
+	runs, longest := 0, 0
+	for run := range files.All() {
+		runs++
+		longest = max(longest, len(run.Runs[0].User))
+	}
+	problems := files.Problems()
+	if runs != n-1+2 || longest != len(long) || len(problems) != 1 || !strings.Contains(problems[0].Error(), "10000.json:1: invalid JSON: unexpected end of JSON input") {
+		t.Errorf("%d runs, the longest of %d bytes, problems %.300v", runs, longest, problems)
+	}
+}

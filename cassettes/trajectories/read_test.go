@@ -11,6 +11,8 @@ import (
 
 	"github.com/agentbench-go/agentbench/loop"
 	"github.com/agentbench-go/agentbench/scenarios"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestReadFormats(t *testing.T) {
@@ -463,4 +465,56 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is no file never hangs a reader, and nothing in a folder is left out in silence.
+func TestFindOddFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Skip("this system has no such files: ", err)
+		}
+	}
+	const good = `[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`
+	must(os.MkdirAll("runs/dir.json", 0o777))
+	must(os.MkdirAll("other", 0o777))
+	must(os.WriteFile("runs/good.json", []byte(good), 0o600))
+	must(os.WriteFile("other/far.json", []byte(good), 0o600))
+	must(os.Symlink("../other/far.json", "runs/link.json"))
+	must(os.Symlink("nowhere", "runs/gone.json"))
+	must(os.Symlink("loop.json", "runs/loop.json"))
+	must(os.Symlink(".", "runs/round"))
+	must(os.Symlink("nowhere", "runs/notes.txt"))
+	must(os.Symlink("runs", "linked"))
+	must(mkfifo("runs/pipe.json"))
+	want := []string{
+		"runs/gone.json: there is no such file or folder",
+		"runs/loop.json: too many levels of symbolic links",
+		"runs/pipe.json: no file, but a pipe, a socket or a device: left out",
+		"runs/round: a link to a folder, which is not followed: name it to read what is in it",
+	}
+	for _, folder := range []string{"runs", "linked"} {
+		recordings := NewRecordings(Reader{}, []string{folder}, nil)
+		var got []string
+		for run := range recordings.All() {
+			got = append(got, run.File)
+		}
+		if diff := cmp.Diff([]string{folder + "/good.json", folder + "/link.json"}, got); diff != "" {
+			t.Errorf("files (-want +got):\n%s", diff)
+		}
+		got = nil
+		for _, p := range recordings.Problems() {
+			got = append(got, strings.Replace(p.Error(), folder+"/", "runs/", 1))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("problems (-want +got):\n%s", diff)
+		}
+	}
+	if _, problems := Read("runs/pipe.json", ""); len(problems) != 1 || problems[0].Text != "the file is empty" {
+		t.Errorf("a pipe without a writer: %v", problems)
+	}
+	if _, problems := Read("runs/dir.json", ""); len(problems) != 1 || problems[0].Text != "is a folder, not a file" {
+		t.Errorf("a folder: %v", problems)
+	}
 }
