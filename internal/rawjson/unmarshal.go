@@ -55,11 +55,12 @@ var rawMessage, plainString = reflect.TypeFor[json.RawMessage](), reflect.TypeFo
 func fillSlice(raw []byte, v reflect.Value) bool {
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	for _, item := range Elements(raw) {
-		one := reflect.New(v.Type().Elem()).Elem()
-		if !fill(item, one) {
+		n := v.Len()
+		v.Grow(1)
+		v.SetLen(n + 1)
+		if one := v.Index(n); !fill(item, one) {
 			return false
 		}
-		v.Set(reflect.Append(v, one))
 	}
 	return true
 }

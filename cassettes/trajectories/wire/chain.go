@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -123,12 +124,33 @@ func spaced(text string) string {
 	last := byte(' ')
 	for i := range len(text) {
 		c := text[i]
-		if c >= utf8.RuneSelf || c < ' ' || c == ' ' && last == ' ' {
+		if c >= utf8.RuneSelf {
 			return strings.Join(strings.Fields(text), " ")
+		}
+		if c < ' ' || c == ' ' && last == ' ' {
+			return spacedASCII(text)
 		}
 		last = c
 	}
 	return strings.TrimSuffix(text, " ")
+}
+
+// spacedASCII is spaced of a text with white space to change, which is likely ASCII.
+func spacedASCII(text string) string {
+	out := make([]byte, 0, len(text))
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= utf8.RuneSelf:
+			return strings.Join(strings.Fields(text), " ")
+		case c == ' ' || '\t' <= c && c <= '\r':
+			if len(out) > 0 && out[len(out)-1] != ' ' {
+				out = append(out, ' ')
+			}
+		default:
+			out = append(out, c)
+		}
+	}
+	return string(bytes.TrimSuffix(out, []byte(" ")))
 }
 
 // repeats reports whether a message of a history repeats one that was said before:

@@ -123,7 +123,10 @@ func (t texts) String() string { return strings.Join(t, "\n") }
 
 // join makes one message of the messages in a row of one role.
 func join(messages []Message, role Role) []Message {
-	var joined []Message
+	if len(messages) == 0 {
+		return nil
+	}
+	joined := make([]Message, 0, len(messages))
 	var said texts
 	for i, m := range messages {
 		more := i > 0 && m.Role == role && messages[i-1].Role == role

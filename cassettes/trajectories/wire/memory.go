@@ -118,8 +118,7 @@ func (m *Memory) asked(a *api, body []byte) *request {
 		end = k.elements[n-1].end
 	}
 	start := end
-	var news []said
-	var ends []int
+	news, ends := make([]said, 0, 4), make([]int, 0, 4) // as a turn brings
 	for {
 		from, to, ok := rawjson.Next(history, end, n+len(news) == 0)
 		if !ok {
@@ -283,7 +282,7 @@ func (k *known) add(news []said, args *canonical) {
 	if count > 0 {
 		role = k.messages[count-1].Role
 	}
-	var all []Message
+	all := make([]Message, 0, len(news))
 	for _, one := range news {
 		for _, said := range one.messages {
 			if said.Role == Assistant && role == Assistant {
