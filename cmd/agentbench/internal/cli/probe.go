@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/agentbench-go/agentbench/cmd/agentbench/internal/probe"
@@ -226,6 +228,10 @@ func (f *probeFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer clean()
+	// Whoever reads the output may leave, as head does: the folders are removed all the same.
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGPIPE)
+	defer stop()
+	cmd.SetContext(ctx)
 	s := &probeScreen{w: cmd.OutOrStdout(), flags: f, quiet: f.quiet || f.format != table}
 	look, err := a.Look(cmd.Context())
 	if err != nil {
