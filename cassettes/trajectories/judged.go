@@ -61,9 +61,9 @@ func (r *Trajectory) judged(cfg loop.Config) (loop.Config, []BlindSpot) {
 		cfg.Policy.OnFailure = loop.FailureModel
 		off("policy.on_failure", "the kinds of errors")
 	}
-	if cfg.Contracts.BrokenArgs == loop.BrokenDropped {
+	if cfg.Contracts.BrokenArgs == loop.BrokenDropped && r.losesReply() {
 		cfg.Contracts.BrokenArgs = loop.BrokenAnswered
-		off("contracts.broken_args", "arguments as they were written")
+		off("contracts.broken_args", "whether a reply with calls has a text too")
 	}
 	if h := &cfg.History; h.CompactAt > 0 || h.CompactTokens > 0 {
 		h.CompactAt, h.CompactTokens = 0, 0
@@ -77,6 +77,21 @@ func (r *Trajectory) judged(cfg loop.Config) (loop.Config, []BlindSpot) {
 		return without != ""
 	})
 	return cfg, spots
+}
+
+// losesReply reports whether a reply has only calls whose arguments are broken. Without
+// them it is an answer if it has a text, and else empty.
+func (r *Trajectory) losesReply() bool {
+	var canon detect.Canon
+	whole := func(c *Call) bool { _, err := canon.Object(c.Args); return err == nil }
+	for _, run := range r.Runs {
+		for _, turn := range run.Turns {
+			if len(turn.Calls) > 0 && !slices.ContainsFunc(turn.Calls, whole) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Counted reports whether every reply has its tokens.
