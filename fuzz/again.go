@@ -115,17 +115,14 @@ func aLine(s string) string {
 }
 
 // checkResumed: a session that is cut off after a step, and resumed by a fresh
-// machine in a fresh world, continues like the session that was not. The seed says
-// after which step.
+// machine in a fresh world, continues like the session that was not. Where a call that
+// must not run twice was running, it does not run again. The seed says after which step.
 func checkResumed(p *play) (string, bool) {
 	if len(p.trace) < 2 {
 		return "", false
 	}
 	at := int(mix(p.Seed) % uint64(len(p.trace)-1))
 	saved := p.trace[:at+1]
-	if p.lost(saved) {
-		return "", false
-	}
 	m, err := loop.New(p.Config, p.task(), p.Script.Specs())
 	if err != nil {
 		return err.Error(), true
@@ -134,6 +131,16 @@ func checkResumed(p *play) (string, bool) {
 	if _, err := session.Resume(context.Background(), m, loop.Recording(newWorld(p.Case), &rest), saved); err != nil {
 		return fmt.Sprintf("resumed after record %d: %v", at+1, err), true
 	}
+	if lost := p.lost(saved); len(lost) > 0 {
+		for i := range rest {
+			for _, e := range rest[i].Effects {
+				if e.Kind == loop.CallTool && rest[i].Path == "" && lost[e.Ref.N] {
+					return fmt.Sprintf("resumed after record %d, the call c%d may have taken effect, and %s runs again", at+1, e.Ref.N, e.Name), true
+				}
+			}
+		}
+		return "", true
+	}
 	if d := p.differs(at+1, rest); d >= 0 {
 		return fmt.Sprintf("resumed after record %d, the trace differs: ", at+1) +
 			difference(recordText(p.trace, d), recordText(rest, d-at-1)), true
@@ -141,29 +148,29 @@ func checkResumed(p *play) (string, bool) {
 	return "", true
 }
 
-// lost reports whether a call that must not run twice has no result yet. A
-// resumed session ends it with an error.
-func (p *play) lost(saved loop.Trace) bool {
+// lost returns the numbers of the calls that must not run twice and have no result
+// yet. A resumed session ends each with an error.
+func (p *play) lost(saved loop.Trace) map[int]bool {
 	once := map[string]bool{}
 	for _, spec := range p.Script.Specs() {
 		once[spec.Name] = spec.Idempotent == loop.NotIdempotent
 	}
-	running := map[loop.Ref]bool{}
+	running := map[int]bool{}
 	for i := range saved {
 		if saved[i].Path != "" {
 			continue // the world of a sub-run goes on
 		}
-		if saved[i].In.Kind == loop.ToolResult {
-			delete(running, saved[i].In.Ref)
+		if in := &saved[i].In; in.Kind == loop.ToolResult && !ignored(&saved[i]) {
+			delete(running, in.Ref.N)
 		}
 		for _, e := range saved[i].Effects {
 			switch {
 			case e.Kind == loop.CallTool && once[e.Name]:
-				running[e.Ref] = true
-			case e.Event == loop.EventAbandoned:
-				delete(running, e.Ref)
+				running[e.Ref.N] = true
+			case e.Event == loop.EventAbandoned, e.Kind == loop.Put && e.Ref.Kind == loop.RefCall:
+				delete(running, e.Ref.N)
 			}
 		}
 	}
-	return len(running) > 0
+	return running
 }

@@ -74,8 +74,8 @@
 //
 // resumed: a session is cut off after a step (the seed says which), and a fresh
 // machine in a fresh world resumes it from its trace. It continues like the session
-// that was not cut off. Cases in which a call is open then that must not run twice
-// are left out.
+// that was not cut off. A call that was running then and must not run twice does not
+// run again; what follows is then not compared.
 //
 // recovers: in a recoverable world every run ends as DONE.
 //

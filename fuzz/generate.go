@@ -42,6 +42,7 @@ func generate(d dice, o Options) *Case {
 		m.bits()
 	}
 	m.tools()
+	m.toolChoice()
 	m.model()
 	m.user()
 	m.prompt()
@@ -87,7 +88,6 @@ func (m *maker) bits() {
 	if m.one(6) && !m.mild {
 		m.Script.Window = 60 + m.below(600)
 	}
-	m.toolChoice()
 }
 
 // constraints draws constraints on the answer. The tools of the script come later, so

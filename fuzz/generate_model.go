@@ -19,9 +19,12 @@ func (m *maker) model() {
 	if m.MaxSize < 100 { // a property that wants small cases
 		steps = min(steps, m.MaxSize/10)
 	}
-	if i := slices.IndexFunc(m.Script.Tools, func(t fakes.Tool) bool { return t.Session != nil }); i >= 0 && m.one(2) {
-		call := fakes.StepCall{Name: m.Script.Tools[i].Name, Args: `{"path":"a.txt"}`}
-		m.Script.Model = append(m.Script.Model, fakes.Step{Calls: []fakes.StepCall{call}, Repeat: 1 + m.below(3)})
+	if i := slices.IndexFunc(m.Script.Tools, func(t fakes.Tool) bool { return t.Session != nil }); i >= 0 && !m.one(4) {
+		first := fakes.Step{Repeat: 1 + m.below(4), TokensIn: int64(m.below(20)), Cost: int64(500 * m.below(3))}
+		for range 1 + m.below(3) {
+			first.Calls = append(first.Calls, fakes.StepCall{Name: m.Script.Tools[i].Name, Args: `{"path":"a.txt"}`})
+		}
+		m.Script.Model = append(m.Script.Model, first)
 	}
 	for range steps {
 		s := m.step()
@@ -33,6 +36,7 @@ func (m *maker) model() {
 	if m.has(ModelLoop) {
 		m.circle()
 	}
+	m.compacting()
 	last := fakes.Step{Text: "All done.", Repeat: fakes.Forever}
 	if m.has(ModelLoop) && m.one(2) {
 		last = m.asks()
@@ -52,6 +56,19 @@ func (m *maker) model() {
 		s.Repeat = 1 + m.below(3)
 		m.Script.Model = append(m.Script.Model, s)
 	}
+}
+
+// compacting draws a part that is long enough for several compactions, which a bound
+// makes necessary every few turns.
+func (m *maker) compacting() {
+	if m.plain || m.mild || m.given || m.MaxSize < 100 || !m.one(6) {
+		return
+	}
+	h := &m.Config.History
+	h.CompactAt, h.MaxMessages, h.MinGain = 4+m.below(8), 0, 0
+	h.ThrashTurns, h.CompactionsWithoutGain = 1+m.below(4), 1+m.below(2)
+	call := fakes.StepCall{Name: pick(m.dice, m.Script.Tools...).Name, Args: `{"path":"${call}"}`}
+	m.Script.Model = append(m.Script.Model, fakes.Step{Calls: []fakes.StepCall{call}, Repeat: 8 + m.below(12)})
 }
 
 // circle draws a round of a few steps and repeats it.

@@ -19,7 +19,11 @@ const (
 )
 
 func (m *maker) tools() {
-	for _, name := range toolNames[:m.between(1, len(toolNames))] {
+	n := m.between(1, len(toolNames))
+	if !m.plain && !m.mild && m.one(2) {
+		n = len(toolNames) // with the one that may be a sub-run
+	}
+	for _, name := range toolNames[:n] {
 		t := fakes.Tool{ToolSpec: loop.ToolSpec{Name: name, Idempotent: pick(m.dice, loop.Idempotent, loop.NotIdempotent, loop.IdempotenceUnset, loop.IdempotenceUnset)}}
 		t.Waits = m.one(12)
 		if m.has(Users) || m.one(8) {
@@ -31,7 +35,7 @@ func (m *maker) tools() {
 		if !m.plain {
 			m.spec(&t)
 		}
-		if t.SubRun && m.one(2) {
+		if t.SubRun && !m.one(3) {
 			m.session(&t)
 		} else {
 			m.answers(&t)
@@ -50,7 +54,7 @@ func (m *maker) spec(t *fakes.Tool) {
 	case "search":
 		s.Output = searchOut
 	case "agent":
-		s.SubRun = !m.mild && m.one(2)
+		s.SubRun = !m.mild && !m.one(3)
 	}
 	if m.one(6) {
 		s.Version = "2.1"
@@ -75,7 +79,7 @@ func (m *maker) spec(t *fakes.Tool) {
 
 // toolChoice draws what the model must call.
 func (m *maker) toolChoice() {
-	if m.mild || !m.one(6) || m.Script.Planner != loop.PlannerNative || len(m.Script.Tools) == 0 {
+	if m.plain || m.mild || !m.one(6) || m.Script.Planner != loop.PlannerNative {
 		return
 	}
 	m.Script.ToolChoice = loop.ToolChoice{Use: loop.UseRequired, Hold: m.one(3)}
@@ -90,8 +94,8 @@ func (m *maker) session(t *fakes.Tool) {
 	look := fakes.Tool{ToolSpec: loop.ToolSpec{Name: "read"}}
 	m.answers(&look)
 	look.IgnoresCancel = m.has(ToolHang) && m.one(2)
-	if !m.given && m.one(3) {
-		m.Config.Limits.Spawns = 1 + m.below(4)
+	if !m.given && m.one(2) {
+		m.Config.Limits.Spawns = 1 + m.below(5)
 		if m.one(2) {
 			m.Config.Parallel.Max = 1
 		}
@@ -99,10 +103,14 @@ func (m *maker) session(t *fakes.Tool) {
 	if !m.given && m.one(4) {
 		m.Config.Limits.Tokens = int64(20 + m.below(100))
 	}
+	m.scarce()
 	x := &fakes.Session{Tools: []fakes.Tool{look}}
 	t.Session = x
 	if m.one(2) {
 		x.Shared = []string{t.Name}
+		if !m.given && !m.one(4) {
+			m.Config.Limits.Depth = m.Depth + 1 + m.below(3) // or it calls itself without end
+		}
 	}
 	if m.one(6) {
 		x.Planner = loop.PlannerJSON
@@ -117,8 +125,9 @@ func (m *maker) session(t *fakes.Tool) {
 	for range m.below(4) {
 		x.Model = append(x.Model, m.step())
 	}
-	if m.one(2) {
-		x.Model = append(x.Model, fakes.Step{Calls: []fakes.StepCall{{Name: t.Name, Args: "{}"}}, TokensIn: int64(m.below(30))})
+	if nested := len(x.Shared) > 0; nested && !m.one(4) || !nested && m.one(3) {
+		call := fakes.Step{Calls: []fakes.StepCall{{Name: t.Name, Args: "{}"}}, TokensIn: int64(m.below(30)), Cost: int64(500 * m.below(5))}
+		x.Model = slices.Insert(x.Model, pick(m.dice, 0, len(x.Model)), call)
 	}
 	last := fakes.Step{Text: "Found.", Repeat: fakes.Forever}
 	if m.has(ModelLoop) && m.one(2) {

@@ -93,21 +93,37 @@ var plantedBugs = []planted{
 	{"a failed call keeps a constraint", "critic.go", "c.why == Executed && !c.failure}", "c.why == Executed}"},
 	{"an answer with gaps once more", "critic.go", "m.unusable > m.cfg", "m.unusable > 1+m.cfg"},
 	{"a last word with gaps is the answer", "ending.go", " && len(m.answerGaps(in.Text)) == 0", ""},
+	{"a payment is made again after a resume", "session/resume.go", "spec.Idempotent == loop.NotIdempotent {", "spec.Idempotent == \"never\" {"},
+	{"the cost that is spent is left for a sub-run", "batch.go", "left(m.cfg.Limits.nanoDollars(), m.spent.cost)", "left(m.cfg.Limits.nanoDollars(), 0)"},
+	{"cost limit one too low", "request.go", "m.spent.cost > limit", "m.spent.cost >= limit"},
+	{"a tightened limit is one too high", "config.go", "return floor + min(", "return floor + 1 + min("},
+	{"calls that succeed do not loosen a tightened limit", "batch.go", "m.spent.ended += considered", "m.spent.ended += failed"},
+	{"a tool's own number of retries is forgotten", "batch.go", "if c.spec.Retries != 0 {", "if c.spec.Retries < 0 {"},
+	{"a tool's own retry policy is forgotten", "batch.go", "own := c.spec.Retry; own != nil", "own := c.spec.Retry; own != nil && own.Max == 0"},
+	{"a permission that nobody answers is granted", "gate.go", "m.permissionAnswered(false, textUnanswered", "m.permissionAnswered(true, textUnanswered"},
+	{"a permission waits twice as long", "gate.go", "after(m.now, m.cfg.Time.Permission)", "after(m.now, 2*m.cfg.Time.Permission)"},
+	{"a forced model stays forced", "request.go", "m.called && !c.Hold", "m.called && c.Hold"},
+	{"a hook that ends the run vetoes a call", "gate.go", "if !in.Allow && in.Cause == ByHook {", "if !in.Allow && in.Cause == ByHook && m.gate.index > 0 {"},
+	{"the end that a hook asks for after a call is forgotten", "gate.go", "\t\tif !in.Allow {\n\t\t\tm.decide(StopCancelled, reasonHook(in.Text), messageCancelled)\n\t\t}\n\t\tm.phase", "\t\tm.phase"},
 	{"a failed call resets the error count", "batch.go", "if failed == considered || failed > 0 &&", "if failed == considered && considered > 1 || failed > 0 &&"},
 }
 
 // TestPlanted plants each bug in a copy of the loop, and hunts for it. It takes
 // minutes, and runs only on request: AGENTBENCH_PLANTED=1 go test -run Planted -v
-// ./fuzz. A part of a name in place of 1 selects bugs. docs/testing.md has the table
-// that it prints.
+// ./fuzz. A regular expression in place of 1 selects bugs by their names.
+// docs/testing.md has the table that it prints.
 func TestPlanted(t *testing.T) {
 	wanted := os.Getenv("AGENTBENCH_PLANTED")
 	if wanted == "" {
 		t.Skip("takes minutes: AGENTBENCH_PLANTED=1 runs it")
 	}
+	if wanted == "1" {
+		wanted = ""
+	}
+	chosen := regexp.MustCompile(wanted)
 	t.Logf("| planted bug | found by | runs needed | shrunk to |")
 	for _, bug := range plantedBugs {
-		if wanted != "1" && !strings.Contains(bug.name, wanted) {
+		if !chosen.MatchString(bug.name) {
 			continue
 		}
 		found, err := bug.hunt(t.TempDir())
