@@ -75,7 +75,9 @@ type compaction struct {
 type gains struct {
 	none int  // compactions in a row without gain
 	open bool // the last one gained, unless the next is needed too soon
-	turn int  // the number of turns at the last one
+	// turns since the last one that gained: a question at the turn limit starts the
+	// limit's own count anew
+	turns int
 }
 
 // compact asks for a summary if the history is above its bound. It reports whether
@@ -108,7 +110,7 @@ func (m *Machine) shorten(overflow bool) bool {
 	h := &m.cfg.History
 	if m.gains.open {
 		m.gains.open = false
-		if m.spent.turns-m.gains.turn <= h.ThrashTurns {
+		if m.gains.turns <= h.ThrashTurns {
 			m.gains.none++
 		} else {
 			m.gains.none = 0
@@ -230,7 +232,7 @@ func (m *Machine) summarised(text string, blank bool) {
 // run after too many compactions in a row without gain.
 func (m *Machine) afterCompaction(gained bool) {
 	if m.gains.open = gained; gained {
-		m.gains.turn = m.spent.turns
+		m.gains.turns = 0
 	} else {
 		m.gains.none++
 	}

@@ -88,6 +88,7 @@ func (m *Machine) plan(in *Input) {
 		return
 	}
 	m.spent.turns++
+	m.gains.turns++
 	m.out.Turns++
 	m.batch = m.batch[:0]
 	if a.Action != ActionCall {

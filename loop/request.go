@@ -207,6 +207,7 @@ func (m *Machine) replied(in *Input) {
 		return
 	}
 	m.spent.turns++
+	m.gains.turns++
 	m.out.Turns++
 	if n == 0 {
 		m.lookAtText(in.Text)
