@@ -74,7 +74,7 @@ func (b *book) checkCompaction() {
 				b.report(it.place, "compaction-thrash", "another request", "%d compactions in a row were without gain", g.none)
 			}
 		case e.Kind == loop.Halt && e.Outcome != nil && e.Outcome.Stop == loop.StopCompactionThrash:
-			if b.overflowed(it) {
+			if b.endsRefused(it.run) {
 				b.dueAgain(&g)
 			} else if long, known := b.tooLong(h); known && long && !g.due {
 				b.dueAgain(&g)
@@ -121,6 +121,16 @@ func (b *book) overflowed(it *item) bool {
 		}
 	}
 	return false
+}
+
+// endsRefused reports whether a run's last request was one for a reply that a model
+// refused as too long. A hook may come between the refusal and the run's end.
+func (b *book) endsRefused(r *run) bool {
+	if len(r.requests) == 0 {
+		return false
+	}
+	tries := r.requests[len(r.requests)-1].tries
+	return b.overflow(tries[len(tries)-1])
 }
 
 // overflow reports whether a model refused a request for a reply as too long, so that

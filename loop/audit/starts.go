@@ -168,10 +168,10 @@ func (b *book) decideStarts(r *reply, n *counts) (full *call, sure bool) {
 			continue
 		}
 		var few [bars]bar
-		limits := few[:0]
+		limits, first := few[:0], never
 		for limit := range bars {
-			if b.from(c, len(c.tries), limit) <= until {
-				limits = append(limits, limit)
+			if rec := b.from(c, len(c.tries), limit); rec <= until {
+				limits, first = append(limits, limit), min(first, max(from, rec))
 			}
 		}
 		for _, limit := range limits {
@@ -181,7 +181,8 @@ func (b *book) decideStarts(r *reply, n *counts) (full *call, sure bool) {
 				lo[limit], hi[limit], rank[limit] = start, until, rankTryLimit+i*int(bars)+int(limit)
 			}
 			lo[limit] = min(lo[limit], start)
-			certain[limit] = certain[limit] || only || limit == barTokens || limit == barCost
+			// Tokens and cost are checked with every other limit, but not after it.
+			certain[limit] = certain[limit] || only || start == first && (limit == barTokens || limit == barCost)
 			if limit == barCalls && full == nil {
 				full, sure = c, only
 			}
