@@ -3,6 +3,7 @@ package fakes
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -174,19 +175,38 @@ func TestSubRunWithinTheBudget(t *testing.T) {
 	}
 }
 
-// A session that broke off after any step goes on to the same trace.
+// A session that broke off after any step goes on to the same trace. So does one that
+// the ceiling ends in place of a reply of a sub-run, before its user gives up.
 func TestSubRunsResumed(t *testing.T) {
 	cfg := loop.Default()
 	cfg.Time.Run = 7 * time.Second
-	for name, s := range map[string]*Script{"trip": trip()} {
-		_, want := play(t, s, cfg)
+	endless := once(Answer{})
+	endless.Tools[0].Answers = nil
+	endless.Tools[0].Session = &Session{Tools: []Tool{{ToolSpec: loop.ToolSpec{Name: "g"}, Answers: []Answer{{Result: "ok"}}}},
+		Model: []Step{{Calls: []StepCall{{Name: "g", Args: `{"n":${turn}}`}, {Name: "g", Args: "{}"}}, Repeat: Forever}}}
+	endless.Tools[0].IgnoresCancel, endless.User.Cancel = true, &CancelAt{At: 6500 * time.Millisecond}
+	for name, x := range map[string]struct {
+		*Script
+		Ceiling
+	}{"trip": {trip(), Ceiling{}}, "ceiling": {endless, Ceiling{Calls: 4}}} {
+		s := x.Script
+		world := func() *World {
+			w := NewWorld(s, 1)
+			w.Config, w.Ceiling = &cfg, x.Ceiling
+			return w
+		}
+		var want loop.Trace
+		if m, err := loop.New(cfg, s.LoopTask(1), s.Specs()); err != nil {
+			t.Fatal(err)
+		} else if out, err := loop.Run(context.Background(), m, loop.Recording(world(), &want)); err != nil && !errors.Is(err, io.EOF) || (out.End == loop.Ceiling) != (x.Calls > 0) {
+			t.Fatalf("%s: %+v, %v", name, out, err)
+		}
 		for n := range want {
 			m, err := loop.New(cfg, s.LoopTask(1), s.Specs())
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := NewWorld(s, 1)
-			w.Config = &cfg
+			w := world()
 			store := session.Memory()
 			if n > 0 {
 				if err := store.Append("s", want[:n]); err != nil {

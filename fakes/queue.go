@@ -49,6 +49,10 @@ func (q *queue) first() (at time.Duration, ok bool) {
 	return q.heap[0].in.At, true
 }
 
+// next returns the earliest input. The queue must not be empty, nor change while the
+// input is used.
+func (q *queue) next() *loop.Input { return &q.heap[0].in }
+
 // pop removes and returns the earliest input. The queue must not be empty.
 func (q *queue) pop() (in loop.Input, to *World) {
 	in, to = q.heap[0].in, q.heap[0].to

@@ -161,8 +161,13 @@ func (w *World) forget(in *loop.Input) {
 	case in.Kind == loop.Steer:
 		w.dropSaid(in)
 	case in.Kind == loop.Cancel:
-		w.top.queue.dropKind(w, in.Kind)
-		w.bounded = w.bounded || in.Cause == loop.ByCeiling
+		w.top.queue.dropFirst(w, func(e *loop.Input) bool { return e.Kind == in.Kind && e.Cause == in.Cause })
+		if in.Cause == loop.ByCeiling && !w.bounded {
+			w.bounded = true
+			if at, pending := w.queue.first(); pending && at == in.At && w.tooMany(w.queue.next()) {
+				w.queue.pop() // the cancel came in its place
+			}
+		}
 	}
 }
 
@@ -279,10 +284,15 @@ func (w *World) earliest(wake time.Duration, armed bool) (in loop.Input, to *Wor
 		return loop.Input{}, nil, io.EOF
 	}
 	in, to = w.queue.pop()
-	if w.mayBound() && w.asked+w.called+len(in.Calls) > w.ceiling().Calls {
+	if w.mayBound() && w.tooMany(&in) {
 		return w.bound(in.At), w, nil
 	}
 	return in, to, nil
+}
+
+// tooMany reports whether an input brings the calls asked for above the ceiling.
+func (w *World) tooMany(in *loop.Input) bool {
+	return w.asked+w.called+len(in.Calls) > w.ceiling().Calls
 }
 
 // mayBound reports whether the ceiling may end a run: one is in progress, and the
