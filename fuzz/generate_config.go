@@ -227,7 +227,7 @@ func (m *maker) detector() detect.Detector {
 		d.Reset, d.Do[0].At, d.Within = []detect.Reset{detect.OnResultChange}, m.between(2, 3), 0
 		d.IgnoreResult = pick(m.dice, nil, []string{"$.id"}, []string{"[0-9]+"}, []string{"$.items[*]"}, []string{"$.items[*]", "$..next_page", "$..id"}, []string{"$[\"items\"][0]"})
 	}
-	if m.one(6) {
+	if m.one(4) {
 		d.Round = map[string]int64{"n": int64(m.between(2, 4))}
 	}
 	if m.one(8) {

@@ -230,8 +230,8 @@ func (m *maker) args() string {
 	if m.has(Arguments) && m.one(2) {
 		return m.badArgs()
 	}
-	if m.one(2) && slices.ContainsFunc(m.Config.Detectors, func(d detect.Detector) bool { return len(d.Round) > 0 }) {
-		return pick(m.dice, `{"n":${turn}}`, `{"n":-${turn}}`, `{"n":-${turn}.5}`, `{"n":${turn}e-1}`)
+	if !m.one(4) && slices.ContainsFunc(m.Config.Detectors, func(d detect.Detector) bool { return len(d.Round) > 0 }) {
+		return pick(m.dice, `{"n":${turn}}`, `{"n":-${turn}}`, `{"n":-${turn}.5}`, `{"n":-${turn}.5}`, `{"n":${turn}e-1}`)
 	}
 	switch m.below(10) {
 	case 0, 1, 2:

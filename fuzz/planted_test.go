@@ -56,7 +56,7 @@ var plantedBugs = []planted{
 	{"waiting for the user counts", "ending.go", "if m.cfg.Time.PauseForUser && m.deadline != never {", "if m.cfg.Time.PauseForUser && m.deadline == never {"},
 	{"an empty reply stays", "request.go", "\tif blank {\n\t\tm.emit(Effect{Kind: Drop, Ref: ref})\n\t}", "\tif blank && text == \"\" {\n\t\tm.emit(Effect{Kind: Drop, Ref: ref})\n\t}"},
 	{"a request that was too long is asked again as it is", "compact.go", "\tif !m.shorten(true) {", "\tif m.sendRequest(); !m.req.open {"},
-	{"a compaction needed again soon is one with gain", "compact.go", "m.spent.turns-m.gains.turn <= h.ThrashTurns", "m.spent.turns-m.gains.turn < h.ThrashTurns"},
+	{"a compaction needed again soon is one with gain", "compact.go", "m.gains.turns <= h.ThrashTurns", "m.gains.turns < h.ThrashTurns"},
 	{"above the bound after a compaction is a gain", "compact.go", " && gain > 0 && !m.tooLong())", " && gain > 0)"},
 	{"tools do not count for the bound", "compact.go", "m.offered + EstimateRequest(", "EstimateRequest("},
 	{"nothing to replace is no compaction without gain", "compact.go", "textNothingToSum)\n\tm.gains.none++\n", "textNothingToSum)\n"},
