@@ -228,6 +228,7 @@ func (w *world) input(rec *loop.Record) {
 	switch {
 	case in.Kind == loop.Started && rec.Path != "":
 		w.open[rec.Path], w.begun[rec.Path] = true, true
+		w.share(rec.Path)
 	case in.Kind == loop.ToolResult:
 		w.tries[rec.Path]--
 		if w.begun[rec.Path.Sub(in.Ref)] {
@@ -238,6 +239,12 @@ func (w *world) input(rec *loop.Record) {
 	}
 	w.tokens += in.TokensIn + in.TokensOut
 	w.cost += in.Cost
+}
+
+// share says that limits are loose if a sub-run runs beside another try of its caller.
+func (w *world) share(path loop.Path) {
+	caller, _ := path.Caller()
+	w.loose = w.loose || w.tries[caller] > 1
 }
 
 func (w *world) effects(p *play, rec *loop.Record) string {
@@ -263,8 +270,7 @@ func (w *world) effects(p *play, rec *loop.Record) string {
 		if e.Kind == loop.CallTool {
 			w.tries[rec.Path]++
 			for path := range w.open {
-				caller, _ := path.Caller()
-				w.loose = w.loose || w.tries[caller] > 1
+				w.share(path)
 			}
 		} else if e.Kind != loop.AskModel || e.For != loop.ForReply {
 			continue

@@ -98,7 +98,11 @@ func sessionYAML(x *fakes.Session, base loop.Config) (m mapping) {
 	m.must("model", modelYAML(x.Model))
 	if x.Config != nil {
 		from, to := Variant{Config: base}, Variant{Config: *x.Config}
-		m.put("config", changed(from.JSON(), to.JSON()))
+		cfg := changed(from.JSON(), to.JSON())
+		if base.NeverActs() != nil && x.Config.NeverActs() != nil {
+			cfg = append(mapping{{"faithful", true}}, cfg...) // no session takes it over
+		}
+		m.put("config", cfg)
 	}
 	return m
 }

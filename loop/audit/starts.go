@@ -155,6 +155,17 @@ func (b *book) kept(c *call) (from, until int, ok bool) {
 	return from, until, from <= until
 }
 
+// startable reports whether nothing but a limit can keep a call from another try. A
+// fallback may have been refused by its own rate or breaker.
+func (b *book) startable(c *call) bool {
+	t := c.last()
+	if t == nil || b.toolRetry(c, len(c.tries)).may {
+		return true
+	}
+	other := b.tools[t.spec.Fallback]
+	return other == nil || other.Rate == (loop.Rate{}) && other.Breaker == (loop.ToolBreaker{})
+}
+
 // decideStarts adds the stops of the limits that kept a call of a batch from a start.
 // The earliest start that each of them forbade decides; it may be that of any call. It
 // returns the first call that limits.calls kept from its start, or nil; sure says that
@@ -167,6 +178,7 @@ func (b *book) decideStarts(r *reply, n *counts) (full *call, sure bool) {
 		if !ok {
 			continue
 		}
+		free := b.startable(c)
 		var few [bars]bar
 		limits, first := few[:0], never
 		for limit := range bars {
@@ -182,7 +194,7 @@ func (b *book) decideStarts(r *reply, n *counts) (full *call, sure bool) {
 			}
 			lo[limit] = min(lo[limit], start)
 			// Tokens and cost are checked with every other limit, but not after it.
-			certain[limit] = certain[limit] || only || start == first && (limit == barTokens || limit == barCost)
+			certain[limit] = certain[limit] || free && (only || start == first && (limit == barTokens || limit == barCost))
 			if limit == barCalls && full == nil {
 				full, sure = c, only
 			}
