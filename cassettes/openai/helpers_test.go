@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/endpoint"
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/fakes/serve"
+	"github.com/agentbench-go/agentbench/internal/wiretest"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -54,30 +54,6 @@ func connect(t *testing.T, s endpoint.Settings, rt http.RoundTripper) loop.Model
 	return m
 }
 
-// pipes is a network in memory, so that tests can wait in virtual time.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { close(p.closed); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
-
-func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
-	here, there := net.Pipe()
-	p.conns <- there
-	return here, nil
-}
-
 // served lets the scripted model answer over HTTP, in a bubble of virtual time.
 func served(t *testing.T, steps []fakes.Step, f func(t *testing.T, network http.RoundTripper, journal *[]serve.Entry)) {
 	t.Helper()
@@ -92,10 +68,10 @@ func served(t *testing.T, steps []fakes.Step, f func(t *testing.T, network http.
 		if err != nil {
 			t.Fatal(err)
 		}
-		network, ended := &pipes{make(chan net.Conn), make(chan struct{})}, make(chan error)
+		network, ended := wiretest.NewPipes(), make(chan error)
 		ctx, stop := context.WithCancel(context.Background())
 		go func() { ended <- s.Serve(ctx, network) }()
-		transport := &http.Transport{DialContext: network.dial}
+		transport := &http.Transport{DialContext: network.Dial}
 		f(t, transport, &journal)
 		transport.CloseIdleConnections()
 		stop()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/wiretest"
 )
 
 // asks is a request that one step answers.
@@ -97,9 +98,9 @@ func TestForeignRequests(t *testing.T) {
 }
 
 // raw sends bytes over a connection of its own and returns the answer to them.
-func raw(t *testing.T, network *pipes, request string) (int, string) {
+func raw(t *testing.T, network *wiretest.Pipes, request string) (int, string) {
 	t.Helper()
-	conn, err := network.dial(t.Context(), "", "")
+	conn, err := network.Dial(t.Context(), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestMalformedRequests(t *testing.T) {
 		{"a chunk without its end", chunked("2\r\n{}{}\r\n0\r\n\r\n"), 400, "the body is incomplete"},
 		{"a body of 1 GB", "Content-Length: 1000000000\r\n\r\n{", 413, "more than 16777216 bytes"},
 	}
-	onPipes(t, Options{}, func(t *testing.T, s *Server, network *pipes) {
+	onPipes(t, Options{}, func(t *testing.T, s *Server, network *wiretest.Pipes) {
 		for _, tt := range tests {
 			for path, a := range apis {
 				status, text := raw(t, network, "POST "+path+" HTTP/1.1\r\nHost: localhost\r\n"+tt.rest)
@@ -223,7 +224,7 @@ func (c *counting) Read(p []byte) (int, error) {
 // nobody with a small body; one with a large body waits until those that hold
 // the places of large ones have had their time. In the end all are closed.
 func TestSlowConnections(t *testing.T) {
-	onPipes(t, Options{}, func(t *testing.T, s *Server, network *pipes) {
+	onPipes(t, Options{}, func(t *testing.T, s *Server, network *wiretest.Pipes) {
 		const header = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
 		closed := make(chan struct{})
 		slow := []struct {
@@ -238,7 +239,7 @@ func TestSlowConnections(t *testing.T) {
 		}
 		for _, kind := range slow {
 			for range kind.n {
-				conn, err := network.dial(t.Context(), "", "")
+				conn, err := network.Dial(t.Context(), "", "")
 				if err != nil {
 					t.Fatal(err)
 				}

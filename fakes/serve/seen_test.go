@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/wiretest"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -65,9 +66,9 @@ func TestSeen(t *testing.T) {
 func TestSeenWhileItHangs(t *testing.T) {
 	told := make(chan Entry, 2)
 	inVirtualTime(t, Options{Observe: func(seen *Seen) { told <- *seen.Entry }}, func(t *testing.T, _ *Server, client *http.Client) {
-		done := make(chan seen)
+		done := make(chan wiretest.Seen)
 		go func() {
-			done <- watch(t, client, "/v1/chat/completions", clients["chat"].json([]loop.Message{hi}, true), time.Hour)
+			done <- wiretest.Ask(t, client, "/v1/chat/completions", clients["chat"].json([]loop.Message{hi}, true), time.Hour)
 		}()
 		began := time.Now()
 		if e := <-told; !e.Open || e.Fault != "hang" || e.Request != 1 || time.Since(began) != 0 {

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/wiretest"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -277,9 +278,9 @@ func TestJournalIsBounded(t *testing.T) {
 // A client that goes away is noticed, and an answer that is open shows.
 func TestJournalWhileAnAnswerIsOpen(t *testing.T) {
 	inVirtualTime(t, Options{}, func(t *testing.T, s *Server, client *http.Client) {
-		done := make(chan seen)
+		done := make(chan wiretest.Seen)
 		go func() {
-			done <- watch(t, client, "/v1/chat/completions", clients["chat"].json([]loop.Message{hi}, true), 3*sec)
+			done <- wiretest.Ask(t, client, "/v1/chat/completions", clients["chat"].json([]loop.Message{hi}, true), 3*sec)
 		}()
 		time.Sleep(sec)
 		if e := s.Journal().Entries[0]; !e.Open || e.Gone || e.Fault != "stall" {

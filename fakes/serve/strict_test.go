@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/wiretest"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -61,7 +62,7 @@ func TestRetryTooEarly(t *testing.T) {
 		inVirtualTime(t, Options{Speed: 2}, func(t *testing.T, s *Server, client *http.Client) {
 			body := clients["chat"].json([]loop.Message{hi}, false)
 			for range 2 {
-				watch(t, client, "/v1/chat/completions", body, time.Hour)
+				wiretest.Ask(t, client, "/v1/chat/completions", body, time.Hour)
 				time.Sleep(pause)
 			}
 			j := s.Journal()

@@ -2,9 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
-	"io"
-	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -15,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentbench-go/agentbench/fakes"
+	"github.com/agentbench-go/agentbench/internal/wiretest"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -23,64 +21,23 @@ const (
 	sec = time.Second
 )
 
-// pipes is a network in memory, so that tests can wait in virtual time.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { close(p.closed); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
-
-func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
-	here, there := net.Pipe()
-	p.conns <- there
-	return here, nil
-}
-
-// A piece is the text that came at one instant.
-type piece struct {
-	At   time.Duration
-	Text string
-}
-
-// seen is an answer as a client saw it.
-type seen struct {
-	Status int
-	Header http.Header
-	Pieces []piece
-	End    time.Duration
-	How    string // "" = well, lost or patience: the client's was over
-}
-
 // inVirtualTime serves steps in a bubble of virtual time.
 func inVirtualTime(t *testing.T, o Options, f func(t *testing.T, s *Server, client *http.Client), steps ...fakes.Step) {
-	onPipes(t, o, func(t *testing.T, s *Server, network *pipes) {
-		transport := &http.Transport{DialContext: network.dial}
+	onPipes(t, o, func(t *testing.T, s *Server, network *wiretest.Pipes) {
+		transport := &http.Transport{DialContext: network.Dial}
 		f(t, s, &http.Client{Transport: transport})
 		transport.CloseIdleConnections()
 	}, steps...)
 }
 
 // onPipes is inVirtualTime for tests that write what no HTTP client does.
-func onPipes(t *testing.T, o Options, f func(t *testing.T, s *Server, network *pipes), steps ...fakes.Step) {
+func onPipes(t *testing.T, o Options, f func(t *testing.T, s *Server, network *wiretest.Pipes), steps ...fakes.Step) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New([]Scenario{{"test/one", &fakes.Script{Model: steps}}}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		network, ended := newPipes(), make(chan error)
+		network, ended := wiretest.NewPipes(), make(chan error)
 		ctx, stop := context.WithCancel(context.Background())
 		go func() { ended <- s.Serve(ctx, network) }()
 		f(t, s, network)
@@ -91,58 +48,13 @@ func onPipes(t *testing.T, o Options, f func(t *testing.T, s *Server, network *p
 	})
 }
 
-// watch asks and looks at the answer as it comes, for so long.
-func watch(t *testing.T, client *http.Client, path, body string, patience time.Duration) (a seen) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, "POST", "http://localhost"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	how := func(err error) string {
-		switch {
-		case err == io.EOF:
-			return ""
-		case errors.Is(err, context.DeadlineExceeded):
-			return "patience"
-		case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-			return "lost"
-		}
-		return err.Error()
-	}
-	resp, err := client.Do(r)
-	if err != nil {
-		return seen{End: time.Since(began), How: how(err)}
-	}
-	defer resp.Body.Close()
-	a.Status, a.Header = resp.StatusCode, resp.Header
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := resp.Body.Read(buf)
-		now := time.Since(began)
-		switch last := len(a.Pieces) - 1; {
-		case n == 0:
-		case last >= 0 && a.Pieces[last].At == now:
-			a.Pieces[last].Text += string(buf[:n])
-		default:
-			a.Pieces = append(a.Pieces, piece{now, string(buf[:n])})
-		}
-		if err != nil {
-			a.End, a.How = now, how(err)
-			return a
-		}
-	}
-}
-
 // brief returns the pieces of a chat's stream: the text, and ! for the finish reason,
 // . for [DONE], ~ for a keep-alive, ? for an event that is cut off, and the message
 // of an error.
-func brief(t *testing.T, pieces []piece) (out []piece) {
+func brief(t *testing.T, pieces []wiretest.Piece) (out []wiretest.Piece) {
 	t.Helper()
 	for _, p := range pieces {
-		b := piece{At: p.At}
+		b := wiretest.Piece{At: p.At}
 		for part := range strings.SplitAfterSeq(p.Text, "\n\n") {
 			switch a, message := (answer{}), ""; {
 			case part == "":
@@ -181,47 +93,47 @@ func TestStreams(t *testing.T) {
 		step    fakes.Step
 		failure *fakes.ModelFailure
 		status  int
-		want    []piece
+		want    []wiretest.Piece
 		end     time.Duration
 		how     string
 	}{
-		{name: "well", status: 200, end: 4 * sec, want: []piece{{sec, "ab"}, {2 * sec, "cd"}, {3 * sec, "ef"}, {4 * sec, "gh!."}}},
+		{name: "well", status: 200, end: 4 * sec, want: []wiretest.Piece{{At: sec, Text: "ab"}, {At: 2 * sec, Text: "cd"}, {At: 3 * sec, Text: "ef"}, {At: 4 * sec, Text: "gh!."}}},
 		{name: "a late first piece", step: fakes.Step{FirstToken: 2500 * ms}, status: 200, end: 4 * sec,
-			want: []piece{{2500 * ms, "ab"}, {3 * sec, "cd"}, {3500 * ms, "ef"}, {4 * sec, "gh!."}}},
-		{name: "all at once", step: fakes.Step{Chunks: -1}, status: 200, end: 4 * sec, want: []piece{{4 * sec, "abcdefgh!."}}},
+			want: []wiretest.Piece{{At: 2500 * ms, Text: "ab"}, {At: 3 * sec, Text: "cd"}, {At: 3500 * ms, Text: "ef"}, {At: 4 * sec, Text: "gh!."}}},
+		{name: "all at once", step: fakes.Step{Chunks: -1}, status: 200, end: 4 * sec, want: []wiretest.Piece{{At: 4 * sec, Text: "abcdefgh!."}}},
 		{name: "pieces of a call", step: fakes.Step{Text: "-", Calls: calls}, status: 200, end: 4 * sec,
-			want: []piece{{sec, "f12"}, {2 * sec, "34"}, {3 * sec, "56"}, {4 * sec, "78!."}}},
+			want: []wiretest.Piece{{At: sec, Text: "f12"}, {At: 2 * sec, Text: "34"}, {At: 3 * sec, Text: "56"}, {At: 4 * sec, Text: "78!."}}},
 		{name: "a call after the text", step: fakes.Step{Calls: calls}, status: 200, end: 4 * sec,
-			want: []piece{{sec, "ab"}, {2 * sec, "cd"}, {3 * sec, "ef"}, {4 * sec, "ghf12345678!."}}},
+			want: []wiretest.Piece{{At: sec, Text: "ab"}, {At: 2 * sec, Text: "cd"}, {At: 3 * sec, Text: "ef"}, {At: 4 * sec, Text: "ghf12345678!."}}},
 		{name: "open after the end", step: fakes.Step{Wire: fakes.WireStallAfterDone}, status: 200, end: time.Hour, how: "patience",
-			want: []piece{{sec, "ab"}, {2 * sec, "cd"}, {3 * sec, "ef"}, {4 * sec, "gh!."}}},
+			want: []wiretest.Piece{{At: sec, Text: "ab"}, {At: 2 * sec, Text: "cd"}, {At: 3 * sec, Text: "ef"}, {At: 4 * sec, Text: "gh!."}}},
 		// Before the header.
 		{name: "hangs", failure: &fakes.ModelFailure{Hang: true}, end: time.Hour, how: "patience"},
 		{name: "lost", failure: &fakes.ModelFailure{}, end: 4 * sec, how: "lost"},
 		{name: "lost after a time", failure: &fakes.ModelFailure{Latency: fakes.Span{Min: 7 * sec}}, end: 7 * sec, how: "lost"},
-		{name: "a status", failure: &fakes.ModelFailure{Status: 503}, status: 503, end: 4 * sec, want: []piece{{4 * sec, "Service Unavailable"}}},
+		{name: "a status", failure: &fakes.ModelFailure{Status: 503}, status: 503, end: 4 * sec, want: []wiretest.Piece{{At: 4 * sec, Text: "Service Unavailable"}}},
 		// After two pieces of four, of which the failure comes with what would be the
 		// third: 4 s / 3.
 		{name: "stalls", failure: &fakes.ModelFailure{Hang: true, Chunks: 2}, status: 200, end: time.Hour, how: "patience",
-			want: []piece{{4 * sec / 3, "ab"}, {8 * sec / 3, "cd"}}},
+			want: []wiretest.Piece{{At: 4 * sec / 3, Text: "ab"}, {At: 8 * sec / 3, Text: "cd"}}},
 		{name: "lost in the middle", failure: &fakes.ModelFailure{Chunks: 2}, status: 200, end: 4 * sec, how: "lost",
-			want: []piece{{4 * sec / 3, "ab"}, {8 * sec / 3, "cd"}}},
+			want: []wiretest.Piece{{At: 4 * sec / 3, Text: "ab"}, {At: 8 * sec / 3, Text: "cd"}}},
 		{name: "an error in the middle", failure: &fakes.ModelFailure{Status: 500, Chunks: 2, Text: "overloaded"}, status: 200, end: 4 * sec,
-			want: []piece{{4 * sec / 3, "ab"}, {8 * sec / 3, "cd"}, {4 * sec, "overloaded"}}},
+			want: []wiretest.Piece{{At: 4 * sec / 3, Text: "ab"}, {At: 8 * sec / 3, Text: "cd"}, {At: 4 * sec, Text: "overloaded"}}},
 		{name: "an error at the beginning", failure: &fakes.ModelFailure{Wire: fakes.WireErrorEvent, Text: "overloaded"}, status: 200, end: 4 * sec,
-			want: []piece{{4 * sec, "overloaded"}}},
+			want: []wiretest.Piece{{At: 4 * sec, Text: "overloaded"}}},
 		{name: "keep-alives only", failure: &fakes.ModelFailure{Wire: fakes.WireHeartbeats}, status: 200, end: 13 * sec, how: "patience",
-			want: []piece{{0, "~"}, {5 * sec, "~"}, {10 * sec, "~"}}},
+			want: []wiretest.Piece{{At: 0, Text: "~"}, {At: 5 * sec, Text: "~"}, {At: 10 * sec, Text: "~"}}},
 		{name: "keep-alives after a piece", failure: &fakes.ModelFailure{Wire: fakes.WireHeartbeats, Chunks: 1}, status: 200, end: 13 * sec, how: "patience",
-			want: []piece{{2 * sec, "ab~"}, {7 * sec, "~"}, {12 * sec, "~"}}},
-		{name: "cut in the first event", failure: &fakes.ModelFailure{Wire: fakes.WireCutEvent}, status: 200, end: 4 * sec, want: []piece{{4 * sec, "?"}}},
+			want: []wiretest.Piece{{At: 2 * sec, Text: "ab~"}, {At: 7 * sec, Text: "~"}, {At: 12 * sec, Text: "~"}}},
+		{name: "cut in the first event", failure: &fakes.ModelFailure{Wire: fakes.WireCutEvent}, status: 200, end: 4 * sec, want: []wiretest.Piece{{At: 4 * sec, Text: "?"}}},
 		{name: "cut in an event", failure: &fakes.ModelFailure{Wire: fakes.WireCutEvent, Chunks: 1}, status: 200, end: 4 * sec,
-			want: []piece{{2 * sec, "ab"}, {4 * sec, "?"}}},
-		{name: "ends early", failure: &fakes.ModelFailure{Wire: fakes.WireEndsEarly, Chunks: 1}, status: 200, end: 4 * sec, want: []piece{{2 * sec, "ab"}}},
+			want: []wiretest.Piece{{At: 2 * sec, Text: "ab"}, {At: 4 * sec, Text: "?"}}},
+		{name: "ends early", failure: &fakes.ModelFailure{Wire: fakes.WireEndsEarly, Chunks: 1}, status: 200, end: 4 * sec, want: []wiretest.Piece{{At: 2 * sec, Text: "ab"}}},
 		{name: "nothing at all", failure: &fakes.ModelFailure{Wire: fakes.WireEndsEarly}, status: 200, end: 4 * sec},
 		// All pieces come, and instead of the finish reason one more.
 		{name: "no finish reason", failure: &fakes.ModelFailure{Wire: fakes.WireNoFinish, Latency: fakes.Span{Min: 5 * sec}}, status: 200, end: 5 * sec,
-			want: []piece{{sec, "ab"}, {2 * sec, "cd"}, {3 * sec, "ef"}, {4 * sec, "gh"}, {5 * sec, "."}}},
+			want: []wiretest.Piece{{At: sec, Text: "ab"}, {At: 2 * sec, Text: "cd"}, {At: 3 * sec, Text: "ef"}, {At: 4 * sec, Text: "gh"}, {At: 5 * sec, Text: "."}}},
 	}
 	for _, tt := range tests {
 		step := tt.step
@@ -245,7 +157,7 @@ func TestStreams(t *testing.T) {
 					patience = tt.end
 				}
 				body := clients["chat"].json([]loop.Message{hi}, true)
-				got := watch(t, client, "/v1/chat/completions", body, patience)
+				got := wiretest.Ask(t, client, "/v1/chat/completions", body, patience)
 				if diff := cmp.Diff(tt.want, brief(t, got.Pieces)); diff != "" || got.Status != tt.status || got.End != tt.end || got.How != tt.how {
 					t.Errorf("status %d, ended %q at %v: %s\n%v", got.Status, got.How, got.End, diff, got.Pieces)
 				}
@@ -253,7 +165,7 @@ func TestStreams(t *testing.T) {
 					return
 				}
 				// The second try gets the reply.
-				if again := watch(t, client, "/v1/chat/completions", body, time.Hour); again.Status != 200 || again.End != 4*sec {
+				if again := wiretest.Ask(t, client, "/v1/chat/completions", body, time.Hour); again.Status != 200 || again.End != 4*sec {
 					t.Errorf("the second try got %+v", again)
 				}
 			}, step)
@@ -289,8 +201,8 @@ func TestFailuresOfWholeReplies(t *testing.T) {
 					patience = tt.end
 				}
 				body := clients["chat"].json([]loop.Message{hi}, false)
-				got := watch(t, client, "/v1/chat/completions", body, patience)
-				whole := watch(t, client, "/v1/chat/completions", body, time.Hour)
+				got := wiretest.Ask(t, client, "/v1/chat/completions", body, patience)
+				whole := wiretest.Ask(t, client, "/v1/chat/completions", body, time.Hour)
 				var at []time.Duration
 				text := ""
 				for _, p := range got.Pieces {
@@ -390,7 +302,7 @@ func TestRetryAfter(t *testing.T) {
 				f.Wire = fakes.WireRetryAfterDate
 			}
 			inVirtualTime(t, Options{Speed: tt.speed}, func(t *testing.T, s *Server, client *http.Client) {
-				got := watch(t, client, "/v1/chat/completions", clients["chat"].json([]loop.Message{hi}, false), sec)
+				got := wiretest.Ask(t, client, "/v1/chat/completions", clients["chat"].json([]loop.Message{hi}, false), sec)
 				if after, mil := got.Header.Get("Retry-After"), got.Header.Get("Retry-After-Ms"); got.Status != 429 || after != tt.after || mil != tt.mil {
 					t.Errorf("status %d, Retry-After %q, Retry-After-Ms %q", got.Status, after, mil)
 				}
@@ -402,8 +314,8 @@ func TestRetryAfter(t *testing.T) {
 // All waits are divided by the speed, and the answer says so.
 func TestSpeed(t *testing.T) {
 	inVirtualTime(t, Options{Speed: 100}, func(t *testing.T, s *Server, client *http.Client) {
-		got := watch(t, client, "/v1/chat/completions", clients["chat"].json([]loop.Message{hi}, true), time.Hour)
-		want := []piece{{10 * ms, "ab"}, {40 * ms, "cd!."}}
+		got := wiretest.Ask(t, client, "/v1/chat/completions", clients["chat"].json([]loop.Message{hi}, true), time.Hour)
+		want := []wiretest.Piece{{At: 10 * ms, Text: "ab"}, {At: 40 * ms, Text: "cd!."}}
 		if diff := cmp.Diff(want, brief(t, got.Pieces)); diff != "" || got.Header.Get("X-Agentbench-Speed") != "100" {
 			t.Errorf("%v %s", got.Header, diff)
 		}
@@ -416,7 +328,7 @@ func TestSpeed(t *testing.T) {
 // A step without a latency takes 2 s.
 func TestLatencyNotSaid(t *testing.T) {
 	inVirtualTime(t, Options{}, func(t *testing.T, s *Server, client *http.Client) {
-		got := watch(t, client, "/v1/messages", clients["messages"].json([]loop.Message{hi}, false), time.Hour)
+		got := wiretest.Ask(t, client, "/v1/messages", clients["messages"].json([]loop.Message{hi}, false), time.Hour)
 		if got.End != 2*sec || got.Header.Get("X-Agentbench-Speed") != "" {
 			t.Errorf("it came after %v with %v", got.End, got.Header)
 		}
@@ -428,18 +340,18 @@ func TestLatencyNotSaid(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serveSteps(t, fakes.Step{Text: "a", Failures: []fakes.ModelFailure{{Hang: true}, {Hang: true, Chunks: 1, Latency: fakes.Span{Min: 2 * sec}}, {Wire: fakes.WireHeartbeats}}})
-		network, ended := newPipes(), make(chan error)
+		network, ended := wiretest.NewPipes(), make(chan error)
 		ctx, stop := context.WithCancel(context.Background())
 		go func() { ended <- s.Serve(ctx, network) }()
-		transport := &http.Transport{DialContext: network.dial}
+		transport := &http.Transport{DialContext: network.Dial}
 		client := &http.Client{Transport: transport}
-		answers := make(chan seen)
+		answers := make(chan wiretest.Seen)
 		for range 3 {
 			go func() {
-				answers <- watch(t, client, "/v1/chat/completions", clients["chat"].json([]loop.Message{hi}, true), time.Hour)
+				answers <- wiretest.Ask(t, client, "/v1/chat/completions", clients["chat"].json([]loop.Message{hi}, true), time.Hour)
 			}()
 		}
-		silent, _ := network.dial(ctx, "", "")
+		silent, _ := network.Dial(ctx, "", "")
 		time.Sleep(30 * sec) // of the bubble's time
 		stop()
 		for range 3 {

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -23,40 +22,11 @@ import (
 	"github.com/agentbench-go/agentbench/cassettes/secrets"
 	"github.com/agentbench-go/agentbench/fakes"
 	"github.com/agentbench-go/agentbench/fakes/serve"
+	"github.com/agentbench-go/agentbench/internal/wiretest"
 	"github.com/andybalholm/brotli"
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 )
-
-// pipes is a network in memory, so that tests can wait in virtual time.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { close(p.closed); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
-
-func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.conns <- there:
-		return here, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
 
 func redactor() *secrets.Redactor {
 	r, err := secrets.New(secrets.Options{})
@@ -74,81 +44,19 @@ func options(upstream string) Options {
 	return Options{Upstream: u, Redactor: redactor}
 }
 
-// A piece is the text that came at one instant.
-type piece struct {
-	At   time.Duration
-	Text string
-}
-
-// seen is an answer as a client saw it.
-type seen struct {
-	Status  int
-	Header  http.Header
-	Trailer http.Header
-	Pieces  []piece
-	End     time.Duration
-	How     string // "" = well, lost or patience: the client's was over
-}
-
-// ask sends a request and looks at the answer as it comes, for so long.
-func ask(t *testing.T, client *http.Client, path, body string, patience time.Duration) (a seen) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, "POST", "http://localhost"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer sk-of-the-agent")
-	began := time.Now()
-	how := func(err error) string {
-		switch {
-		case err == io.EOF:
-			return ""
-		case errors.Is(err, context.DeadlineExceeded):
-			return "patience"
-		case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-			return "lost"
-		}
-		return err.Error()
-	}
-	resp, err := client.Do(r)
-	if err != nil {
-		return seen{End: time.Since(began), How: how(err)}
-	}
-	defer resp.Body.Close()
-	a.Status, a.Header = resp.StatusCode, resp.Header
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := resp.Body.Read(buf)
-		now := time.Since(began)
-		switch last := len(a.Pieces) - 1; {
-		case n == 0:
-		case last >= 0 && a.Pieces[last].At == now:
-			a.Pieces[last].Text += string(buf[:n])
-		default:
-			a.Pieces = append(a.Pieces, piece{now, string(buf[:n])})
-		}
-		if err != nil {
-			a.End, a.How, a.Trailer = now, how(err), resp.Trailer
-			return a
-		}
-	}
-}
-
 // through asks a handler, directly or through a proxy, in a bubble of virtual time, and
 // returns what the client saw of the last answer, and the proxy.
-func through(t *testing.T, upstream http.Handler, proxied bool, client func(*testing.T, *http.Client) seen) (a seen, w *Watch) {
+func through(t *testing.T, upstream http.Handler, proxied bool, client func(*testing.T, *http.Client) wiretest.Seen) (a wiretest.Seen, w *Watch) {
 	synctest.Test(t, func(t *testing.T) {
-		far := newPipes()
+		far := wiretest.NewPipes()
 		server := &http.Server{Handler: upstream}
 		go server.Serve(far)
 		near := far
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		way := &http.Transport{DialContext: far.dial, DisableCompression: true}
+		way := &http.Transport{DialContext: far.Dial, DisableCompression: true}
 		if proxied {
-			near = newPipes()
+			near = wiretest.NewPipes()
 			o := options("http://localhost")
 			o.Transport = way
 			var err error
@@ -157,7 +65,7 @@ func through(t *testing.T, upstream http.Handler, proxied bool, client func(*tes
 			}
 			go func() { ended <- w.Serve(ctx, near) }()
 		}
-		transport := &http.Transport{DialContext: near.dial, DisableCompression: true}
+		transport := &http.Transport{DialContext: near.Dial, DisableCompression: true}
 		a = client(t, &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})
 		transport.CloseIdleConnections()
 		stop()
@@ -229,13 +137,15 @@ func TestUnchanged(t *testing.T) {
 	for fault, step := range faults() {
 		for _, wire := range wires {
 			t.Run(fault+"/"+wire.name, func(t *testing.T) {
-				var got [2]seen
+				var got [2]wiretest.Seen
 				for i := range got {
 					upstream, err := serve.New([]serve.Scenario{{Name: "test/one", Script: &fakes.Script{Model: []fakes.Step{step}}}}, serve.Options{})
 					if err != nil {
 						t.Fatal(err)
 					}
-					got[i], _ = through(t, upstream, i == 1, func(t *testing.T, c *http.Client) seen { return ask(t, c, wire.path, wire.body, patience) })
+					got[i], _ = through(t, upstream, i == 1, func(t *testing.T, c *http.Client) wiretest.Seen {
+						return wiretest.Ask(t, c, wire.path, wire.body, patience)
+					})
 				}
 				if diff := cmp.Diff(got[0], got[1]); diff != "" {
 					t.Errorf("without the proxy, with it:\n%s", diff)
@@ -259,7 +169,7 @@ func TestRequestUnchanged(t *testing.T) {
 		through(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			got[i] = request{r.Method, r.RequestURI, r.Host, string(body), r.Header}
-		}), i == 1, func(t *testing.T, c *http.Client) (a seen) {
+		}), i == 1, func(t *testing.T, c *http.Client) (a wiretest.Seen) {
 			r, err := http.NewRequest("PUT", "http://localhost/a%2Fb//c/?key=1;2&x=%zz&x", strings.NewReader(`{"a": 1}`))
 			if err != nil {
 				t.Fatal(err)
@@ -304,9 +214,9 @@ func TestAnswersUnchanged(t *testing.T) {
 	}
 	for name, upstream := range tests {
 		t.Run(name, func(t *testing.T) {
-			var got [2]seen
+			var got [2]wiretest.Seen
 			for i := range got {
-				got[i], _ = through(t, upstream, i == 1, func(t *testing.T, c *http.Client) seen { return ask(t, c, "/v1/x", "{}", patience) })
+				got[i], _ = through(t, upstream, i == 1, func(t *testing.T, c *http.Client) wiretest.Seen { return wiretest.Ask(t, c, "/v1/x", "{}", patience) })
 			}
 			if diff := cmp.Diff(got[0], got[1]); diff != "" {
 				t.Errorf("without the proxy, with it:\n%s", diff)
@@ -339,7 +249,9 @@ func TestEncodings(t *testing.T) {
 			a, w := through(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 				rw.Header().Set("Content-Encoding", name)
 				rw.Write(packed.Bytes())
-			}), true, func(t *testing.T, c *http.Client) seen { return ask(t, c, wires[0].path, wires[0].body, patience) })
+			}), true, func(t *testing.T, c *http.Client) wiretest.Seen {
+				return wiretest.Ask(t, c, wires[0].path, wires[0].body, patience)
+			})
 			if len(a.Pieces) != 1 || a.Pieces[0].Text != packed.String() || a.Header.Get("Content-Encoding") != name {
 				t.Errorf("the client got %q", a.Pieces)
 			}
@@ -466,7 +378,7 @@ func TestUpgrade(t *testing.T) {
 		line, _ := both.ReadString('\n')
 		fmt.Fprintf(conn, "you said %s", line)
 	})
-	_, w := through(t, upstream, true, func(t *testing.T, c *http.Client) (a seen) {
+	_, w := through(t, upstream, true, func(t *testing.T, c *http.Client) (a wiretest.Seen) {
 		conn, err := c.Transport.(*http.Transport).DialContext(t.Context(), "tcp", "")
 		if err != nil {
 			t.Fatal(err)
