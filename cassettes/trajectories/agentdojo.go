@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // agentDojo is an export of the benchmark AgentDojo as JSON Lines: a run a line,
@@ -30,7 +31,7 @@ func readAgentDojo(raw json.RawMessage) (*Trajectory, error) {
 		Messages json.RawMessage `json:"messages"`
 		Metadata json.RawMessage `json:"metadata"`
 	}
-	if err := json.Unmarshal(raw, &run); err != nil {
+	if err := rawjson.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
 	if run.Messages == nil && run.Index == nil && wire.IsObject(run.Metadata) {
@@ -48,7 +49,7 @@ func readAgentDojo(raw json.RawMessage) (*Trajectory, error) {
 		Model   string
 		Success json.RawMessage
 	}
-	if wire.Given(run.Metadata) && json.Unmarshal(run.Metadata, &metadata) != nil {
+	if wire.Given(run.Metadata) && rawjson.Unmarshal(run.Metadata, &metadata) != nil {
 		return nil, errors.New(`metadata must be {"model": text, "success": true or false}`)
 	}
 	r.Model = metadata.Model

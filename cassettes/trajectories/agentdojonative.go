@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // agentDojoNative is the benchmark AgentDojo's own log: a JSON object a run, whose
@@ -30,7 +31,7 @@ func readAgentDojoNative(raw json.RawMessage) (*Trajectory, error) {
 			Utility json.RawMessage `json:"utility"`
 		} `json:"evaluation"`
 	}
-	if err := json.Unmarshal(raw, &run); err != nil {
+	if err := rawjson.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
 	messages, err := readMessages("messages", run.Messages)

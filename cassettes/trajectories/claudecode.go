@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // claudeCode is the session log of Claude Code: JSON Lines with a message of the
@@ -44,7 +45,7 @@ func readClaudeCode(raw json.RawMessage) (*Trajectory, error) {
 	last := "" // id of the assistant's message whose tokens are counted
 	for i := 0; i < len(items); i++ {
 		var line claudeLine
-		if bad := json.Unmarshal(items[i], &line); bad != nil {
+		if bad := rawjson.Unmarshal(items[i], &line); bad != nil {
 			broken.add("line", i, len(items), wrongType(bad))
 			continue
 		}
@@ -61,7 +62,7 @@ func readClaudeCode(raw json.RawMessage) (*Trajectory, error) {
 			Usage   json.RawMessage `json:"usage"`
 			ID      string          `json:"id"`
 		}
-		if bad := json.Unmarshal(line.Message, &said); bad != nil {
+		if bad := rawjson.Unmarshal(line.Message, &said); bad != nil {
 			broken.add("line", i, len(items), fmt.Errorf("message: %w", wrongType(bad)))
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // har is an HTTP archive, as browsers, proxies and Polly.JS write it.
@@ -39,7 +40,7 @@ func readHAR(raw json.RawMessage) (exchanges []wire.Exchange, _ error) {
 	var broken brokenParts
 	for i, item := range items {
 		var e harEntry
-		if err := json.Unmarshal(item, &e); err != nil {
+		if err := rawjson.Unmarshal(item, &e); err != nil {
 			broken.add("entry", i, len(items), wrongType(err))
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // inspect is a log of Inspect: JSON, or the zip file .eval with a file a sample. A
@@ -111,7 +112,7 @@ func readInspectSample(raw json.RawMessage) (*Trajectory, error) {
 		Attachments map[string]string          `json:"attachments"`
 		Scores      map[string]json.RawMessage `json:"scores"`
 	}
-	if err := json.Unmarshal(raw, &s); err != nil {
+	if err := rawjson.Unmarshal(raw, &s); err != nil {
 		return nil, wrongType(err)
 	}
 	messages := s.Messages

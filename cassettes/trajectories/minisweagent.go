@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -37,7 +38,7 @@ func readMiniSWEAgent(raw json.RawMessage) (*Trajectory, error) {
 		} `json:"info"`
 		Messages json.RawMessage `json:"messages"`
 	}
-	if err := json.Unmarshal(raw, &run); err != nil {
+	if err := rawjson.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
 	messages, err := readMessages("messages", run.Messages)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -38,7 +39,7 @@ func readOpenHands(raw json.RawMessage) (*Trajectory, error) {
 		History    json.RawMessage `json:"history"`
 		Success    json.RawMessage `json:"success"`
 	}
-	if err := json.Unmarshal(raw, &run); err != nil {
+	if err := rawjson.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
 	r, err := readOHEvents("history", run.History)
@@ -89,7 +90,7 @@ func readOHEvents(field string, raw json.RawMessage) (*Trajectory, error) {
 	var messages []wire.Message
 	for i, item := range items {
 		var e ohEvent
-		if err := json.Unmarshal(item, &e); err != nil {
+		if err := rawjson.Unmarshal(item, &e); err != nil {
 			return nil, fmt.Errorf("event %d of %d: %w", i+1, len(items), wrongType(err))
 		}
 		if e.Call != nil && r.Model == "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -42,7 +43,7 @@ type sentinelEvent struct {
 
 func readSentinel(raw json.RawMessage) (*Trajectory, error) {
 	var steps []sentinelStep
-	if err := json.Unmarshal(raw, &steps); err != nil {
+	if err := rawjson.Unmarshal(raw, &steps); err != nil {
 		return nil, wrongType(err)
 	}
 	var messages []wire.Message

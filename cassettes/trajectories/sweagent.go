@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -26,9 +27,10 @@ var sweAgent = format{
 
 // firstHas reports whether the first element of an array is an object with the key.
 func firstHas(array json.RawMessage, key string) bool {
-	var items []json.RawMessage
-	var keys map[string]json.RawMessage
-	return json.Unmarshal(array, &items) == nil && len(items) > 0 && json.Unmarshal(items[0], &keys) == nil && keys[key] != nil
+	for _, first := range rawjson.Elements(array) {
+		return objectOf(first)[key] != nil
+	}
+	return false
 }
 
 // A sweStep is a step of the trajectory.
@@ -43,7 +45,7 @@ func readSWEAgent(raw json.RawMessage) (*Trajectory, error) {
 		History    json.RawMessage `json:"history"`
 		Trajectory []sweStep       `json:"trajectory"`
 	}
-	if err := json.Unmarshal(raw, &run); err != nil {
+	if err := rawjson.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
 	if err := tooMany("steps", len(run.Trajectory)); err != nil {
@@ -73,7 +75,7 @@ func readHistory(raw json.RawMessage) ([]wire.Message, error) {
 		IsDemo bool     `json:"is_demo"`
 		IDs    []string `json:"tool_call_ids"`
 	}
-	if err := json.Unmarshal(raw, &more); err != nil {
+	if err := rawjson.Unmarshal(raw, &more); err != nil {
 		return nil, wrongType(err)
 	}
 	for i := range messages {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // tau2 is the output of the benchmark tau2-bench: one JSON object with the
@@ -38,7 +39,7 @@ func readTau2(raw json.RawMessage) (all []*Trajectory, _ error) {
 		} `json:"info"`
 		Simulations []json.RawMessage `json:"simulations"`
 	}
-	if err := json.Unmarshal(raw, &file); err != nil {
+	if err := rawjson.Unmarshal(raw, &file); err != nil {
 		return nil, wrongType(err)
 	}
 	if file.Simulations == nil {
@@ -61,7 +62,7 @@ func readTau2(raw json.RawMessage) (all []*Trajectory, _ error) {
 
 func readTau2Simulation(raw json.RawMessage) (*Trajectory, error) {
 	var run tau2Simulation
-	if err := json.Unmarshal(raw, &run); err != nil {
+	if err := rawjson.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
 	messages, err := readMessages("messages", run.Messages)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 )
 
 // tauBench is the output of the benchmark tau-bench: one JSON array of runs, each
@@ -24,7 +25,7 @@ func readTauBench(raw json.RawMessage) (*Trajectory, error) {
 		Reward json.RawMessage `json:"reward"`
 		Traj   json.RawMessage `json:"traj"`
 	}
-	if err := json.Unmarshal(raw, &run); err != nil {
+	if err := rawjson.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
 	messages, err := readMessages("traj", run.Traj)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories/wire"
+	"github.com/agentbench-go/agentbench/internal/rawjson"
 	"github.com/agentbench-go/agentbench/loop"
 )
 
@@ -26,7 +27,7 @@ func readToolathlon(raw json.RawMessage) (*Trajectory, error) {
 		Pass     json.RawMessage `json:"pass"`
 		Messages json.RawMessage `json:"messages"`
 	}
-	if err := json.Unmarshal(raw, &run); err != nil {
+	if err := rawjson.Unmarshal(raw, &run); err != nil {
 		return nil, wrongType(err)
 	}
 	messages, err := readMessages("messages", run.Messages)
@@ -54,7 +55,7 @@ func unwrapped(text string) string {
 	if wire.IsObject(raw) {
 		raw = json.RawMessage("[" + text + "]")
 	}
-	if !wire.IsArray(raw) || json.Unmarshal(raw, &parts) != nil || len(parts) == 0 {
+	if !wire.IsArray(raw) || rawjson.Unmarshal(raw, &parts) != nil || len(parts) == 0 {
 		return text
 	}
 	for _, p := range parts {
