@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -201,12 +202,17 @@ type world struct {
 	// loose: two tries at once shared what was left, or a user let a sub-run go on, or
 	// nobody waited for the usage of one.
 	loose bool
+	told  bool // a result said how many calls it took, whatever was left and asked for before
 }
 
 // checkWorld sums up what all sub-runs use when they use it, and checks the limits of the
 // session at each start in any of them: each is handed what is left. Sub-runs that run
-// at once share that, and may pass a limit together.
+// at once share that, and may pass a limit together. After a stray result a sub-run goes on
+// that nobody counts.
 func checkWorld(p *play) string {
+	if slices.ContainsFunc(p.Strays, func(s Stray) bool { return s.Input.Kind == loop.ToolResult }) {
+		return ""
+	}
 	w := world{tries: map[loop.Path]int{}, open: map[loop.Path]bool{}, begun: map[loop.Path]bool{}}
 	for i := range p.trace {
 		rec := &p.trace[i]
@@ -236,6 +242,7 @@ func (w *world) input(rec *loop.Record) {
 		}
 		w.calls += in.Used
 		w.spawns += in.Spawned
+		w.told = w.told || in.Used > 0
 	}
 	w.tokens += in.TokensIn + in.TokensOut
 	w.cost += in.Cost
@@ -283,7 +290,7 @@ func (w *world) effects(p *play, rec *loop.Record) string {
 			return fmt.Sprintf("all together cost %d nano-dollars, and limits.cost_usd is %v: %s", w.cost, l.CostUSD, line(rec, e))
 		case first && above(l.Calls, w.calls) && !asks:
 			return fmt.Sprintf("the call %d of all together, and limits.calls is %d: %s", w.calls, l.Calls, line(rec, e))
-		case first && above(l.Asked, w.calls) && !asks:
+		case first && above(l.Asked, w.calls) && !asks && !w.told:
 			return fmt.Sprintf("the call %d of all together, and limits.asked is %d: %s", w.calls, l.Asked, line(rec, e))
 		case spawn && above(l.Spawns, w.spawns):
 			return fmt.Sprintf("the sub-run %d of all together, and limits.spawns is %d: %s", w.spawns, l.Spawns, line(rec, e))
