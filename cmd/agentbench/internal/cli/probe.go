@@ -105,7 +105,7 @@ keeps variables with secrets from it, but cannot keep it from the network.`,
 	addChoice(cmd, &f.tools, "tools", "whose tools the model calls: the agent's own, the script's (scripted), or what the first run shows (auto)", toolsAuto, toolsOwn, toolsScripted)
 	fs.StringVar(&f.tool, "tool", "", "call this tool of the agent, `NAME[=JSON]`, with these arguments")
 	fs.StringVar(&f.name, "name", "", "the `NAME` of the agent in results (default agent)")
-	fs.StringVar(&f.client, "client", "", "write the configuration of this `CLIENT`, in a scratch home: "+text.AnyOf(probe.Clients()))
+	fs.Func("client", "write the configuration of this `CLIENT`, in a scratch home: "+text.AnyOf(probe.Clients()), f.setClient)
 	complete(cmd, "client", probe.Clients)
 	fs.Var(&f.cap, "cap", "end a trial after `N` requests beyond those that its script needs")
 	fs.Var(&f.calls, "calls", "end a trial after `N` calls beyond those that its script needs")
@@ -126,6 +126,15 @@ keeps variables with secrets from it, but cannot keep it from the network.`,
 	fs.BoolVar(&f.boundary, "boundary", false, "find how often the one SCENARIO must repeat itself until the agent stops it")
 	f.outputFlags.add(cmd)
 	return cmd
+}
+
+// setClient refuses a second client: one command starts one agent.
+func (f *probeFlags) setClient(name string) error {
+	if f.client != "" && f.client != name {
+		return fmt.Errorf("it is already %s, and one command starts one agent", text.Line(f.client))
+	}
+	f.client = name
+	return nil
 }
 
 // check reports what is wrong with the arguments, before anything is started.
