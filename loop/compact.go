@@ -242,6 +242,7 @@ func (m *Machine) afterCompaction(gained bool) {
 		m.halt()
 		return
 	}
+	m.giveHints() // what the user said while the summary came
 	m.trim()
 	m.request(ForReply)
 }

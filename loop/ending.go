@@ -26,7 +26,6 @@ func (m *Machine) goOn() {
 			m.hints = append(m.hints, textSumUp)
 		}
 		m.ending = LimitStop
-		m.giveHints()
 		m.ask(purpose)
 	case m.out.Stop != "":
 		m.halt()

@@ -307,7 +307,6 @@ func (m *Machine) nextTurn() {
 		return
 	}
 	m.hintNear()
-	m.giveHints()
 	m.ask(ForReply)
 }
 

@@ -29,10 +29,11 @@ func (r *request) timer() time.Duration {
 	return r.retry
 }
 
-// ask sends the next model request. If a compaction is due first, that sends it
-// afterwards. Where the history ends with a reply, a user message comes first: no two
-// replies may follow each other.
+// ask sends the next model request, after the hints for the model. If a compaction is
+// due first, that sends it afterwards. Where the history ends with a reply, a user message
+// comes first: no two replies may follow each other.
 func (m *Machine) ask(purpose Purpose) {
+	m.giveHints()
 	if last := len(m.history) - 1; m.history[last].Role == Assistant {
 		m.say(m.textGoOn(purpose))
 	}

@@ -66,6 +66,7 @@ func (v Violation) String() string {
 //	compaction        history.compact_at, compact_tokens and compact_on_overflow: the history is compacted when that is due, and only then; after compactions_without_gain in a row the run does not go on
 //	empty-reply       an empty reply is dropped, and asked for again model_retry.empty_replies times, as is one that announces calls and holds none
 //	cut-reply         a reply that is cut off is asked for again model_retry.cut_replies times; the loop adds no user message without a reason
+//	steered           what the user says during a run comes before the run's next request for a reply or a last word
 //	goal              an answer in which the critic finds gaps is not taken, any other is; it is asked for again model_retry.gap_replies times
 //	executable        no unknown tool is called, and no tool with invalid arguments
 //	permission        the gates that tools and hooks require open one after another; nothing runs before its gate allows it; time.permission denies
@@ -155,6 +156,7 @@ var rules = []struct {
 
 	{"empty-reply", (*book).checkEmptyReply},
 	{"cut-reply", (*book).checkCutReply},
+	{"steered", (*book).checkSteered},
 	{"goal", (*book).checkGoal},
 	{"executable", (*book).checkExecutable},
 	{"permission", (*book).checkPermission},

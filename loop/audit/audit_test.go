@@ -113,6 +113,7 @@ var brokenTraces = []struct {
 	{"dropped", nil, []string{"finish=stop", "finish=length"}, "stop@10"},
 	{"dropped", func(c *loop.Config, _ *loop.Task) { c.Limits.AtLimit = loop.LimitFinal }, nil, "last-word@8 stop@10"},
 	{"stream", func(c *loop.Config, _ *loop.Task) { c.ModelRetry.BrokenStreams = 1 }, nil, "model-retry@12"},
+	{"steered", nil, []string{"> put u2 text=quick\n", "", "to=2", "to=1"}, "steered@4"},
 	{"goal", nil, []string{"> put u2 text=\"Not yet.\"\n", "", "to=5", "to=4", "to=8", "to=7"}, "goal@8"},
 	{"goal", nil, []string{"> note m2 event=gaps text=\"Read 7. Be sure.\"\n", ""}, "events@8 cut-reply@9"},
 	{"goal", func(c *loop.Config, _ *loop.Task) { c.ModelRetry.GapReplies = 0 }, nil, "goal@11"},

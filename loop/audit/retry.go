@@ -241,6 +241,33 @@ func (b *book) steered(it *item) bool {
 	return false
 }
 
+// checkSteered checks that what the user says during a run enters the history before the
+// run's next request, unless that is for a summary.
+func (b *book) checkSteered() {
+	for _, it := range b.notes {
+		if it.eff.Event != loop.EventSteered || b.trace[it.rec].In.Kind != loop.Steer {
+			continue
+		}
+		text, told := b.trace[it.rec].In.Text, false
+	next:
+		for i := it.rec + 1; i < len(b.trace); i++ {
+			for j := range b.trace[i].Effects {
+				switch e := &b.trace[i].Effects[j]; {
+				case e.Kind == loop.Halt:
+					break next
+				case speaks(e):
+					told = told || e.Text == text
+				case asksModel(e) && e.Ref.Try == 1 && e.For != loop.ForSummary:
+					if !told {
+						b.report(it.place, "in the history before the request "+e.Ref.String(), "not there", "the user said something during the run")
+					}
+					break next
+				}
+			}
+		}
+	}
+}
+
 // asksModel reports whether an effect is a model request.
 func asksModel(e *loop.Effect) bool { return e.Kind == loop.AskModel }
 

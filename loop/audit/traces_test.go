@@ -218,6 +218,19 @@ var goodTraces = map[string]goodTrace{
 		29.000s failure m2#3 status=500 text=down
 		> halt stop=model-failed end=MODEL_FAILED incomplete model_calls=3 elapsed=9s`},
 
+	// What the user says while an empty reply comes is in the next request.
+	"steered": {nil, `0.000s started text=go
+		> ask m1#1 for=reply to=1
+		1.000s steer text=quick
+		> note event=steered
+		2.000s reply m1 finish=stop
+		> drop m1
+		> note m1 event=empty-reply
+		> put u2 text=quick
+		> ask m2#1 for=reply to=2
+		3.000s reply m2 text=ok finish=stop
+		> halt stop=done end=DONE answer=ok turns=1 model_calls=2 elapsed=3s`},
+
 	"unusable": {nil, `0.000s started text=go
 		> ask m1#1 for=reply to=1
 		1.000s reply m1 text=" " finish=stop
