@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"iter"
@@ -93,6 +94,17 @@ func (r *recordedRuns) all() iter.Seq[*trajectories.Trajectory] {
 	}
 }
 
+// until yields the runs until ctx ends. It is for one range.
+func (r *recordedRuns) until(ctx context.Context) iter.Seq[*trajectories.Trajectory] {
+	return func(yield func(*trajectories.Trajectory) bool) {
+		for t := range r.all() {
+			if ctx.Err() != nil || !yield(t) {
+				return
+			}
+		}
+	}
+}
+
 // progress returns how many files there are and how many are done, 0 of them if there is
 // only one.
 func (r *recordedRuns) progress() (done, of int) {
@@ -113,13 +125,17 @@ func (r *recordedRuns) problems() []*trajectories.Problem {
 	return r.files.Problems()
 }
 
-// read returns all recorded runs in paths, the embedded ones if there is none.
-func (f *recordingFlags) read(paths []string) ([]*trajectories.Trajectory, []*trajectories.Problem, error) {
+// read returns all recorded runs in paths, the embedded ones if there is none. The error
+// is exitInterrupted if ctx ends before.
+func (f *recordingFlags) read(ctx context.Context, paths []string) ([]*trajectories.Trajectory, []*trajectories.Problem, error) {
 	r, err := f.open(paths)
 	if err != nil {
 		return nil, nil, err
 	}
-	runs := slices.Collect(r.all())
+	runs := slices.Collect(r.until(ctx))
+	if ctx.Err() != nil {
+		return nil, nil, exitCode(exitInterrupted)
+	}
 	return runs, r.problems(), nil
 }
 

@@ -64,12 +64,27 @@ and every command that reads recorded runs reads it.`,
 	}
 	addVariants(cmd, &f.variants, "replay under this `VARIANT`, a preset or a YAML file; can be repeated (default "+scenarios.DefaultVariant+")")
 	f.recordings.add(cmd)
-	cmd.Flags().StringVar(&f.one, "run", "", "show what the variants would have done to the recorded run called `NAME`: its trace to the stop, and the calls that did not run")
-	cmd.Flags().StringVar(&f.toScenario, "to-scenario", "", "write the recorded run called `NAME` as a scenario, to the file of -o or the standard output")
+	cmd.Flags().Func("run", "show what the variants would have done to the recorded run called `NAME`: its trace to the stop, and the calls that did not run", once(&f.one))
+	cmd.Flags().Func("to-scenario", "write the recorded run called `NAME` as a scenario, to the file of -o or the standard output", once(&f.toScenario))
 	f.shapes.add(cmd)
 	addJobs(cmd, &f.jobs)
 	f.outputFlags.add(cmd)
 	return cmd
+}
+
+// once returns the setter of a flag that names one run: none would be all of them, and of
+// two the last would win in silence.
+func once(run *string) func(string) error {
+	return func(name string) error {
+		switch {
+		case name == "":
+			return errors.New("it is empty: name one run")
+		case *run != "" && *run != name:
+			return fmt.Errorf("it is already %s, and one run is taken", text.Line(*run))
+		}
+		*run = name
+		return nil
+	}
 }
 
 func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
@@ -212,7 +227,7 @@ func isScenarioFile(name string) bool {
 
 // writeScenario writes the chosen trajectory as a scenario.
 func (f *replayFlags) writeScenario(cmd *cobra.Command, runs *recordedRuns, v scenarios.Variant) error {
-	r, err := f.chosen(cmd, runs, f.toScenario)
+	r, broken, err := f.chosen(cmd, runs, f.toScenario)
 	if err != nil {
 		return err
 	}
@@ -230,7 +245,7 @@ func (f *replayFlags) writeScenario(cmd *cobra.Command, runs *recordedRuns, v sc
 	to := f.scenarioFile()
 	if to == "" {
 		_, err := cmd.OutOrStdout().Write(file)
-		return err
+		return cmp.Or(err, broken)
 	}
 	out, err := createFile(cmd.ErrOrStderr(), to)
 	if err != nil {
@@ -247,7 +262,7 @@ func (f *replayFlags) writeScenario(cmd *cobra.Command, runs *recordedRuns, v sc
 		showRedacted(cmd.ErrOrStderr(), redactor.Count())
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: agentbench run %s plays it\n", text.Line(to), shellWords([]string{to}))
 	}
-	return nil
+	return broken
 }
 
 // scenarioFile returns the file to write, "" for the standard output.
@@ -258,26 +273,32 @@ func (f *replayFlags) scenarioFile() string {
 	return f.files[0]
 }
 
-// chosen returns the trajectory with this name, or file and name.
-func (f *replayFlags) chosen(cmd *cobra.Command, runs *recordedRuns, name string) (*trajectories.Trajectory, error) {
+// chosen returns the trajectory with this name, or file and name. broken is exitUsage if
+// others could not be read, which is told and does not keep this one from its use.
+func (f *replayFlags) chosen(cmd *cobra.Command, runs *recordedRuns, name string) (one *trajectories.Trajectory, broken, err error) {
 	var found []*trajectories.Trajectory
 	var names []string
-	for r := range runs.all() {
+	for r := range runs.until(cmd.Context()) {
 		names = append(names, r.Name)
 		if name == r.Name || name == r.ID() {
 			found = append(found, r)
 		}
 	}
-	if f.printRead(cmd, runs); len(names) == 0 {
-		return nil, exitCode(exitUsage)
+	if cmd.Context().Err() != nil {
+		return nil, nil, exitCode(exitInterrupted)
 	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return nil, misuse(cmp.Or(text.DidYouMean(name, names), nameHint(names)), "there is no recorded run %q", name)
+	if f.printRead(cmd, runs) > 0 {
+		broken = exitCode(exitUsage)
 	}
-	return nil, misuse("name one of them: "+found[0].ID()+" or "+found[1].ID(), "%d recorded runs are called %q", len(found), name)
+	switch {
+	case len(names) == 0:
+		return nil, nil, exitCode(exitUsage)
+	case len(found) == 1:
+		return found[0], broken, nil
+	case len(found) == 0:
+		return nil, nil, misuse(cmp.Or(text.DidYouMean(name, names), nameHint(names)), "there is no recorded run %q", name)
+	}
+	return nil, nil, misuse("name one of them: "+found[0].ID()+" or "+found[1].ID(), "%d recorded runs are called %q", len(found), name)
 }
 
 // nameHint says which names runs have: the names themselves if they are few.

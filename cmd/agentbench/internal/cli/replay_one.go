@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -26,7 +27,7 @@ func (f *replayFlags) checkOne(cmd *cobra.Command) error {
 
 // showOne shows what the variants would have done to one run.
 func (f *replayFlags) showOne(cmd *cobra.Command, runs *recordedRuns, variants []scenarios.Variant) error {
-	t, err := f.chosen(cmd, runs, f.one)
+	t, broken, err := f.chosen(cmd, runs, f.one)
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (f *replayFlags) showOne(cmd *cobra.Command, runs *recordedRuns, variants [
 		reports.ExplainReplay(&b, result, trace, notRun, f.colour(stdout), f.lines())
 	}
 	_, err = fmt.Fprint(stdout, b.String())
-	return err
+	return cmp.Or(err, broken)
 }
 
 // lines returns how many lines of a trace are shown, 0 = all.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -67,8 +68,12 @@ func (f *replayFlags) writeShapes(cmd *cobra.Command, runs *recordedRuns) error 
 		defer file.Discard()
 		out, commit = file, file.Commit
 	}
-	if err := f.shapesTo(out, runs); err != nil {
+	err := f.shapesTo(cmd.Context(), out, runs)
+	switch {
+	case err != nil:
 		return err
+	case cmd.Context().Err() != nil:
+		return exitCode(exitInterrupted)
 	}
 	broken := f.printRead(cmd, runs)
 	if runs.runs == 0 {
@@ -87,8 +92,8 @@ func (f *replayFlags) writeShapes(cmd *cobra.Command, runs *recordedRuns) error 
 	return nil
 }
 
-// shapesTo writes the shapes of the runs, each corpus below its header.
-func (f *replayFlags) shapesTo(w io.Writer, runs *recordedRuns) error {
+// shapesTo writes the shapes of the runs until ctx ends, each corpus below its header.
+func (f *replayFlags) shapesTo(ctx context.Context, w io.Writer, runs *recordedRuns) error {
 	shaper := trajectories.Shaper{Names: f.shapes.names}
 	var header, last *shapes.Corpus
 	if f.shapes.corpus != "" {
@@ -98,7 +103,7 @@ func (f *replayFlags) shapesTo(w io.Writer, runs *recordedRuns) error {
 		}
 	}
 	var line []byte
-	for t := range runs.all() {
+	for t := range runs.until(ctx) {
 		run := shaper.Shape(t)
 		if header != nil {
 			run.Corpus = header

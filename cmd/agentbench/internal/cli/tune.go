@@ -63,6 +63,15 @@ variant, -o tune.html a page on which one can choose another rule.`,
 }
 
 func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
+	err := f.tune(cmd, paths)
+	if err != nil && cmd.Context().Err() != nil { // there is no half of a choice
+		return exitCode(exitInterrupted)
+	}
+	return err
+}
+
+// tune reads the runs, measures the settings on them and keeps the choice.
+func (f *tuneFlags) tune(cmd *cobra.Command, paths []string) error {
 	if f.quiet && f.verbose {
 		return misuse("leave one of them out", "--quiet and --verbose contradict each other")
 	}
@@ -83,7 +92,7 @@ func (f *tuneFlags) run(cmd *cobra.Command, paths []string) error {
 			return badInput(err)
 		}
 	}
-	runs, problems, err := f.recordings.read(paths)
+	runs, problems, err := f.recordings.read(cmd.Context(), paths)
 	if err != nil {
 		return err
 	}
