@@ -331,6 +331,16 @@ func TestUnorderedIgnored(t *testing.T) {
 	}
 }
 
+// A run that ends in the middle of a batch differs where it ends, not in the reply before,
+// whose calls have ids.
+func TestUnorderedCutShort(t *testing.T) {
+	g := &Golden{Terms: Terms{Mode: Unordered}, Trace: batch}
+	cut := strings.Join(strings.SplitAfter(batch, "\n")[:3], "") + "          > halt stop=stopped-by-agent end=STOPPED turns=1 model_calls=1 asked=2\n"
+	if d := g.Compare(parseTrace(t, cut)); d == nil || d.Line != g.headerLines()+4 {
+		t.Errorf("want a difference in the first call, got\n%s", d)
+	}
+}
+
 // Whatever the traces and the allowance: a trace equals itself, a comparison does not
 // panic, and what it says cannot steer a terminal.
 func FuzzCompare(f *testing.F) {

@@ -71,8 +71,8 @@ func (e *entry) endsBatch() bool {
 }
 
 // sortBatch sorts the calls of a reply and the lines of its batch. If the number of
-// calls with results is not the number of calls, the reply was ignored and sortBatch
-// does nothing.
+// calls with results is not the number of calls, the reply was ignored, or the run ended
+// before all had run, and sortBatch removes the ids only.
 func sortBatch(reply *loop.Input, lines []entry) {
 	var numbers []int
 	for i := range lines {
@@ -82,6 +82,9 @@ func sortBatch(reply *loop.Input, lines []entry) {
 	}
 	slices.Sort(numbers)
 	if numbers = slices.Compact(numbers); len(numbers) != len(reply.Calls) {
+		for i := range reply.Calls {
+			reply.Calls[i].ID = ""
+		}
 		return
 	}
 	order := sortCalls(reply)
