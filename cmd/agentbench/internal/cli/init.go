@@ -130,8 +130,14 @@ func commitOf(info *debug.BuildInfo) string {
 
 // refuseExisting returns an error that names the files that exist already.
 func refuseExisting(folder string, files []starterFile) error {
-	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
-		return misuse("name a folder; it need not be there", "nothing was written: %s is a file, not a folder", folder)
+	for dir := folder; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			return misuse("name a folder; it need not be there", "nothing was written: %s is a file, not a folder", dir)
+		}
+		if err == nil || dir == filepath.Dir(dir) {
+			break
+		}
 	}
 	var there []string
 	for _, f := range files {
