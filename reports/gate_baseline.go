@@ -19,6 +19,15 @@ func (j *judge) baseline() []Rule {
 		j.came("newly failing", j.OnFailing, "failing, and not in the baseline", NewlyFailing, NewAndFailing),
 		j.came("newly harmed", j.OnHarmed, "harmed, and not in the baseline", NewlyHarmed),
 		j.came("fixed", Allow, "passing, and failed in the baseline", Fixed)}
+	if !j.certain() { // so that change told nothing but new scenarios
+		const rates = "of a foreign agent one trial proves little: the rates are compared"
+		if len(j.told(NewAndFailing)) == 0 {
+			rules[1].Verdict, rules[1].Measured = scenarios.Unjudged, rates
+		}
+		for i := 2; i < len(rules); i++ {
+			rules[i].Verdict, rules[i].Measured = scenarios.Unjudged, rates
+		}
+	}
 	rules = append(rules, j.rates()...)
 	return append(rules, j.added(), j.came("removed", j.OnRemoved, "that only the baseline has", Removed))
 }

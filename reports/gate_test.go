@@ -265,6 +265,34 @@ func TestGateOnWhatWasNeverJudged(t *testing.T) {
 	}
 }
 
+// Of an agent that is not this loop a change is not told, and the gate does not say that
+// there is none: it says that the rates are compared. What is new and fails is told.
+func TestGateOnForeignChanges(t *testing.T) {
+	of := func(results ...*scenarios.Result) *Fold {
+		f := &Fold{}
+		if err := f.Header(&scenarios.Header{Kind: "probe", Judged: scenarios.JudgedForeign, Trials: len(results)}); err != nil {
+			t.Fatal(err)
+		}
+		fill(t, f, results...)
+		return f
+	}
+	harmed := judged("s/1", "v", scenarios.Healthy, loop.StoppedByAgent, 1)
+	harmed.Verdict = scenarios.Fail
+	base := of(judged("s/1", "v", scenarios.Healthy, loop.Done, 1))
+	g := DefaultLimits().Judge(of(harmed), base, nil)
+	for _, rule := range []string{"newly failing", "newly harmed", "fixed"} {
+		if r := ruleOf(t, g, rule); r.Verdict != scenarios.Unjudged || r.Measured != "of a foreign agent one trial proves little: the rates are compared" {
+			t.Errorf("%s: %+v", rule, r)
+		}
+	}
+	fresh := judged("s/2", "v", scenarios.Healthy, loop.StoppedByAgent, 1)
+	fresh.Verdict = scenarios.Fail
+	g = DefaultLimits().Judge(of(harmed, fresh), base, nil)
+	if r := ruleOf(t, g, "newly failing"); r.Verdict != scenarios.Fail || r.Measured != "1 scenario failing, and not in the baseline: s/2 (new)" {
+		t.Errorf("one that is new: %+v", r)
+	}
+}
+
 // Scenarios that came or went do what the policies say; results that have no
 // scenario in common with the baseline cannot be compared.
 func TestGateOnNewAndRemoved(t *testing.T) {
