@@ -2,6 +2,7 @@ package reports
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,6 +10,9 @@ import (
 	"github.com/agentbench-go/agentbench/reports/stats"
 	"github.com/agentbench-go/agentbench/scenarios"
 )
+
+// ErrTwice is why a trial is refused that was added before: one scenario, variant and seed.
+var ErrTwice = errors.New("appears twice")
 
 // spentMetrics are the metrics of [Spent], in the order of reports.
 var spentMetrics = [...]string{SpentCalls, SpentTokens, SpentCost, SpentTime}
@@ -64,7 +68,7 @@ func newUnit() *unit {
 func (u *unit) add(r *scenarios.Result, repeat func(*scenarios.Result) string) error {
 	at, twice := slices.BinarySearch(u.seeds, r.Seed)
 	if twice {
-		return fmt.Errorf("%s under %s with seed %d appears twice", quote(r.Scenario), quote(r.Variant), r.Seed)
+		return fmt.Errorf("%s under %s with seed %d %w", quote(r.Scenario), quote(r.Variant), r.Seed, ErrTwice)
 	}
 	u.seeds = slices.Insert(u.seeds, at, r.Seed)
 	u.verdict, u.random = worse(u.verdict, r.Verdict), u.random || r.Random

@@ -128,7 +128,10 @@ func readResults(fold *reports.Fold, paths []string) error {
 		return misuse("agentbench run -o results.jsonl makes one", "there is no results file to read")
 	}
 	for _, path := range paths {
-		if err := readResultsFile(fold, path); err != nil {
+		switch err := readResultsFile(fold, path); {
+		case errors.Is(err, reports.ErrTwice):
+			return misuse("agentbench gate NEW --baseline OLD compares two versions; two agents need a --name of their own each", "%s", err)
+		case err != nil:
 			return badInput(err)
 		}
 	}
