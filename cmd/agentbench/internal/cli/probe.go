@@ -168,8 +168,6 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) (names []string, e
 		return nil, misuse("such as --goldens goldens --update", "--update needs --goldens, the folder of the goldens to write")
 	case f.update && f.ci:
 		return nil, misuse("update on your machine, read what changed, and commit the files", "--update and --ci contradict each other: a person looks at goldens, not CI")
-	case f.boundary && f.goldens != "":
-		return nil, misuse("leave one of them out", "--boundary changes the scenario, so its traces have no golden")
 	case f.boundary && (len(names) != 1 || len(f.suites) > 0 || f.filter != ""):
 		return nil, misuse("name one scenario, such as same-call-forever", "--boundary needs one scenario")
 	case slices.Contains(scenarios.Presets(), f.name):
@@ -179,6 +177,16 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) (names []string, e
 	}
 	if f.client != "" && !slices.Contains(probe.Clients(), f.client) {
 		return nil, misuse(cmp.Or(text.DidYouMean(f.client, probe.Clients()), "without --client, --file writes any agent's configuration"), "there is no client %q: there are %s", f.client, text.AnyOf(probe.Clients()))
+	}
+	if f.boundary {
+		if err := refuseGiven(cmd, notOfBoundary); err != nil {
+			return nil, err
+		}
+	}
+	for _, folder := range []string{f.goldens, f.keep} {
+		if info, err := os.Stat(folder); folder != "" && err == nil && !info.IsDir() {
+			return nil, misuse("name a folder; it need not be there", "%s is a file, not a folder", text.Line(folder))
+		}
 	}
 	switch {
 	case f.name == "" && f.client != "":
@@ -231,6 +239,9 @@ func (f *probeFlags) run(cmd *cobra.Command, args []string) error {
 	asked, all, err := f.asked(names)
 	if err != nil {
 		return err
+	}
+	if f.boundary && len(asked) != 1 {
+		return misuse("name one scenario, such as same-call-forever", "--boundary needs one scenario, and these are %d", len(asked))
 	}
 	a, clean, err := f.agent(cmd.Context())
 	if err != nil {

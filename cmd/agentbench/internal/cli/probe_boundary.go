@@ -10,6 +10,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// notOfBoundary are the flags about results: --boundary prints a number, and has none.
+var notOfBoundary = []string{"output", "format", "trials", "jobs", "keep-traces", "goldens", "update"}
+
+// refuseGiven returns an error if one of the flags is given as an argument. What the
+// project's file sets for all of a command is not meant for this one.
+func refuseGiven(cmd *cobra.Command, flags []string) error {
+	for _, name := range flags {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && !fromProject(flag) {
+			return misuse("leave one of them out", "--boundary prints a number and has no results, so that --%s means nothing", name)
+		}
+	}
+	return nil
+}
+
 // findBoundary finds by bisection how often a scenario must repeat itself until the
 // agent stops it.
 func (f *probeFlags) findBoundary(cmd *cobra.Command, a *probe.Agent, s *scenarios.Scenario, own *probe.Tool, screen *probeScreen) error {
