@@ -58,12 +58,12 @@ type Constraint struct {
 // found nothing is a gap. In an answer each constraint that does not hold is one.
 type RuleCritic struct{}
 
-// Gaps returns the summaries of the turn's calls that failed or found nothing, or the
-// constraints that the answer breaks, each with the reason.
+// Gaps returns the summaries of the turn's calls that failed or found nothing, as
+// [Observe] made them, or the constraints that the answer breaks, each with the reason.
 func (RuleCritic) Gaps(r Review) []string {
 	var gaps []string
 	for _, o := range r.Turn {
-		if strings.Contains(o.Summary, " failed (") || strings.HasSuffix(o.Summary, " found nothing.") {
+		if o.lacking {
 			gaps = append(gaps, o.Summary)
 		}
 	}
@@ -82,13 +82,13 @@ func (RuleCritic) Gaps(r Review) []string {
 // broken says why a constraint does not hold for an answer, or returns "".
 func (c *Constraint) broken(r *Review) string {
 	if c.Called != "" {
-		last, done := 0, 0
+		last, done, with := 0, 0, matcher(c.With)
 		for i := range r.Calls {
 			call := &r.Calls[i]
 			if call.Executed && call.Name == c.After {
 				last = call.Turn
 			}
-			if call.Succeeded && call.Name == c.Called && matches(c.With, call.Args) {
+			if call.Succeeded && call.Name == c.Called && with(call.Args) {
 				done = call.Turn
 			}
 		}
@@ -96,20 +96,23 @@ func (c *Constraint) broken(r *Review) string {
 			return textNotCalled(c.Called, c.With, c.After)
 		}
 	}
-	if c.Says != "" && !matches(c.Says, r.Answer) {
+	if c.Says != "" && !matcher(c.Says)(r.Answer) {
 		return textNotSaid(c.Says)
 	}
-	if c.Omits != "" && matches(c.Omits, r.Answer) {
+	if c.Omits != "" && matcher(c.Omits)(r.Answer) {
 		return textSaid(c.Omits)
 	}
 	return ""
 }
 
-// matches reports whether a text matches a regular expression. [New] refuses one that
-// is none.
-func matches(expr, text string) bool {
+// matcher returns a function that reports whether a text matches a regular expression.
+// [New] refuses one that is none, which matches nothing here.
+func matcher(expr string) func(text string) bool {
 	re, err := regexp.Compile(expr)
-	return err == nil && re.MatchString(text)
+	if err != nil {
+		return func(string) bool { return false }
+	}
+	return re.MatchString
 }
 
 // checkConstraints reports every mistake in the task's constraints.
@@ -153,7 +156,9 @@ func (m *Machine) observe() {
 		if c.why != Executed && !code.Failed() {
 			code = Forbidden
 		}
-		turn = append(turn, Observe(c.Name, code, c.text))
+		o := Observe(c.Name, code, c.text)
+		o.lacking = o.lacking || c.failure // an error text has no code
+		turn = append(turn, o)
 		m.decisions = append(m.decisions, "call_tool "+capText(c.Name, maxFact))
 		m.ended = append(m.ended, EndedCall{m.out.Turns, c.Name, c.Args, c.why == Executed, c.why == Executed && !c.failure})
 	}

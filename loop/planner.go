@@ -125,6 +125,8 @@ type Observation struct {
 	Summary     string            `json:"summary"`
 	KeyFacts    map[string]string `json:"key_facts,omitempty"`
 	Affordances []string          `json:"affordances,omitempty"`
+
+	lacking bool // the call failed or found nothing
 }
 
 // The caps of an observation: characters of the summary and of a key fact, and
@@ -140,7 +142,7 @@ const (
 // and of a list only its length), and what the planner can do next. Every part is
 // capped.
 func Observe(tool string, code Code, text string) Observation {
-	o := Observation{}
+	o := Observation{lacking: code == NoResults || code.Failed()}
 	switch {
 	case code == NoResults:
 		o.Summary = tool + " found nothing."
