@@ -27,6 +27,23 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// A name that YAML reads as a number, a truth or nothing stays a text: a recorded run may
+// be called 2, and become a scenario.
+func TestNamesThatLookLikeValues(t *testing.T) {
+	all, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := *all[0]
+	for _, name := range []string{"2", "1e3", "0x1f", "1.5", "2026-01-02", "true", "null", "no", "nan"} {
+		s.Name = name
+		got, err := Parse(s.Suite+"/"+name+".yaml", string(s.YAML("")))
+		if err != nil || got.Name != name {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}
+
 func TestParseMistakes(t *testing.T) {
 	// The description is missing, and the label is wrong.
 	_, err := Parse("mine/x.yaml", "name: x\nlabel: helthy\n")

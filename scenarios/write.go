@@ -19,7 +19,7 @@ import (
 // The language cannot express a critic of your own: YAML writes critic: rules for it.
 func (s *Scenario) YAML(comment string) []byte {
 	var m mapping
-	m.must("name", word(s.Name))
+	m.must("name", s.Name)
 	m.must("description", s.Description)
 	m.must("label", word(s.Label))
 	m.put("source", s.Source)

@@ -276,11 +276,15 @@ func (f *replayFlags) scenarioFile() string {
 // chosen returns the trajectory with this name, or file and name. broken is exitUsage if
 // others could not be read, which is told and does not keep this one from its use.
 func (f *replayFlags) chosen(cmd *cobra.Command, runs *recordedRuns, name string) (one *trajectories.Trajectory, broken, err error) {
-	var found []*trajectories.Trajectory
+	var found []*trajectories.Trajectory // two say what to name instead: a thousand files may all have a run line=1
 	var names []string
+	called := 0
 	for r := range runs.until(cmd.Context()) {
 		names = append(names, r.Name)
-		if name == r.Name || name == r.ID() {
+		if name != r.Name && name != r.ID() {
+			continue
+		}
+		if called++; called <= 2 {
 			found = append(found, r)
 		}
 	}
@@ -298,7 +302,7 @@ func (f *replayFlags) chosen(cmd *cobra.Command, runs *recordedRuns, name string
 	case len(found) == 0:
 		return nil, nil, misuse(cmp.Or(text.DidYouMean(name, names), nameHint(names)), "there is no recorded run %q", name)
 	}
-	return nil, nil, misuse("name one of them: "+found[0].ID()+" or "+found[1].ID(), "%d recorded runs are called %q", len(found), name)
+	return nil, nil, misuse("name one of them: "+found[0].ID()+" or "+found[1].ID(), "%d recorded runs are called %q", called, name)
 }
 
 // nameHint says which names runs have: the names themselves if they are few.
