@@ -340,8 +340,11 @@ type refusal struct {
 	code, problem string
 }
 
-// refuse sends a refusal and journals the request.
+// refuse sends a refusal and journals the request, for its scenario if the path says which.
 func (x *exchange) refuse(r *refusal) {
+	if x.scene != nil && !x.entry.Astray {
+		x.entry.Scenario, x.entry.Seed = x.scene.name, x.seed
+	}
 	x.entry.Error = r.problem
 	x.begin()
 	x.answerRefusal(r)

@@ -117,6 +117,15 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s %s %s\ngot  %d %+v\nwant %d %s %s", tt.method, tt.url, tt.body, w.Code, body.Error, tt.status, tt.code, tt.want)
 		}
 	}
+	named := 0 // those of the tests that are refused although their path has a scenario
+	for _, tt := range tests {
+		if strings.HasPrefix(tt.url, "/run/test/one/1/") && tt.status == 400 {
+			named++
+		}
+	}
+	if one := s.Journal().Scenarios["test/one"]; one == nil || one.Refused < named || one.Astray != 0 {
+		t.Errorf("the journal has %+v of the scenario, want at least %d refused", one, named)
+	}
 	if j := s.Journal(); j.Total.Refused != len(tests)-astray || j.Total.Requests != j.Total.Refused || j.Total.Astray != astray || j.Entries[0].Error == "" {
 		t.Errorf("the journal has %+v", j.Total)
 	}

@@ -138,6 +138,7 @@ func TestServeGate(t *testing.T) {
 	}{
 		{"all came", hello, "delay model 1 1s", exitPassed, "pass          faults fired ", "healthy/only-an-answer  pass "},
 		{"one never came", hello, "error model 2 503", exitInconclusive, "1 never did: the fault error model 2 503 of healthy/only-an-answer; wanted: all planned failures", "the fault error model 2 503 never came"},
+		{"the body is no JSON", "Hi", "delay model 1 1s", exitInconclusive, "requests answered  1 request and 0 executions: 1 refused", "1 request could not be answered; "},
 		{"the history is broken", broken, "delay model 1 1s", exitFailed, "fail          protocol           1 of 1 request broke it: healthy/only-an-answer; wanted: none", "1 request broke the protocol"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
