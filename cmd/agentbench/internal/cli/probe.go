@@ -173,7 +173,7 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) (names []string, e
 	case slices.Contains(scenarios.Presets(), f.name):
 		return nil, misuse("such as --name agent-"+f.name, "--name %s is the name of a preset, which reports show beside it", f.name)
 	case strings.ContainsAny(f.name, "/\\ \t\n"):
-		return nil, misuse("use letters, digits and lines", "--name must be one word without slashes")
+		return nil, misuse("use letters, digits and hyphens", "--name must be one word without slashes")
 	}
 	if f.client != "" && !slices.Contains(probe.Clients(), f.client) {
 		return nil, misuse(cmp.Or(text.DidYouMean(f.client, probe.Clients()), "without --client, --file writes any agent's configuration"), "there is no client %q: there are %s", f.client, text.AnyOf(probe.Clients()))
@@ -193,6 +193,11 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) (names []string, e
 		f.name = "agent-" + f.client
 	case f.name == "":
 		f.name = "agent"
+	}
+	if f.goldens != "" {
+		if _, err := goldens.Name("suite/name", f.name); err != nil {
+			return nil, misuse("use letters, digits and hyphens", "--name %s cannot be part of the name of a golden: %s", text.Quote(f.name, 60), err)
+		}
 	}
 	cmd.Flags().VisitAll(f.keepGiven)
 	return names, nil

@@ -111,10 +111,13 @@ func (s *probeScreen) end(done, of int) {
 			word = paint.Bad(word)
 		}
 		fmt.Fprintf(s.w, "\n%s: %s\n", word, text.Line(r.Scenario))
-		for _, reason := range reports.Reasons(r) {
+		reasons, why := reports.Reasons(r), text.Line(r.Why)
+		for _, reason := range reasons {
 			fmt.Fprintf(s.w, "  %s\n", reason)
 		}
-		fmt.Fprintf(s.w, "  %s\n", text.Line(r.Why))
+		if !slices.Contains(reasons, why) {
+			fmt.Fprintf(s.w, "  %s\n", why)
+		}
 		for _, note := range r.Notes {
 			fmt.Fprintf(s.w, "  note: %s\n", text.Cut(text.Line(note), 200))
 		}

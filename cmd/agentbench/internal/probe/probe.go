@@ -153,7 +153,7 @@ func (a *Agent) OwnTool(l *Look, named, args string) (*Tool, error) {
 		return t, nil
 	}
 	if len(names) == 0 {
-		return nil, &LookError{"the agent offers the model no tools", "without tools it cannot loop over calls: name scenarios without any, such as protocol/nothing-but-empty-replies", true}
+		return nil, &LookError{"the agent offers the model no tools", "without tools it cannot loop over calls; what it does with empty replies: agentbench probe --tools scripted protocol/nothing-but-empty-replies", true}
 	}
 	if t := Choose(l.Tools, a.Scratch); t != nil {
 		return t, nil
