@@ -144,7 +144,7 @@ func (f *probeFlags) check(cmd *cobra.Command, args []string) (names []string, e
 		return nil, misuse(`such as agentbench probe -- python my_agent.py "{TASK}"`, "probe needs the command that starts your agent, after --")
 	}
 	names, f.command = args[:dash], args[dash:]
-	if err := f.outputFlags.check(cmd); err != nil {
+	if err := cmp.Or(f.outputFlags.check(cmd), f.checkFolders()); err != nil {
 		return nil, err
 	}
 	if !probe.Supported {
