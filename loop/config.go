@@ -70,7 +70,7 @@ type Limits struct {
 	// counts on then asks for nothing.
 	Tokens int64 `yaml:"tokens"`
 	// CostUSD is the largest cost in US dollars, and works as Tokens does. The
-	// machine counts in nano-dollars.
+	// machine counts in nano-dollars, of which the limit must be one at least.
 	CostUSD float64 `yaml:"cost_usd"`
 	// Tries is the largest number of tries over all calls. Try N+1 is not made,
 	// its call keeps the error of the try before, and the run stops after the
@@ -398,8 +398,8 @@ func (c *Config) validate(least int) error {
 		v.add("limits.adapt.errors", "must be 0 (off), or from 0.001 to 0.999, not %v", e)
 	}
 	oneOf(&v, "limits.at_limit", c.Limits.AtLimit, "", LimitStop, LimitFinal, LimitSummary, LimitGrace, LimitAsk)
-	if usd := c.Limits.CostUSD; usd < float64(least) || math.IsNaN(usd) || usd > 1e9 {
-		v.add("limits.cost_usd", "must be from 0 (off) to 1e9 dollars, not %v", usd)
+	if usd := c.Limits.CostUSD; usd < float64(least) || math.IsNaN(usd) || usd > 1e9 || usd > 0 && usd < 1e-9 {
+		v.add("limits.cost_usd", "must be 0 (off), or from 1e-9 to 1e9 dollars, not %v", usd)
 	}
 	v.duration("time.run", c.Time.Run)
 	v.duration("time.model", c.Time.Model)

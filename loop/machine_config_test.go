@@ -21,7 +21,7 @@ var anyValue = []string{"errors.text_prefix", "detectors[0].tools.only", "detect
 func impossible(field string, typ reflect.Type) []string {
 	switch field {
 	case "limits.cost_usd":
-		return []string{"-0.000000001", "NaN", "+Inf", "1000000000.1"}
+		return []string{"-0.000000001", "0.0000000009", "NaN", "+Inf", "1000000000.1"}
 	case "limits.adapt.errors":
 		return []string{"-0.1", "0.0009", "0.9991", "1", "NaN"}
 	case "history.min_gain":
@@ -120,6 +120,7 @@ func TestValidateAccepts(t *testing.T) {
 	for _, c := range []struct{ field, value string }{
 		{"time.run", "87600h"},
 		{"limits.cost_usd", "1000000000"},
+		{"limits.cost_usd", "0.000000001"},
 		{"history.min_gain", "1"},
 		{"history.min_gain", "0"},
 		{"errors.kinds", ""},

@@ -65,8 +65,8 @@ type Tokens struct {
 // Events turns a session's trace into events: one for each reply and question
 // (planner), each result (executor), each critique that names gaps (critic), and
 // each end of a run (planner, intent stop). A summary, and a reply that the loop
-// cannot use (empty, cut off, or no action of the planner), decides nothing: its
-// intent is none, and it is no turn of its own. The trace_id is id/1 for the
+// cannot use (empty, cut off, an answer in which the critic finds gaps, or no action of
+// the planner), decides nothing: its intent is none, and it is no turn of its own. The trace_id is id/1 for the
 // session's first run, id/2 for the next. Sub-runs have no events.
 func Events(id string, cfg loop.Config, planner loop.Planner, trace loop.Trace) []Event {
 	f := folder{id: id, planner: planner, calls: clock{}, base: Event{Outcome: Outcome{Status: "continue"},
@@ -165,7 +165,7 @@ func (f *folder) decision(r *loop.Record) (intent string, calls []loop.AskedCall
 		return loop.ActionCall, r.In.Calls
 	case f.purpose != loop.ForReply:
 		return loop.ActionStop, nil
-	case noted(r, loop.EventEmptyReply, loop.EventCutReply, loop.EventBadAction):
+	case noted(r, loop.EventEmptyReply, loop.EventCutReply, loop.EventBadAction), turnedBack(r):
 		return intentNone, nil
 	case f.planner == loop.PlannerJSON:
 		a, _ := loop.ParseAction(r.In.Text)
@@ -175,6 +175,14 @@ func (f *folder) decision(r *loop.Record) (intent string, calls []loop.AskedCall
 		return a.Action, calls
 	}
 	return loop.ActionStop, nil
+}
+
+// turnedBack reports whether the critic finds gaps in an answer. Those of a turn have no
+// reference.
+func turnedBack(r *loop.Record) bool {
+	return slices.ContainsFunc(r.Effects, func(e loop.Effect) bool {
+		return e.Kind == loop.Note && e.Event == loop.EventGaps && e.Ref.Kind == loop.RefModel
+	})
 }
 
 func (f *folder) effect(at time.Duration, e *loop.Effect) {

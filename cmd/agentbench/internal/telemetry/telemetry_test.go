@@ -121,6 +121,33 @@ func TestEventsOfPlanner(t *testing.T) {
 	}
 }
 
+// TestEventsOfGaps: an answer that is turned back decides nothing and is no turn. The
+// gaps of a turn say nothing about its reply.
+func TestEventsOfGaps(t *testing.T) {
+	session := strings.ReplaceAll(`   0.000s started text=go
+          > ask m1#1 for=reply to=1
+   1.000s reply m1 text=~{"action": "stop", "reason": "Done."}~ finish=stop
+          > note m1 event=gaps text="Say how many."
+          > put u2 text="Not yet."
+          > ask m2#1 for=reply to=3
+   2.000s reply m2 text=~{"action": "call_tool", "name": "gone", "args": {}}~ finish=stop
+          > put c1 code=NotFound why=unknown text=~Error: Unknown tool: "gone".~
+          > note event=gaps text="gone failed"
+          > put u3 text="Known gaps: gone failed"
+          > ask m3#1 for=reply to=6
+   3.000s reply m3 text=~{"action": "stop", "reason": "3."}~ finish=stop
+          > halt stop=stopped-by-model end=DONE answer=3. turns=2 model_calls=3 elapsed=3s
+`, "~", "`")
+	var got []string
+	for _, e := range telemetry.Events("t", loop.Off(), loop.PlannerJSON, parse(t, session)) {
+		got = append(got, fmt.Sprintf("%d %s %s", e.Turn, e.Role, e.Intent))
+	}
+	want := []string{"1 planner none", "1 critic call_tool", "1 planner call_tool", "1 executor call_tool", "1 critic call_tool", "2 planner stop", "2 planner stop"}
+	if !slices.Equal(got, want) {
+		t.Errorf("events\ngot  %q\nwant %q", got, want)
+	}
+}
+
 // receiver is an OTLP/HTTP endpoint that keeps what it is sent.
 type receiver struct {
 	mu     sync.Mutex
