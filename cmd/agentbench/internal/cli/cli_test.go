@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentbench-go/agentbench/scenarios"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -281,6 +282,13 @@ func TestBar(t *testing.T) {
 	if got := b.String(); got != "still running: 1,204 of 4,000\nstill running: 7 done\n" {
 		t.Errorf("a log gets %q", got)
 	}
+	b.Reset()
+	unknown = &bar{w: &b}
+	unknown.show(1204)
+	unknown.clear()
+	if got := b.String(); got != "\r\x1b[K1,204 done\r\x1b[K" {
+		t.Errorf("a terminal gets %q where nobody knows how much there is", got)
+	}
 	if bar := newBar(&b, 4, false, false); bar != nil {
 		t.Error("a pipe gets a bar")
 	}
@@ -290,6 +298,30 @@ func TestBar(t *testing.T) {
 	var none *bar
 	none.show(1) // a nil bar shows nothing
 	none.clear()
+}
+
+// Of one file of recorded runs the trials are told: no file is done before the last.
+func TestProgressOfOneFile(t *testing.T) {
+	for of, want := range map[int]string{0: "still running: 2 done\n", 9: "still running: 5 of 9\n"} {
+		var b strings.Builder
+		f := &outputFlags{format: table}
+		out, err := f.openStream(&cobra.Command{}, of, func() int { return 5 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second is told
+			out.bar = &bar{w: &b, of: of, log: true, drawn: time.Now()}
+			if out.done == 1 {
+				out.bar.drawn = time.Time{}
+			}
+			if err := out.add(&scenarios.Result{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b.String() != want {
+			t.Errorf("of %d: got %q, want %q", of, b.String(), want)
+		}
+	}
 }
 
 // An output that is not a terminal gets neither colour nor a bar.

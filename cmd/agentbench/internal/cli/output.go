@@ -200,9 +200,13 @@ func (f *outputFlags) open(cmd *cobra.Command, h scenarios.Header) (_ *results, 
 }
 
 // openStream is like open for results of which nobody knows how many they will be. They
-// get their header from endStream. reach says how far the work is, of what of says.
+// get their header from endStream. reach says how far the work is, of what of says; if that is
+// not known (0), it is told how many results there are.
 func (f *outputFlags) openStream(cmd *cobra.Command, of int, reach func() int) (_ *results, err error) {
-	r := &results{stdout: cmd.OutOrStdout(), flags: f, stderr: cmd.ErrOrStderr(), reach: reach}
+	r := &results{stdout: cmd.OutOrStdout(), flags: f, stderr: cmd.ErrOrStderr()}
+	if of > 0 {
+		r.reach = reach
+	}
 	defer func() {
 		if err != nil {
 			r.discard()
@@ -595,7 +599,11 @@ func (b *bar) show(done int) {
 			line = "still running: " + text.Number(done) + " of " + text.Number(b.of)
 		}
 		fmt.Fprintln(b.w, line)
-	case !b.log && b.of > 0 && time.Since(b.drawn) >= barEvery:
+	case b.log || time.Since(b.drawn) < barEvery:
+	case b.of == 0:
+		b.drawn, b.shown = time.Now(), true
+		fmt.Fprintf(b.w, "\r\x1b[K%s done", text.Number(done))
+	default:
 		b.drawn, b.shown = time.Now(), true
 		full := barWidth * done / b.of
 		fmt.Fprintf(b.w, "\r\x1b[K%s%s %d of %d", strings.Repeat("█", full), strings.Repeat("░", barWidth-full), done, b.of)

@@ -100,6 +100,9 @@ func (f *replayFlags) run(cmd *cobra.Command, paths []string) error {
 	if err := check(cmd); err != nil {
 		return err
 	}
+	if !f.shapes.write && (f.shapes.names || f.shapes.corpus != "") {
+		return misuse("--shapes writes them", "--names and --corpus say what is written of shapes")
+	}
 	if err := f.checkFolders(); err != nil { // before the work, of which there may be much
 		return err
 	}
