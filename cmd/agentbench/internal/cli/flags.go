@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -268,6 +269,12 @@ func (f *selectFlags) load(paths []string) ([]*scenarios.Scenario, error) {
 	}
 	all, err := scenarios.Load(paths...)
 	if err != nil {
+		for _, path := range paths {
+			_, missing := os.Stat(path)
+			if s, _ := findEmbedded(path); s != nil && errors.Is(missing, fs.ErrNotExist) {
+				return nil, misuse("--filter "+s.ID()+" selects the embedded scenario", "%s: there is no such file or folder", path)
+			}
+		}
 		return nil, badInput(err)
 	}
 	chosen, err := scenarios.Select(all, f.suites, f.filter)
