@@ -203,7 +203,7 @@ each, with the keys of a variant's file.`,
 				}
 				entries = append(entries, listed{variantRow(&v, names), listedVariant{v.Name, v.JSON()}})
 			}
-			head := []string{"variant", "detectors", "failing turns", "retries", "one try", "whole run", "turns", "calls"}
+			head := []string{"variant", "detectors", "failing turns", "retries", "one try", "whole run", "turns", "calls", "steps"}
 			return f.write(cmd, 2, head, entries)
 		},
 	}
@@ -248,7 +248,7 @@ type listedFormat struct {
 func variantRow(v *scenarios.Variant, names int) []string {
 	cfg := &v.Config
 	return []string{v.Name, cmp.Or(detectors(v.Config.Detectors, names), off), number(cfg.Errors.MaxConsecutive), number(cfg.Retry.Max),
-		timeout(cfg.Time.Tool), timeout(cfg.Time.Run), number(cfg.Limits.Turns), number(cfg.Limits.Calls)}
+		timeout(cfg.Time.Tool), timeout(cfg.Time.Run), number(cfg.Limits.Turns), number(cfg.Limits.Calls), number(cfg.Limits.Steps)}
 }
 
 // detectors names the detectors, at most names of them if names is not 0. For a single
