@@ -28,7 +28,7 @@ gemini-cli-2026:    model_retry.base=5s model_retry.broken_streams=4 model_retry
 openhands-v1:       errors.text_prefix= limits.turns=500 model_retry.base=8s model_retry.cap=1m4s model_retry.max=4
 openhands-v0:       errors.text_prefix= limits.turns=500 model_retry.base=8s model_retry.cap=1m4s model_retry.max=4 scope=session
 openclaw:
-cline:              errors.kinds=[exception,unknown,invalid] errors.max_consecutive=3 errors.text_prefix= model_retry.cut_replies=0 model_retry.max=2 scope=session
+cline:              errors.kinds=[exception,unknown,invalid] errors.max_consecutive=3 errors.text_prefix= model_retry.cut_replies=3 model_retry.max=2 scope=session
 roo-code:           errors.kinds=[unknown,invalid] errors.max_consecutive=3 errors.text_prefix= model_retry.base=5s model_retry.cap=10m model_retry.cut_replies=0 model_retry.empty_replies=1000 model_retry.max=200 model_retry.max_wait=0s scope=session
 goose:              errors.text_prefix= limits.near=500 limits.turns=1000 model_retry.broken_streams=1 model_retry.cap=30s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=3
 crush:              model_retry.base=5s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=3 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
@@ -50,13 +50,13 @@ deer-flow:          contracts.broken_args=drop model_retry.cap=8s model_retry.cu
 autogen:            limits.turns=1 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
 autogen-0.2:        limits.turns=100 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
 google-adk:         limits.turns=500 model_retry.cut_replies=0 model_retry.empty_replies=0
-claude-agent-sdk:   model_retry.base=500ms model_retry.cap=32s model_retry.cut_replies=1 model_retry.empty_replies=1 model_retry.max=10 model_retry.statuses=[408,409,429,5xx]
+claude-agent-sdk:   model_retry.base=500ms model_retry.cap=32s model_retry.cut_replies=3 model_retry.empty_replies=1 model_retry.max=10 model_retry.statuses=[408,409,429,5xx]
 codex-cli:          model_retry.base=200ms model_retry.broken_streams=6 model_retry.cap=900ms model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=29 model_retry.statuses=[5xx] time.chunk=5m time.first_token=5m
 adk-go:             model_retry.cut_replies=0 model_retry.empty_replies=0
 aider:              limits.turns=4 model_retry.base=250ms model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=8
-eino-react:         errors.batch=any errors.kinds=[exception,invalid] errors.max_consecutive=1 errors.text_prefix= limits.turns=6 model_retry.cut_replies=0 model_retry.empty_replies=0
+eino-react:         errors.batch=any errors.kinds=[exception,invalid] errors.max_consecutive=1 errors.text_prefix= limits.at_limit=grace limits.turns=6 model_retry.cut_replies=0 model_retry.empty_replies=0
 eino-agent:         errors.batch=any errors.kinds=[exception,invalid] errors.max_consecutive=1 errors.text_prefix= limits.turns=20 model_retry.cut_replies=0 model_retry.empty_replies=0
-genkit-go:          errors.batch=any errors.kinds=[exception,unknown,invalid] errors.max_consecutive=1 errors.text_prefix= limits.at_limit=grace limits.turns=5 model_retry.cut_replies=0 model_retry.empty_replies=0
+genkit-go:          errors.batch=any errors.kinds=[exception,unknown,invalid] errors.max_consecutive=1 errors.text_prefix= limits.at_limit=grace limits.turns=5 model_retry.base=500ms model_retry.broken_streams=1 model_retry.cap=8s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
 langchaingo:        errors.batch=any errors.kinds=[exception] errors.max_consecutive=1 errors.text_prefix= limits.turns=5 model_retry.cut_replies=0 model_retry.empty_replies=0 parallel.max=1
 fantasy:            model_retry.base=5s model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=3 model_retry.max_wait=1m model_retry.statuses=[408,409,429,5xx]
 mastra-0.24:        limits.turns=5 model_retry.broken_streams=1 model_retry.cut_replies=0 model_retry.empty_replies=0 model_retry.max=2 model_retry.statuses=[408,409,429,5xx]

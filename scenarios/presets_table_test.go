@@ -13,7 +13,7 @@ import (
 // rules is about: its cap on replies, within presetRequests. "-" = nothing.
 var presetCaps = map[string]string{
 	"autogen": "T1", "langchain-limits": "T5", "openai-agents": "T10", "microbot": "G10", "microbot-plan": "G10", "langgraph-js": "T13",
-	"aider": "T4", "eino-react": "T6", "genkit-go": "G5", "langchaingo": "T5", "mastra-0.24": "T5", "mastra": "T5", "eino-agent": "T20", "llamaindex": "T20",
+	"aider": "T4", "eino-react": "G6", "genkit-go": "G5", "langchaingo": "T5", "mastra-0.24": "T5", "mastra": "T5", "eino-agent": "T20", "llamaindex": "T20",
 	"framework-spec": "F16", "vercel-ai": "T20", "smolagents": "F20", "crewai": "F25", "meai": "G40", "pydantic-ai": "T50",
 	"recommended": "-", "none": "-", "streaming-repl": "-", "microbot-rollback": "-", "autogen-0.2": "-", "google-adk": "-", "claude-agent-sdk": "-", "codex-cli": "-", "langgraph-python": "-",
 	"hpd-agent": "-", "hpd-production": "-", "hpd-development": "-", "hpd-long-running": "-", "hpd-error-tracking": "-", "hpd-as-coded": "-",
