@@ -35,10 +35,11 @@ var users = map[string][]string{
 
 // others are flags of commands that are not ours, or of which a text is only a part.
 var others = map[string][]string{
-	"compare.go": {"plain", "fault"},                                    // added to a command of explain
-	"corpora.go": {"recorded", "suite", "filter", "held-back", "seeds"}, // list corpora has none of these
-	"flags.go":   {"fault"},                                             // the flag itself
-	"probe.go":   {"base-url", "skip-git-repo-check"},                   // of a user's agent and of codex
+	"compare.go":        {"plain", "fault"},                                    // added to a command of explain
+	"corpora.go":        {"recorded", "suite", "filter", "held-back", "seeds"}, // list corpora has none of these
+	"flags.go":          {"fault"},                                             // the flag itself
+	"probe.go":          {"base-url", "skip-git-repo-check"},                   // of a user's agent and of codex
+	"probe_boundary.go": {"boundary"},                                          // of probe
 }
 
 var (

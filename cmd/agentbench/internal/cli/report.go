@@ -130,7 +130,7 @@ func readResults(fold *reports.Fold, paths []string) error {
 	for _, path := range paths {
 		switch err := readResultsFile(fold, path); {
 		case errors.Is(err, reports.ErrTwice):
-			return misuse("agentbench gate NEW --baseline OLD compares two versions; two agents need a --name of their own each", "%s", err)
+			return misuse("agentbench gate NEW --baseline OLD compares two versions; agentbench probe --name tells two agents apart", "%s", err)
 		case err != nil:
 			return badInput(err)
 		}
