@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentbench-go/agentbench/cassettes/trajectories"
@@ -310,6 +311,8 @@ func (f *replayFlags) chosen(cmd *cobra.Command, runs *recordedRuns, name string
 
 // nameHint says which names runs have: the names themselves if they are few.
 func nameHint(names []string) string {
+	slices.Sort(names)
+	names = slices.Compact(names) // files may have runs of one name
 	if len(names) == 0 || len(names) > 5 {
 		return "agentbench replay --verbose names the runs"
 	}

@@ -7,6 +7,13 @@ import (
 	"testing"
 )
 
+// A hint names each name once.
+func TestNameHint(t *testing.T) {
+	if got := nameHint([]string{"b", "a", "b", "b", "b", "b"}); got != `the name can be "a" or "b"` {
+		t.Errorf("got %q", got)
+	}
+}
+
 // A file with nothing to replay is named and is not an error if others are read; a
 // broken file is an error. --verbose says what was left out of the other files.
 func TestReplayTraffic(t *testing.T) {
