@@ -16,7 +16,7 @@ import (
 
 // key returns a text that is equal for calls that a detector takes for the same.
 func (b *book) key(d *detect.Detector, c *call) (key string, known bool) {
-	if len(d.IgnoreArgs)+len(d.Round) == 0 || !c.object || c.fault == loop.InvalidArgs {
+	if len(d.IgnoreArgs)+len(d.Round) == 0 || !c.object {
 		return c.same, true
 	}
 	args, ok := decoded(c.args).(map[string]any)

@@ -26,6 +26,7 @@ func TestKey(t *testing.T) {
 		{"error_chars counts characters, not bytes", Detector{Key: []Part{Tool, Error}, ErrorChars: 2, Acts: AfterBatch, Do: nudge}, "A!éé1 A!éé2 A!éé3", "3 nudge(3)"},
 		{"the reply's text", Detector{Key: []Part{Tool, Args, Text}, Do: nudge}, "a:A b:A b:A b:A", "4 nudge(3)"},
 		{"ignore_args", Detector{IgnoreArgs: []string{"t1", "t2", "t3"}, Do: nudge}, "Ax&t1 Ax&t2 Ax&t3", "3 nudge(3)"},
+		{"ignore_args of a call that breaks the schema", Detector{IgnoreArgs: []string{"t1", "t2", "t3"}, Do: nudge}, "Ax&t1 Ax&t2* Ax&t3", "3 nudge(3)"},
 		{"ignore_args leaves the others", Detector{IgnoreArgs: []string{"t1"}, Do: nudge}, "Ax&t1 Ay&t1 Ax&t1", ""},
 		{"tools.only", Detector{Tools: ToolFilter{Only: []string{"A"}}, Do: nudge}, "B B B A A A", "6 nudge(3)"},
 		{"tools.except", Detector{Tools: ToolFilter{Except: []string{"A"}}, Do: nudge}, "A A A B B B", "6 nudge(3)"},

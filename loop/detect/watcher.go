@@ -208,7 +208,7 @@ func (w *watcher) hash(tool string) uint64 {
 
 // argsKey returns a hash that is equal for calls with the same arguments.
 func (w *watcher) argsKey(c *Call) uint64 {
-	if w.args != nil && !c.Invalid && c.Fields != "" {
+	if w.args != nil && c.Fields != "" {
 		return w.args.hash(c.Fields)
 	}
 	return c.ArgsHash
