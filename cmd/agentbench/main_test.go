@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/agentbench-go/agentbench/fakes/serve"
@@ -172,8 +173,12 @@ func fifo(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	var with os.Signal = os.Interrupt
+	if len(args) > 0 && args[0] == "-hangup" {
+		with, args = syscall.SIGHUP, args[1:]
+	}
 	if neg || len(args) == 0 {
-		ts.Fatalf("usage: interrupt COMMAND…")
+		ts.Fatalf("usage: interrupt [-hangup] COMMAND…")
 	}
 	cmd := exec.Command(lookPath(ts, args[0]), args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
@@ -192,7 +197,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 			line, err := lines.ReadString('\n')
 			to.WriteString(line)
 			if strings.Contains(line, trial) {
-				once.Do(func() { cmd.Process.Signal(os.Interrupt) })
+				once.Do(func() { cmd.Process.Signal(with) })
 			}
 			if err != nil {
 				return

@@ -33,12 +33,17 @@ const (
 
 // Main runs the program with args (without the program's name) and returns its
 // exit code. A first interrupt ends the work and keeps the results so far; a
-// second one kills the process.
+// second one kills the process. A terminal that is closed interrupts too, unless the
+// program was started to outlive it, as by nohup.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, built Options) int {
 	if len(args) > 0 && args[0] == probe.Word {
 		return probe.Supervise(args[1:])
 	}
-	ctx, stop := signal.NotifyContext(built.within(context.Background()), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(built.within(context.Background()), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return run(ctx, args, stdin, stdout, stderr)
