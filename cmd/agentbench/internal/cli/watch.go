@@ -117,7 +117,7 @@ func (f *watchFlags) run(cmd *cobra.Command) error {
 	}
 	f.announce(cmd.OutOrStdout(), "http://"+listener.Addr().String())
 	failed := w.Serve(cmd.Context(), listener)
-	if err := f.summary(cmd.OutOrStdout(), w, variants); err != nil {
+	if err := f.summary(cmd.OutOrStdout(), w, variants, failed == nil); err != nil {
 		return err
 	}
 	return failed
@@ -236,7 +236,8 @@ func (l *lines) tell(line string) {
 }
 
 // summary prints what has passed, and what the variants would have stopped of it.
-func (f *watchFlags) summary(w io.Writer, watched *watch.Watch, variants []scenarios.Variant) error {
+// kept says that the files hold it.
+func (f *watchFlags) summary(w io.Writer, watched *watch.Watch, variants []scenarios.Variant, kept bool) error {
 	n := watched.Counts()
 	fmt.Fprintf(w, "%s in %s", text.Count(n.Requests, "request"), text.Count(n.Conversations, "conversation"))
 	for _, more := range []struct {
@@ -270,7 +271,7 @@ func (f *watchFlags) summary(w io.Writer, watched *watch.Watch, variants []scena
 	if err := watched.Results(fold.Add); err != nil {
 		return err
 	}
-	if err := fold.Replay().Write(w); err != nil || f.output == keepNothing {
+	if err := fold.Replay().Write(w); err != nil || !kept || f.output == keepNothing {
 		return err
 	}
 	fmt.Fprintf(w, "next: agentbench tune %s looks for limits that suit these runs\n", text.Line(f.output))

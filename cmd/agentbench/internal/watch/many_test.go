@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agentbench-go/agentbench/scenarios"
 )
@@ -183,4 +185,26 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp := rec.Result()
 	resp.Request = r
 	return resp, nil
+}
+
+// What cannot be written is told once, with the name of the file once.
+func TestToldFailure(t *testing.T) {
+	o := options("http://127.0.0.1:1")
+	var told []string
+	o.Tell = func(line string) { told = append(told, line) }
+	w, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.o.Shapes = filepath.Join(t.TempDir(), "gone", "t.shapes")
+	for range 2 {
+		w.shapes.dirty = true
+		w.writeShapes(time.Now())
+	}
+	if len(told) != 1 || strings.Count(told[0], "t.shapes") != 1 || strings.Count(told[0], "cannot write") > 1 {
+		t.Errorf("told %q", told)
+	}
+	if w.unwritten == nil || told[0] != "not kept: "+w.unwritten.Error() {
+		t.Errorf("told %q of %v", told, w.unwritten)
+	}
 }

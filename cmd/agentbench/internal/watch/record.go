@@ -50,15 +50,14 @@ func (w *Watch) write(c *conversation) {
 		return
 	}
 	c.dirty = false
-	err := outfile.Write(filepath.Join(w.o.Folder, c.name+".json"), w.document(c), 0o600)
-	w.failed("the recording of "+c.title(), err)
+	w.failed(outfile.Write(filepath.Join(w.o.Folder, c.name+".json"), w.document(c), 0o600))
 }
 
-// failed tells the first failure of writing a file, if err is one.
-func (w *Watch) failed(what string, err error) {
+// failed tells the first failure of writing a file, if err is one. err names the file.
+func (w *Watch) failed(err error) {
 	if err != nil && w.unwritten == nil {
 		w.unwritten = err
-		w.tell("cannot write %s: %v", what, err)
+		w.tell("not kept: %v", err)
 	}
 }
 

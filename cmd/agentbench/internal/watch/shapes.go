@@ -32,7 +32,7 @@ func (w *Watch) writeShapes(since time.Time) {
 	for _, c := range w.conversations {
 		all = w.shape(all, c)
 	}
-	w.failed(w.o.Shapes, outfile.Write(w.o.Shapes, all, 0o600))
+	w.failed(outfile.Write(w.o.Shapes, all, 0o600))
 }
 
 // shape appends the line of a conversation. Its name is its number, or the hash of the
