@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -188,6 +189,11 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	errPipe, err := cmd.StderrPipe()
 	ts.Check(err)
+	// A signal that is caught here has its default action in the command, even where the
+	// tests run below nohup, which has commands ignore it.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, with)
+	defer signal.Stop(caught)
 	ts.Check(cmd.Start())
 	var once sync.Once
 	var both sync.WaitGroup
