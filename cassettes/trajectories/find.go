@@ -18,7 +18,7 @@ import (
 // that begin with a dot, and labels.json and manifest.json, which describe trajectories.
 //
 // In a folder a link to a file is read, and a link to a folder is not followed, since
-// links may go round. It and what is no file, such as a pipe, are told ([Noted]).
+// links may go round. It and what is not a file, such as a pipe, are told ([Noted]).
 func Find(paths []string) ([]string, []*Problem) {
 	f := finder{known: map[string]bool{}}
 	for _, p := range paths {
@@ -91,7 +91,7 @@ func (f *finder) folder(root string) {
 }
 
 // other adds what a link in a folder leads to, if it is a file, and tells what else there
-// is that is no file. It reports whether there is something that may be recorded.
+// is that is not a file. It reports whether there is something that may be recorded.
 func (f *finder) other(path string, d fs.DirEntry) bool {
 	info, err := os.Stat(path)
 	switch named := isTrajectory(d.Name()); {

@@ -467,7 +467,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// What is no file never hangs a reader, and nothing in a folder is left out in silence.
+// What is not a file never hangs a reader, and nothing in a folder is left out in silence.
 func TestFindOddFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must := func(err error) {

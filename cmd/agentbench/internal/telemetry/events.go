@@ -66,7 +66,7 @@ type Tokens struct {
 // (planner), each result (executor), each critique that names gaps (critic), and
 // each end of a run (planner, intent stop). A summary, and a reply that the loop
 // cannot use (empty, cut off, an answer in which the critic finds gaps, or no action of
-// the planner), decides nothing: its intent is none, and it is no turn of its own. The trace_id is id/1 for the
+// the planner), decides nothing: its intent is none, and it does not count as a turn. The trace_id is id/1 for the
 // session's first run, id/2 for the next. Sub-runs have no events.
 func Events(id string, cfg loop.Config, planner loop.Planner, trace loop.Trace) []Event {
 	f := folder{id: id, planner: planner, calls: clock{}, base: Event{Outcome: Outcome{Status: "continue"},

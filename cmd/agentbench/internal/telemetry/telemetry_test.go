@@ -121,7 +121,7 @@ func TestEventsOfPlanner(t *testing.T) {
 	}
 }
 
-// TestEventsOfGaps: an answer that is turned back decides nothing and is no turn. The
+// TestEventsOfGaps: an answer that is turned back decides nothing and is not a turn. The
 // gaps of a turn say nothing about its reply.
 func TestEventsOfGaps(t *testing.T) {
 	session := strings.ReplaceAll(`   0.000s started text=go
