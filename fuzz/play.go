@@ -171,7 +171,7 @@ func (p *play) step(path loop.Path, in loop.Input, effects []loop.Effect) {
 	p.trace.AppendSub(path, in, effects)
 	switch in.Kind {
 	case loop.Started, loop.UserMessage, loop.Steer, loop.UserReply:
-		unsaid := in.Kind == loop.UserReply && in.Text == "" // it is no message
+		unsaid := in.Kind == loop.UserReply && in.Text == "" // it is not a message
 		p.blank = p.blank || path == "" && !unsaid && strings.TrimSpace(in.Text) == ""
 	}
 	for i := range effects {

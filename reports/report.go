@@ -282,7 +282,7 @@ type TrialFindings struct {
 	Command  string              `json:"command"` // repeats the trial; "" = unknown
 
 	place  string // of the file in the user's repository; "" = it is not in it
-	served bool   // it is no trial, but a scenario that serve served
+	served bool   // it stands for a scenario that serve served, not for a trial
 }
 
 // Fuzz is a line of a results file of `agentbench fuzz`.

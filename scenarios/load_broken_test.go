@@ -185,7 +185,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"constraints without a critic", "task: Say hello", "task: Say hello\nconstraints: [{text: Say it., says: hello}]", `5:14: constraints never act without critic: rules`},
 		{"constraint without a rule", "task: Say hello", "task: Say hello\ncritic: rules\nconstraints: [{text: Be polite.}]", `6:15: a constraint needs called, says or omits (what only the model reads stands in system)`},
 		{"constraint on no tool", "task: Say hello", "task: Say hello\ncritic: rules\nconstraints: [{text: Read., called: rea}, {text: Do., says: x, with: y}]", `6:37: there is no tool "rea" (did you mean read?)|6:70: with needs called`},
-		{"constraint that is no expression", "task: Say hello", "task: Say hello\ncritic: rules\nconstraints: [{text: ' ', says: '('}]", "6:22: text must not be empty (the model reads it)|6:33: says is not a regular expression: error parsing regexp: missing closing ): `(`"},
+		{"constraint that is not an expression", "task: Say hello", "task: Say hello\ncritic: rules\nconstraints: [{text: ' ', says: '('}]", "6:22: text must not be empty (the model reads it)|6:33: says is not a regular expression: error parsing regexp: missing closing ): `(`"},
 		{"critic", "label: healthy", "label: healthy\ncritic: rulez", `4:9: there is no critic "rulez" (did you mean rules?)`},
 		{"state beside a condition", "{text: hello}", "{text: hello, when: ok, state: a}", `12:36: state cannot be combined with when: a step is for a state or for a condition`},
 		{"next without a state", "{text: hello}", "{text: hello, next: {a: 1}}", `12:25: next needs a state`},

@@ -73,7 +73,7 @@ func TestPresetsAgainstAgents(t *testing.T) {
 			why, differs := agentDiffers[[2]string{preset, name}]
 			switch {
 			case differs && equal:
-				t.Errorf("%s under %s: %d requests as the agent: it is no difference any more (%s)", name, preset, got, why)
+				t.Errorf("%s under %s: %d requests as the agent: it does not differ any more (%s)", name, preset, got, why)
 			case !differs && !equal:
 				t.Errorf("%s under %s: %d requests, and %s sent %d", name, preset, got, cells[0], want)
 			}

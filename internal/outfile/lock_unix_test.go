@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Pipes and links under the names of temporary files are no writers, and hold nobody up.
+// Pipes and links under the names of temporary files are not writers, and hold nobody up.
 func TestAlonePlanted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	other, err := Create(filepath.Join(t.TempDir(), "b.txt"), 0o666)
